@@ -1,0 +1,456 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The nouns that rooms hand to each other; frozen, with the unit in the field's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Int64Array: TypeAlias = npt.NDArray[np.int64]
+Int32Array: TypeAlias = npt.NDArray[np.int32]
+UInt8Array: TypeAlias = npt.NDArray[np.uint8]
+
+Grid: TypeAlias = tuple[int, int, int]
+Constants: TypeAlias = Mapping[str, int]
+
+LINE_BYTES = 128
+"""Bytes of a cache line; of every level of every supported GPU that a swizzle can matter to."""
+SECTOR_BYTES = 32
+"""Bytes of a sector, the quarter of a line that NVIDIA counts and the grain of partial lines."""
+
+
+# --- a kernel and its launches ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SourceFunction:
+    """One jit function as the user wrote it.
+
+    Attributes:
+        name: the function's name.
+        file: absolute path of the user's file.
+        first_line: 1-based line of the first line of `text` in `file` (decorators included).
+        text: the lines of the function in the file, decorators included, dedented.
+        indent: the white space that was removed from each line of `text`.
+        names: what the global names that the function reads mean: see `capture.sources`.
+    """
+
+    name: str
+    file: str
+    first_line: int
+    text: str
+    indent: str = ""
+    names: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """A kernel and every jit function that it calls; enough to run it without its application.
+
+    Attributes:
+        kernel: key of the kernel in `functions`.
+        functions: the kernel and the jit functions it reaches, by a key unique in this record.
+    """
+
+    kernel: str
+    functions: Mapping[str, SourceFunction]
+
+    @property
+    def entry(self) -> SourceFunction:
+        """The kernel itself."""
+        return self.functions[self.kernel]
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A piece of device memory that tensor arguments are views of.
+
+    Attributes:
+        bytes: its size.
+        contents: path of a `.npy` (uint8[bytes]) with its contents before the launch, or None
+            where they were not kept.
+    """
+
+    bytes: int
+    contents: str | None = None
+
+
+@dataclass(frozen=True)
+class TensorArgument:
+    """A tensor argument: a view of a storage. Shape and strides in elements, offset in bytes."""
+
+    storage: int
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class DescriptorArgument:
+    """A host-made tensor descriptor (`triton.tools.tensor_descriptor.TensorDescriptor`)."""
+
+    base: TensorArgument
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    block_shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class DtypeArgument:
+    """A Triton dtype passed as constexpr, by its Triton name (`fp16`)."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class FunctionArgument:
+    """A jit function passed as constexpr, by its key in `KernelSource.functions`."""
+
+    key: str
+
+
+Argument: TypeAlias = (
+    "TensorArgument | DescriptorArgument | DtypeArgument | FunctionArgument"
+    " | int | float | bool | str | None | tuple[Any, ...]"
+)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One recorded kernel call; calls that differ in nothing below are counted, not repeated.
+
+    Attributes:
+        kernel: the kernel's name.
+        source: its text and that of what it calls.
+        grid: programs along the three axes.
+        arguments: by parameter name in signature order; constexprs included.
+        constexprs: names of the parameters that are `tl.constexpr`.
+        options: launch options (`num_warps`, `num_stages`, `waves_per_eu`, …).
+        storages: what the tensor arguments are views of, by number.
+        count: how often this very launch was seen.
+        computed: whether the kernel was really executed when it was recorded.
+        ordinal: position among the recorded launches of the application.
+    """
+
+    kernel: str
+    source: KernelSource
+    grid: Grid
+    arguments: Mapping[str, Argument]
+    constexprs: tuple[str, ...]
+    options: Mapping[str, Any]
+    storages: Mapping[int, Storage]
+    count: int = 1
+    computed: bool = False
+    ordinal: int = 0
+
+    @property
+    def programs(self) -> int:
+        """Number of programs launched."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """The integer arguments and constexprs by name, as the swizzle language sees them."""
+        return {
+            name: int(value)
+            for name, value in self.arguments.items()
+            if isinstance(value, int) and not isinstance(value, bool)
+        }
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What one run of the application left behind.
+
+    Attributes:
+        launches: the distinct launches in order of first appearance.
+        ended_by: why recording ended: `exit` (the application did), `quiet` (some seconds passed
+            after the last new launch) or `limit` (the hard limit).
+        exit_code: the application's, None where it was ended by us.
+        seconds: wall time of the recording.
+        notes: sentences for the report, e.g. that launches were recorded and not computed.
+        last_lines: the end of what the application printed.
+        folder: where the records lie.
+    """
+
+    launches: tuple[Launch, ...]
+    ended_by: Literal["exit", "quiet", "limit"]
+    exit_code: int | None
+    seconds: float
+    notes: tuple[str, ...]
+    last_lines: tuple[str, ...]
+    folder: Path
+
+
+# --- a trace ------------------------------------------------------------------------------------
+
+
+class Access(IntEnum):
+    """What an access does to its lines."""
+
+    READ = 0
+    WRITE = 1
+    ATOMIC = 2
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Where a storage lies in the synthetic address space of a trace.
+
+    Attributes:
+        names: the tensor arguments that are views of it.
+        first_line: its first cache line.
+        bytes: its size.
+    """
+
+    names: tuple[str, ...]
+    first_line: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """For each tile, the cache lines that it touches, in order.
+
+    Tile `t` makes the accesses `tile_offset[t]:tile_offset[t + 1]`, one per load, store or atomic
+    that it executes (those that touch no line are left out). Access `a` touches the lines
+    `access_base[a] + shape_line[i]` for `i` in `shape_offset[s]:shape_offset[s + 1]`, where
+    `s = access_shape[a]`, each line once, in the order of first touch. Regular kernels share a
+    handful of shapes, so a trace of hundreds of millions of lines is small.
+
+    Attributes:
+        grid: of the launch.
+        tile_offset: int64[tiles + 1].
+        access_base: int32[accesses]; a line number.
+        access_shape: int32[accesses].
+        shape_offset: int64[shapes + 1].
+        shape_line: int32[...]; relative to the base, the first one is 0.
+        shape_sectors: uint8[...]; which of the line's four sectors are touched, bit 0 = first.
+        shape_kind: uint8[shapes]; `Access`.
+        segments: the address space, by increasing first line.
+        method: `batched`, or `sequential` where the plain interpreter had to be used.
+        notes: sentences for the report (why not batched, lines outside every tensor, …).
+        shared_writes: names of tensors of which programs of this launch read what others write.
+        waits: whether a program waits for another (a spin loop on memory).
+        order_matters: whether programs update the same address with atomics.
+    """
+
+    grid: Grid
+    tile_offset: Int64Array
+    access_base: Int32Array
+    access_shape: Int32Array
+    shape_offset: Int64Array
+    shape_line: Int32Array
+    shape_sectors: UInt8Array
+    shape_kind: UInt8Array
+    segments: tuple[Segment, ...]
+    method: Literal["batched", "sequential"]
+    notes: tuple[str, ...] = ()
+    shared_writes: tuple[str, ...] = ()
+    waits: bool = False
+    order_matters: bool = False
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles, which is the number of programs of the launch."""
+        return len(self.tile_offset) - 1
+
+    @property
+    def line_accesses(self) -> int:
+        """Lines touched, summed over all accesses of all tiles."""
+        return int(np.diff(self.shape_offset)[self.access_shape].sum())
+
+    def lines(self, tile: int) -> Int32Array:
+        """The lines of one tile in program order, as the plain interpreter would list them."""
+        chunks = [
+            self.access_base[a]
+            + self.shape_line[
+                self.shape_offset[self.access_shape[a]] : self.shape_offset[
+                    self.access_shape[a] + 1
+                ]
+            ]
+            for a in range(self.tile_offset[tile], self.tile_offset[tile + 1])
+        ]
+        return np.concatenate(chunks) if chunks else np.zeros(0, np.int32)
+
+
+# --- proof --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Why a mapping is not a permutation.
+
+    Attributes:
+        collision: two launch indices and the tile that both compute, or None.
+        missing: tiles that nobody computes (the first few).
+        missing_count: how many there are.
+        out_of_range: launch index and tile for programs without a tile (the first few).
+        computed_fraction: tiles computed at least once / tiles.
+        failure: message of the language where evaluation itself failed (division by zero, …).
+    """
+
+    collision: tuple[int, int, int] | None
+    missing: tuple[int, ...]
+    missing_count: int
+    out_of_range: tuple[tuple[int, int], ...]
+    computed_fraction: float
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Certificate that a swizzle is a permutation of a launch's tiles.
+
+    Attributes:
+        grid: the launch's grid.
+        tile: int64[programs]; launch index (axis 0 fastest) -> tile, a permutation.
+        fingerprint: hex digest of `tile`; equal for swizzles that are the same permutation.
+        grids_checked: how many further grids of the sweep hold.
+        largest_checked: programs of the largest grid on which it holds.
+        condition: on which grids of the sweep it holds, in words; None = on all of them.
+    """
+
+    grid: Grid
+    tile: Int64Array
+    fingerprint: str
+    grids_checked: int = 1
+    largest_checked: int = 0
+    condition: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Proof) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+
+# --- measurement, validation, attempts ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a profiler read for one mapping, over all launches of the kernel. None = not collected.
+
+    Rates are from 0 to 1 and are ratios of sums, as the hardware counters form them.
+    """
+
+    profiler: str
+    device: str
+    l2_hit_rate: float
+    llc_hit_rate: float | None = None
+    l2_requests: int | None = None
+    l2_bytes: int | None = None
+    llc_bytes: int | None = None
+    memory_bytes: int | None = None
+    compulsory_bytes: int | None = None
+    balance: float | None = None
+    l2_hit_rate_per_domain: tuple[float, ...] | None = None
+    time_ms: float | None = None
+    time_spread_ms: float | None = None
+    modelled_memory_time_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """An L2 hit rate that no permutation exceeds, and how it was derived."""
+
+    l2_hit_rate: float
+    derivation: str
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The outcome of comparing the original with the swizzled kernel.
+
+    Attributes:
+        method: `all-tiles`, `mapping-and-sample` or `gpu`.
+        launches: distinct launches compared.
+        tiles_compared: tiles of which the bytes were compared.
+        tiles: tiles of these launches.
+        same_bits: whether all compared bytes agree (within `tolerance` where `rule` says so).
+        rule: `bits`, or `tolerance` where atomics make the order of additions matter.
+        difference: first difference in words, None where there is none.
+    """
+
+    method: Literal["all-tiles", "mapping-and-sample", "gpu"]
+    launches: int
+    tiles_compared: int
+    tiles: int
+    same_bits: bool
+    rule: Literal["bits", "tolerance"] = "bits"
+    tolerance: float | None = None
+    difference: str | None = None
+
+
+VerdictKind: TypeAlias = Literal[
+    "better",
+    "worse",
+    "no difference",
+    "within noise",
+    "not a swizzle",
+    "not a permutation",
+    "repeated",
+    "screened out",
+    "does not build",
+    "output differs",
+    "slower",
+    "unsafe order",
+    "not measured",
+]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of an attempt: one of a closed set of kinds, and the reason in one sentence."""
+
+    kind: VerdictKind
+    reason: str
+    witness: Witness | None = None
+
+    @property
+    def eligible(self) -> bool:
+        """Whether the attempt may be ranked."""
+        return self.kind in ("better", "no difference", "within noise", "worse")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A swizzle that a proposer offers.
+
+    Attributes:
+        text: in the swizzle language.
+        name: short, for tables.
+        origin: who offers it.
+        rationale: why it should be better, where the proposer says so.
+        critique: what the proposer says of earlier attempts.
+    """
+
+    text: str
+    name: str
+    origin: Literal["pattern", "search", "llm", "user"]
+    rationale: str | None = None
+    critique: str | None = None
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One candidate and what became of it; the line of a history file."""
+
+    number: int
+    candidate: Candidate
+    verdict: Verdict
+    fingerprint: str | None = None
+    proof: Proof | None = None
+    screened_l2_hit_rate: float | None = None
+    measurement: Measurement | None = None
+    validation: Validation | None = None
+    diff: str | None = None

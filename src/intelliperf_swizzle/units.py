@@ -1,0 +1,32 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+
+def percent(rate: float | None) -> str:
+    """`0.4123` as `41.2 %`; None as `not measured`."""
+    return "not measured" if rate is None else f"{100 * rate:.1f} %"
+
+
+def points(before: float, after: float) -> str:
+    """The difference of two rates in percentage points, signed: `+12.3 points`."""
+    return f"{100 * (after - before):+.1f} points"
+
+
+def size(count: float | None) -> str:
+    """Bytes with a binary prefix: `4.0 MiB`; None as `not measured`."""
+    if count is None:
+        return "not measured"
+    value = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(value) < 1024:
+            return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} TiB"
+
+
+def milliseconds(time_ms: float | None) -> str:
+    """Milliseconds with three significant digits; None as `not measured`."""
+    return "not measured" if time_ms is None else f"{time_ms:.3g} ms"
