@@ -1,0 +1,219 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A recorded kernel as importable Python: one module per function, so that no names clash."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import math
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from intelliperf_swizzle.records import KernelSource, SourceFunction
+
+_KEPT_JIT_OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noinline")
+
+
+def render_module(
+    source: KernelSource, folder: str | os.PathLike[str], edits: Mapping[str, str] = {}
+) -> Path:
+    """Write a package with the kernel, the jit functions it reaches and the globals they read.
+
+    The package's name is a digest of its text: rendering the same source twice writes the same
+    files, and differently edited kernels can live in one process. Decorators are replaced by
+    `@triton.jit` (an autotuner's or heuristic's choice is in the launch's constexprs already).
+
+    `SourceFunction.names` says what each global or closure name in a function's text (body,
+    annotations, default values; builtins left out) means, as a pair or triple:
+
+    ======================================  =======================================================
+    `("module", "triton.language")`          an importable module that is not the user's own
+    `("namespace", {"helper": meaning, …})`  a module of the user's, reduced to what is read from it
+    `("attribute", module, "cdiv")`          an object in an importable module (dotted path allowed)
+    `("function", key)`                      a jit function, by its key in `KernelSource.functions`
+    `("constant", value)`                    int, float, bool, str, None, or a tuple, list or dict
+                                             of these
+    `("constexpr", value)`                   such a value inside `tl.constexpr`
+    `("dtype", "fp16")`                      a Triton dtype, by its Triton name
+    `("pointer", "fp16")`                    `tl.pointer_type` to it
+    `("unknown", "what it is")`              anything else; reading it raises NameError, as late as
+                                             possible
+    ======================================  =======================================================
+
+    Tuples and lists are the same here.
+
+    Args:
+        source: the kernel.
+        folder: where the package is written; created if missing.
+        edits: function key -> its other text (in the form of `SourceFunction.text`).
+
+    Returns:
+        Path of the package's `__init__.py`; `import_functions` imports it.
+
+    Raises:
+        SyntaxError: a text does not parse or holds no function definition.
+        ValueError: a name's meaning is of no kind above.
+    """
+    modules = {key: f"f{number}" for number, key in enumerate(source.functions)}
+    texts = {
+        modules[key]: _function_module(function, edits.get(key, function.text), source, modules)
+        for key, function in source.functions.items()
+    }
+    texts["__init__"] = "\n".join(
+        [f"from . import {', '.join(modules.values())}", "", "FUNCTIONS = {"]
+        + [
+            f"    {key!r}: {module}.{source.functions[key].name},"
+            for key, module in modules.items()
+        ]
+        + ["}", ""]
+    )
+    digest = hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:16]
+    package = Path(folder) / f"rendered_{digest}"
+    package.mkdir(parents=True, exist_ok=True)
+    for module, text in texts.items():
+        (package / f"{module}.py").write_text(text, encoding="utf-8")
+    return package / "__init__.py"
+
+
+def import_functions(rendered: Path) -> Mapping[str, Any]:
+    """Import a rendered package: function key -> live jit function (imports Triton)."""
+    name = rendered.parent.name
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(
+            name, rendered, submodule_search_locations=[str(rendered.parent)]
+        )
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    functions: Mapping[str, Any] = sys.modules[name].FUNCTIONS
+    return functions
+
+
+def literal(value: Any) -> str:
+    """A constant as Python text that evaluates to it, infinities and NaN included.
+
+    Raises:
+        ValueError: the value is no int, float, bool, str, None or container of these.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value!r}")'
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return repr(value)
+    if isinstance(value, int):
+        return repr(int(value))
+    if isinstance(value, float):
+        return repr(float(value))
+    if isinstance(value, tuple):
+        return "(" + "".join(literal(item) + ", " for item in value) + ")"
+    if isinstance(value, list):
+        return "[" + ", ".join(literal(item) for item in value) + "]"
+    if isinstance(value, Mapping):
+        pairs = (f"{literal(key)}: {literal(item)}" for key, item in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    raise ValueError(f"{value!r} is not a constant that can be written as text")
+
+
+def _function_module(
+    function: SourceFunction, text: str, source: KernelSource, modules: Mapping[str, str]
+) -> str:
+    """Globals first, then the function, then other functions (they may need this one)."""
+    early: list[str] = []
+    late: list[str] = []
+    for name, meaning in function.names.items():
+        statements = _bind(name, meaning, source, modules)
+        (late if _reaches_function(meaning) else early).extend(statements)
+    return "\n".join(
+        [
+            "import types as _types",
+            "",
+            "import triton as _triton",
+            "import triton.language as _tl",
+            *early,
+            "",
+            "",
+            *_undecorated(text),
+            "",
+            "",
+            *late,
+            "",
+        ]
+    )
+
+
+def _reaches_function(meaning: Any) -> bool:
+    if meaning[0] == "namespace":
+        return any(_reaches_function(inner) for inner in meaning[1].values())
+    return bool(meaning[0] == "function")
+
+
+def _bind(name: str, meaning: Any, source: KernelSource, modules: Mapping[str, str]) -> list[str]:
+    """Statements that bind a global name (dotted inside a namespace) to its meaning."""
+    kind = meaning[0]
+    if kind == "unknown":
+        return [f"# {name}: {' '.join(str(meaning[1]).split())}"]
+    if kind == "module":
+        return [f"{name} = __import__('importlib').import_module({meaning[1]!r})"]
+    if kind == "attribute":
+        module = f"__import__('importlib').import_module({meaning[1]!r})"
+        return [f"{name} = {module}.{meaning[2]}"]
+    if kind == "namespace":
+        statements = [f"{name} = _types.ModuleType({name!r})"]
+        for inner, inner_meaning in meaning[1].items():
+            statements += _bind(f"{name}.{inner}", inner_meaning, source, modules)
+        return statements
+    if kind == "function":
+        module, bound = modules[meaning[1]], source.functions[meaning[1]].name
+        alias = f"_{module}_{bound}"
+        return [f"from .{module} import {bound} as {alias}", f"{name} = {alias}"]
+    if kind == "constant":
+        return [f"{name} = {literal(meaning[1])}"]
+    if kind == "constexpr":
+        return [f"{name} = _tl.constexpr({literal(meaning[1])})"]
+    if kind == "dtype":
+        return [f"{name} = _tl.dtype({meaning[1]!r})"]
+    if kind == "pointer":
+        return [f"{name} = _tl.pointer_type(_tl.dtype({meaning[1]!r}))"]
+    raise ValueError(f"the name {name!r} has a meaning of unknown kind {kind!r}")
+
+
+def _undecorated(text: str) -> list[str]:
+    """The lines of a function with its decorators replaced by `@triton.jit`."""
+    definitions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    if len(definitions) != 1:
+        raise SyntaxError(f"expected one function definition, found {len(definitions)}")
+    definition = definitions[0]
+    lines = text.splitlines()[definition.lineno - 1 :]
+    return [_jit_decorator(definition.decorator_list), *lines]
+
+
+def _jit_decorator(decorators: list[ast.expr]) -> str:
+    for decorator in decorators:
+        if isinstance(decorator, ast.Call) and re.search(r"\bjit$", ast.unparse(decorator.func)):
+            kept = [
+                ast.unparse(keyword)
+                for keyword in decorator.keywords
+                if keyword.arg in _KEPT_JIT_OPTIONS and _is_literal(keyword.value)
+            ]
+            if kept:
+                return f"@_triton.jit({', '.join(kept)})"
+    return "@_triton.jit"
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
