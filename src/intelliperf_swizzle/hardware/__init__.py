@@ -1,0 +1,11 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""GPUs as data: specifications with their sources, registry, detection, dispatch order."""
+
+from __future__ import annotations
+
+from intelliperf_swizzle.hardware.detect import detect
+from intelliperf_swizzle.hardware.registry import load_target, targets
+from intelliperf_swizzle.hardware.target import BitRule, Target
+
+__all__ = ["BitRule", "Target", "detect", "load_target", "targets"]

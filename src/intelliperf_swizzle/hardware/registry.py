@@ -1,0 +1,198 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Targets by name or from a YAML file; every mistake in a file is named with its key."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.hardware.target import BitRule, Target
+from intelliperf_swizzle.records import LINE_BYTES
+
+FOLDER = Path(__file__).parent / "gpus"
+"""Where the targets of this package lie, one YAML a GPU."""
+
+
+@cache
+def targets() -> tuple[str, ...]:
+    """Names of the targets that come with the package, sorted."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+
+
+@cache
+def load_target(name_or_path: str | Path) -> Target:
+    """The target of this name, or of this YAML file.
+
+    Raises:
+        UsageError: no such target or file, or a file that does not describe a target.
+    """
+    text = str(name_or_path)
+    if text in targets():
+        return _target(_facts(FOLDER / f"{text}.yaml"), text)
+    path = Path(text)
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        return _target(_facts(path), str(path))
+    near = difflib.get_close_matches(text, targets(), 1)
+    raise UsageError(
+        f"there is no target `{text}`",
+        hint=f"did you mean `{near[0]}`?" if near else "known: " + ", ".join(targets()),
+    )
+
+
+def _facts(path: Path, inheriting: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """Key -> value of a file, on top of those of its `base`."""
+    try:
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise UsageError(f"target file {path} cannot be read: {reason}") from error
+    if not isinstance(entries, Mapping):
+        raise UsageError(f"target file {path} is not a table of keys and values")
+    own = {str(key): _value(path, str(key), entry) for key, entry in entries.items()}
+    base = own.pop("base", None)
+    if base is None:
+        return own
+    if base not in targets() or path in inheriting:
+        raise UsageError(f"target file {path}: base `{base}` is not a target", hint="see `targets`")
+    return _facts(FOLDER / f"{base}.yaml", (*inheriting, path)) | own
+
+
+def _value(path: Path, key: str, entry: Any) -> Any:
+    """The value of an entry: a bare one, or a table of `value` and `source`."""
+    if not isinstance(entry, Mapping):
+        return entry
+    if not {"value"} <= set(entry) <= {"value", "source"}:
+        raise UsageError(f"target file {path}: key `{key}` needs a `value` and a `source`")
+    return entry["value"]
+
+
+def _target(facts: Mapping[str, Any], where: str) -> Target:
+    fields = {field.name: str(field.type) for field in dataclasses.fields(Target)}
+    for key in facts:
+        if key not in fields:
+            raise UsageError(f"target {where}: unknown key `{key}`", hint=_near(key, fields))
+    missing = [key for key in fields if key not in facts]
+    if missing:
+        raise UsageError(
+            f"target {where}: key `{missing[0]}` is missing",
+            hint="give every key, or `base: mi300x` and those that differ",
+            details=tuple(f"also missing: {key}" for key in missing[1:]),
+        )
+    values = {key: _checked(where, key, facts[key], kind) for key, kind in fields.items()}
+    target = Target(**values)
+    _check_whole(target, where)
+    return target
+
+
+def _near(key: str, fields: Mapping[str, str]) -> str:
+    near = difflib.get_close_matches(key, fields, 1, cutoff=0.5)
+    if not near:
+        return "the keys are the fields of `hardware.target.Target`"
+    return f"did you mean `{near[0]}`? The unit is part of the key and cannot be changed"
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text")
+    return value
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TypeError("a whole number, not negative")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        raise TypeError("a number, not negative")
+    return float(value)
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("true or false")
+    return value
+
+
+def _list_of(item: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    def read(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise TypeError("a list")
+        return tuple(item(entry) for entry in value)
+
+    return read
+
+
+def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
+
+
+def _bits(value: Any) -> BitRule | None:
+    return None if value == "hashed" else _list_of(_list_of(_whole))(value)
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "str": _text,
+    "Backend": _text,
+    "str | int": lambda value: value if isinstance(value, int) else _text(value),
+    "int": _whole,
+    "int | None": _optional(_whole),
+    "float": _number,
+    "float | None": _optional(_number),
+    "bool": _truth,
+    "tuple[str, ...]": _list_of(_text),
+    "tuple[int, ...]": _list_of(_whole),
+    "BitRule | None": _bits,
+}
+
+
+def _checked(where: str, key: str, value: Any, kind: str) -> Any:
+    try:
+        return _READERS[kind](value)
+    except TypeError as error:
+        raise UsageError(f"target {where}: `{key}` is {value!r}, and must be {error}") from error
+
+
+def _check_whole(target: Target, where: str) -> None:
+    """What no single key can say: that the numbers describe one machine."""
+    sets = target.l2_ways * target.l2_channels_per_xcd * LINE_BYTES
+    channels, rows = target.l2_channel_bits, target.l2_set_bits
+    demands = {
+        "`backend` is neither hip nor cuda": target.backend in ("hip", "cuda"),
+        "`num_xcds`, `cus_per_xcd` and `l2_ways` must be at least 1": min(
+            target.num_xcds, target.cus_per_xcd, target.l2_ways, target.l2_channels_per_xcd
+        )
+        >= 1,
+        "`l2_bytes_per_xcd` is not a multiple of ways × channels × 128 bytes": sets > 0
+        and target.l2_bytes_per_xcd >= sets
+        and target.l2_bytes_per_xcd % sets == 0,
+        "`l2_channel_bits` does not name all channels": channels is None
+        or 1 << len(channels) == target.l2_channels_per_xcd,
+        "`l2_set_bits` does not name all sets": rows is None
+        or sets == 0
+        or 1 << len(rows) == target.l2_bytes_per_xcd // sets,
+        "`dispatch_domains` must name every domain from 0 to num_xcds - 1": set(
+            target.dispatch_domains
+        )
+        == set(range(target.num_xcds)),
+        "`step_skip_probability` must lie in [0, 1)": target.step_skip_probability < 1,
+        "`l1_bytes` is less than one set of 128-byte lines": target.l1_ways >= 1
+        and target.l1_bytes >= target.l1_ways * LINE_BYTES,
+        "`llc_bytes` and `llc_gb_s` must both be given or both be null": (target.llc_bytes is None)
+        == (target.llc_gb_s is None),
+        "bandwidths must be above 0": target.l2_gb_s > 0
+        and target.memory_gb_s > 0
+        and target.llc_gb_s != 0,
+    }
+    for fact, holds in demands.items():
+        if not holds:
+            raise UsageError(f"target {where}: {fact}")

@@ -1,0 +1,128 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What a GPU is to this package: one frozen record of facts, the unit in each field's name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from intelliperf_swizzle.records import LINE_BYTES, Int64Array
+
+Backend: TypeAlias = Literal["hip", "cuda"]
+
+BitRule: TypeAlias = tuple[tuple[int, ...], ...]
+"""An index formed from a line number: output bit `i` is the parity of the listed line bits."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A GPU, or the part of one that the driver shows as a device.
+
+    A *domain* is an L2 that a workgroup can land on: an XCD of an AMD GPU, an L2 partition of an
+    NVIDIA GPU. A *CU* is a compute unit or a streaming multiprocessor. Bandwidths and sizes are
+    of the whole device unless the name says otherwise.
+
+    Attributes:
+        name: as `--target` takes it.
+        product: as people write it.
+        vendor: `AMD` or `NVIDIA`.
+        backend: what Triton compiles for it with.
+        arch: what Triton calls the architecture: `gfx942`, or 90.
+        identifiers: PCI device ids (`0x74a1`) or what `nvidia-smi` calls it; see `detect`.
+        warp_size: threads of a warp or wavefront.
+        num_xcds: number of domains.
+        cus_per_xcd: CUs of a domain.
+        simds_per_cu: SIMD units (AMD) or sub-partitions (NVIDIA) of a CU.
+        max_waves_per_simd: warps resident on one SIMD.
+        max_workgroups_per_cu: workgroups resident on one CU.
+        registers_per_simd: 32-bit registers of one SIMD, over all lanes.
+        register_granule: registers of a thread are allocated in multiples of this.
+        lds_bytes_per_cu: shared memory of a CU.
+        lds_granule_bytes: shared memory is allocated in multiples of this.
+        lds_reserved_bytes_per_workgroup: what the system takes besides.
+        l1_bytes: vector L1 cache of one CU.
+        l1_ways: its associativity.
+        l2_bytes_per_xcd: L2 of one domain.
+        l2_ways: its associativity.
+        l2_channels_per_xcd: its channels.
+        l2_channel_bits: which line bits pick the channel; None = all bits, hashed.
+        l2_set_bits: which line bits pick the set within the channel; None = all bits, hashed.
+        l2_read_request_bytes: bytes of a read as the hit counter counts it.
+        l2_write_request_bytes: the same for a write.
+        l2_writes_always_hit: whether a write that allocates a line is counted as a hit.
+        l2_hit_counters: counters whose quotient hits / (hits + misses) is the L2 hit rate.
+        llc_bytes: memory-side last-level cache, None where there is none.
+        llc_hit_counters: counters of requests that leave the L2 towards it.
+        memory_counters: counters of bytes to and from memory.
+        l2_gb_s: peak read bandwidth of all L2s, in 1e9 bytes a second.
+        llc_gb_s: peak bandwidth of the last-level cache.
+        memory_gb_s: peak bandwidth of memory.
+        dispatch_domains: domain of launch index i is entry `i % len` of this cycle.
+        step_skip_probability: how workgroups drift apart: the chance that a resident workgroup
+            does not advance in a round of the replay.
+    """
+
+    name: str
+    product: str
+    vendor: str
+    backend: Backend
+    arch: str | int
+    identifiers: tuple[str, ...]
+    warp_size: int
+    num_xcds: int
+    cus_per_xcd: int
+    simds_per_cu: int
+    max_waves_per_simd: int
+    max_workgroups_per_cu: int
+    registers_per_simd: int
+    register_granule: int
+    lds_bytes_per_cu: int
+    lds_granule_bytes: int
+    lds_reserved_bytes_per_workgroup: int
+    l1_bytes: int
+    l1_ways: int
+    l2_bytes_per_xcd: int
+    l2_ways: int
+    l2_channels_per_xcd: int
+    l2_channel_bits: BitRule | None
+    l2_set_bits: BitRule | None
+    l2_read_request_bytes: int
+    l2_write_request_bytes: int
+    l2_writes_always_hit: bool
+    l2_hit_counters: tuple[str, ...]
+    llc_bytes: int | None
+    llc_hit_counters: tuple[str, ...]
+    memory_counters: tuple[str, ...]
+    l2_gb_s: float
+    llc_gb_s: float | None
+    memory_gb_s: float
+    dispatch_domains: tuple[int, ...]
+    step_skip_probability: float
+
+    @property
+    def cus(self) -> int:
+        """CUs of the device."""
+        return self.num_xcds * self.cus_per_xcd
+
+    @property
+    def max_waves_per_cu(self) -> int:
+        """Warps resident on one CU."""
+        return self.simds_per_cu * self.max_waves_per_simd
+
+    @property
+    def l2_lines_per_xcd(self) -> int:
+        """Lines that the L2 of one domain holds."""
+        return self.l2_bytes_per_xcd // LINE_BYTES
+
+    @property
+    def l2_sets_per_channel(self) -> int:
+        """Sets of one channel of one domain's L2."""
+        return self.l2_lines_per_xcd // (self.l2_ways * self.l2_channels_per_xcd)
+
+    def domain_of(self, launch_index: Int64Array) -> Int64Array:
+        """The domains on which workgroups land: `launch_index: int64[n]` -> `int64[n]`."""
+        cycle = np.asarray(self.dispatch_domains, np.int64)
+        return cycle[launch_index % len(cycle)]

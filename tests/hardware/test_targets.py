@@ -1,0 +1,139 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Targets: what the package's files say, what a user's file may get wrong, what is detected."""
+
+import sys
+
+import numpy as np
+import pytest
+import yaml
+
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.hardware import detect, load_target, targets
+from intelliperf_swizzle.hardware.registry import FOLDER
+
+
+def test_the_promised_targets_are_there():
+    promised = {"mi300x", "mi325x", "mi355x", "mi300a", "mi250x", "mi210", "h100", "h200", "b200"}
+    assert promised <= set(targets())
+
+
+@pytest.mark.parametrize("name", targets())
+def test_every_fact_has_a_source(name):
+    entries = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
+    assert load_target(name).name == name
+    for key, entry in entries.items():
+        assert key == "base" or len(entry["source"]) > 5, key
+
+
+@pytest.mark.parametrize(
+    ("name", "num_xcds", "cus", "l2_mib"),
+    [
+        ("mi300x", 8, 304, 32),
+        ("mi325x", 8, 304, 32),
+        ("mi355x", 8, 256, 32),
+        ("mi300a", 6, 228, 24),
+        ("mi250x", 1, 110, 8),
+        ("mi210", 1, 104, 8),
+        ("h100", 2, 132, 50),
+        ("h200", 2, 132, 60),
+    ],
+)
+def test_the_totals_are_those_of_the_data_sheets(name, num_xcds, cus, l2_mib):
+    target = load_target(name)
+    assert (target.num_xcds, target.cus) == (num_xcds, cus)
+    assert target.l2_bytes_per_xcd * num_xcds == l2_mib << 20
+
+
+def test_amd_dispatch_is_round_robin_over_the_xcds():
+    domains = load_target("mi300a").domain_of(np.arange(8))
+    assert domains.tolist() == [0, 1, 2, 3, 4, 5, 0, 1]
+
+
+def test_an_unknown_name_is_answered_with_the_nearest():
+    with pytest.raises(UsageError, match="no target `mi300`") as caught:
+        load_target("mi300")
+    assert "mi300" in caught.value.hint
+
+
+def _file(tmp_path, text):
+    path = tmp_path / "own.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_users_file_may_build_on_a_target(tmp_path):
+    path = _file(tmp_path, "base: mi300x\nname: mine\nmemory_gb_s: {value: 1, source: me}\n")
+    target = load_target(path)
+    assert (target.name, target.memory_gb_s, target.num_xcds) == ("mine", 1.0, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("name: mine\n", "key `product` is missing"),
+        ("base: mi300x\nl2_mib_per_xcd: 4\n", "unknown key `l2_mib_per_xcd`"),
+        ("base: mi300x\nnum_xcds: 2.5\n", "`num_xcds` is 2.5"),
+        ("base: mi300x\nnum_xcds: true\n", "`num_xcds` is True"),
+        ("base: mi300x\nl2_bytes_per_xcd: 4 MiB\n", "`l2_bytes_per_xcd` is '4 MiB'"),
+        ("base: mi300x\nl2_bytes_per_xcd: 4000000\n", "not a multiple"),
+        ("base: mi300x\nl2_ways: 0\n", "at least 1"),
+        ("base: mi300x\nnum_xcds: 4\n", "`dispatch_domains`"),
+        ("base: mi300x\nl2_set_bits: [[4]]\n", "`l2_set_bits`"),
+        ("base: mi300x\nwarp_size: {value: 64, note: x}\n", "a `value` and a `source`"),
+        ("base: nowhere\n", "base `nowhere`"),
+        ("base: mi300x\nllc_bytes: null\n", "both be null"),
+        ("- a list\n", "not a table"),
+        ("a: [\n", "cannot be read"),
+    ],
+)
+def test_each_mistake_in_a_users_file_is_named(tmp_path, text, fact):
+    with pytest.raises(UsageError) as caught:
+        load_target(_file(tmp_path, text))
+    assert fact in caught.value.fact
+
+
+def test_a_wrong_unit_is_answered_with_the_right_key(tmp_path):
+    with pytest.raises(UsageError) as caught:
+        load_target(_file(tmp_path, "base: mi300x\nl2_kib_per_xcd: 4096\n"))
+    assert "`l2_bytes_per_xcd`" in caught.value.hint
+
+
+def test_a_missing_file_is_a_usage_error(tmp_path):
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_target(tmp_path / "none.yaml")
+
+
+def _node(folder, number, text):
+    node = folder / str(number)
+    node.mkdir()
+    (node / "properties").write_text(text)
+
+
+NO_COMMAND = ("command-that-does-not-exist-here",)
+
+
+def test_an_amd_gpu_is_known_by_its_device_id(tmp_path):
+    _node(tmp_path, 0, "cpu_cores_count 96\ndevice_id 0\n")
+    _node(tmp_path, 1, f"simd_count 1216\nnum_xcc 8\ndevice_id {0x74A1}\n")
+    assert detect(tmp_path, NO_COMMAND) == load_target("mi300x")
+
+
+def test_a_partition_has_the_xcds_that_the_driver_says(tmp_path):
+    _node(tmp_path, 1, f"num_xcc 1\ndevice_id {0x74A1}\n")
+    target = detect(tmp_path, NO_COMMAND)
+    assert (target.num_xcds, target.cus, target.dispatch_domains) == (1, 38, (0,))
+
+
+@pytest.mark.parametrize(
+    ("printed", "name"), [("NVIDIA H200", "h200"), ("NVIDIA H100 80GB HBM3", "h100")]
+)
+def test_an_nvidia_gpu_is_known_by_its_name(tmp_path, printed, name):
+    command = (sys.executable, "-c", f"print({printed!r})")
+    assert detect(tmp_path, command).name == name
+
+
+def test_without_a_known_gpu_nothing_is_detected(tmp_path):
+    _node(tmp_path, 0, "device_id 4660\n")
+    assert detect(tmp_path, NO_COMMAND) is None
+    assert detect(tmp_path, (sys.executable, "-c", "print('GeForce')")) is None
