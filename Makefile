@@ -13,7 +13,6 @@ PYTHONS ?= python3.10 python3.12 python3.13
 
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
-LINTED ?= .
 
 .PHONY: help install demo test lint bench search-quality test-pythons clean
 
