@@ -1,0 +1,9 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The swizzle language: a small, total, integer language in Python's syntax."""
+
+from intelliperf_swizzle.language.evaluate import evaluate
+from intelliperf_swizzle.language.parse import check, parse
+from intelliperf_swizzle.language.syntax import INPUTS, Swizzle
+
+__all__ = ["INPUTS", "Swizzle", "check", "evaluate", "parse"]

@@ -1,0 +1,10 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Swizzle and grid to mapping: the proof that it is a permutation, or the witness against it."""
+
+from intelliperf_swizzle.mapping.describe import describe, refusal
+from intelliperf_swizzle.mapping.guard import guard
+from intelliperf_swizzle.mapping.prove import prove
+from intelliperf_swizzle.mapping.sweep import sweep_grids
+
+__all__ = ["describe", "guard", "prove", "refusal", "sweep_grids"]

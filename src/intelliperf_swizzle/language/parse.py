@@ -1,0 +1,378 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Text to swizzle: Python's syntax, a small part of it, never executed."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import warnings
+from collections.abc import Collection
+
+from intelliperf_swizzle.errors import LanguageError
+from intelliperf_swizzle.language.syntax import (
+    AXES,
+    CONDITIONS,
+    FUNCTIONS,
+    INPUTS,
+    LOGIC,
+    Assignment,
+    Expression,
+    Loop,
+    Name,
+    Number,
+    Operation,
+    Place,
+    Statement,
+    Swizzle,
+    assigned_names,
+    free_names,
+)
+
+MAX_CHARACTERS = 10_000
+MAX_DEPTH = 64
+"""Nesting of an expression; the printers and the evaluation recurse this deep."""
+MAX_OPERATIONS = 4096
+"""Operations of a swizzle with its loops unrolled; a Hilbert curve of 2**32 tiles needs 400."""
+LARGEST = 2**31 - 1
+
+_BINARY = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+}
+_COMPARE = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+_LOGIC = {ast.And: "and", ast.Or: "or"}
+
+_STATEMENTS = "a swizzle is assignments and `for _ in range(CONSTANT)` loops"
+_EXPRESSIONS = (
+    "integers, names, + - * // % << >> & | ^, comparisons, and, or, not, `a if c else b`, "
+    "min, max, cdiv, where"
+)
+_REMEDIES: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Attribute: ("an attribute", "a kernel's argument is read by its plain name"),
+    ast.If: ("an `if` statement", "write `x = where(condition, a, b)`"),
+    ast.While: ("a `while` loop", _STATEMENTS),
+    ast.FunctionDef: ("a function definition", "write its body with `pid` as input and output"),
+    ast.Return: ("a `return`", "assign to `pid` instead"),
+    ast.Import: ("an import", _STATEMENTS),
+    ast.ImportFrom: ("an import", _STATEMENTS),
+    ast.AugAssign: ("an augmented assignment", "write `x = x + 1`"),
+    ast.Div: ("`/`", "integers are divided with `//`"),
+    ast.Pow: ("`**`", "write `1 << k` or a product"),
+    ast.Invert: ("`~`", "write `-x - 1`"),
+    ast.Subscript: ("an index", "there are no lists or tables in the language"),
+    ast.Tuple: ("a tuple", "write one assignment per name"),
+    ast.List: ("a list", "there are no lists or tables in the language"),
+    ast.Lambda: ("a lambda", _EXPRESSIONS),
+    ast.NamedExpr: ("`:=`", "write an assignment of its own"),
+}
+
+
+def parse(text: str) -> Swizzle:
+    """Read a swizzle; nothing of it is executed and nothing is repaired.
+
+    Names that are neither assigned nor inputs are taken for arguments of a kernel that is not
+    known yet; `check` and `evaluate` refuse those that stay unbound.
+
+    Raises:
+        LanguageError: anything outside the grammar, with `line:column` and the reason.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise LanguageError(
+            f"a swizzle has at most {MAX_CHARACTERS} characters, this one has {len(text)}",
+            hint="a remap is a few integer operations",
+        )
+    reader = _Reader()
+    statements = reader.block(_module(text).body)
+    return Swizzle(text, statements, frozenset(free_names(statements)), _outputs(statements))
+
+
+def check(swizzle: Swizzle, constants: Collection[str]) -> None:
+    """Refuse a swizzle that reads a name which is no input and not among `constants`.
+
+    Raises:
+        LanguageError: with the place of the name and what it may have been meant to be.
+    """
+    known = (*INPUTS, *sorted(set(constants) - set(INPUTS)))
+    for name, occurrence in free_names(swizzle.statements).items():
+        if name not in known:
+            assigned = assigned_names(swizzle.statements)
+            raise _refused(
+                occurrence.place,
+                f"`{name}` is read before it is assigned"
+                if name in assigned
+                else f"unknown name `{name}`",
+                _meant(name, known, assigned),
+            )
+
+
+def _meant(name: str, known: tuple[str, ...], assigned: set[str]) -> str:
+    lowered = {other.lower(): other for other in (*assigned - {name}, *known)}
+    close = difflib.get_close_matches(name.lower(), lowered, n=1)
+    exists = f"there are {', '.join(known)}"
+    return f"did you mean `{lowered[close[0]]}`? {exists}" if close else exists
+
+
+def _module(text: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        raise _refused((error.lineno or 1, error.offset or 1), error.msg, None) from None
+    except ValueError as error:
+        raise LanguageError(f"the text cannot be read: {error}") from None
+    except (MemoryError, RecursionError):
+        raise LanguageError(
+            "the text is nested too deeply to be read", hint="name parts of it"
+        ) from None
+
+
+def _refused(place: Place, fact: str, hint: str | None) -> LanguageError:
+    return LanguageError(f"{place[0]}:{place[1]}: {fact}", hint=hint)
+
+
+def _place(node: ast.AST) -> Place:
+    return (getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)
+
+
+def _not_in_language(node: ast.AST, place: Place, hint: str) -> LanguageError:
+    what, remedy = _REMEDIES.get(type(node), (f"`{type(node).__name__}`", hint))
+    return _refused(place, f"{what} is not part of the swizzle language", remedy)
+
+
+def _outputs(statements: tuple[Statement, ...]) -> tuple[str, ...]:
+    assigned = assigned_names(statements)
+    axes = tuple(axis for axis in AXES if axis in assigned)
+    if "pid" in assigned and axes:
+        raise LanguageError(
+            f"both `pid` and `{axes[0]}` are assigned, so the outcome is ambiguous",
+            hint="use another name for the intermediate one",
+        )
+    if not axes and "pid" not in assigned:
+        raise LanguageError(
+            "neither `pid` nor `pid_0`, `pid_1`, `pid_2` is assigned",
+            hint="the last line usually is `pid = …`",
+        )
+    return axes or ("pid",)
+
+
+class _Reader:
+    """Turns Python's syntax tree into ours and counts what it makes."""
+
+    def __init__(self) -> None:
+        self._operations = 0
+        self._repeats = 1
+
+    def block(self, body: list[ast.stmt]) -> tuple[Statement, ...]:
+        return tuple(self._statement(node) for node in body)
+
+    def _statement(self, node: ast.stmt) -> Statement:
+        self._count(_place(node))
+        if isinstance(node, ast.Assign):
+            return self._assignment(node)
+        if isinstance(node, ast.For):
+            return self._loop(node)
+        raise _not_in_language(node, _place(node), _STATEMENTS)
+
+    def _assignment(self, node: ast.Assign) -> Assignment:
+        target = node.targets[0]
+        if len(node.targets) > 1 or not isinstance(target, ast.Name):
+            raise _refused(
+                _place(target), "only one plain name can be assigned", "write one per line"
+            )
+        self._name(target)
+        value = _used_as_number(self._expression(node.value, 0))
+        return Assignment(target.id, value, _place(node))
+
+    def _loop(self, node: ast.For) -> Loop:
+        match node:
+            case ast.For(
+                target=ast.Name(id="_"),
+                iter=ast.Call(
+                    func=ast.Name(id="range"), args=[ast.Constant(value=count)], keywords=[]
+                ),
+                orelse=[],
+            ) if type(count) is int and count >= 1:
+                pass
+            case _:
+                raise _refused(
+                    _place(node),
+                    "the only loop is `for _ in range(CONSTANT)`",
+                    "write the number of rounds as an integer of at least 1; use where() to stop",
+                )
+        before = self._repeats
+        self._repeats *= count
+        self._count(_place(node))
+        body = self.block(node.body)
+        self._repeats = before
+        return Loop(count, body, _place(node))
+
+    def _count(self, place: Place) -> None:
+        self._operations += self._repeats
+        if self._operations > MAX_OPERATIONS:
+            raise _refused(
+                place,
+                f"more than {MAX_OPERATIONS} operations, loops unrolled",
+                "a remap is a few integer operations",
+            )
+
+    def _check_depth(self, depth: int, place: Place) -> None:
+        if depth > MAX_DEPTH:
+            raise _refused(
+                place, f"nested more than {MAX_DEPTH} deep", "give parts of it a name of their own"
+            )
+
+    def _name(self, node: ast.Name) -> str:
+        if not node.id.isascii() or node.id == "_" or node.id in FUNCTIONS:
+            raise _refused(_place(node), f"`{node.id}` cannot be a variable", "use another name")
+        return node.id
+
+    def _expression(self, node: ast.expr, depth: int) -> Expression:
+        place = _place(node)
+        self._count(place)
+        self._check_depth(depth, place)
+        match node:
+            case ast.Constant():
+                return self._number(node)
+            case ast.Name():
+                return Name(self._name(node), place)
+            case ast.BinOp(op=operator) if type(operator) in _BINARY:
+                return self._operation(
+                    _BINARY[type(operator)], [node.left, node.right], node, depth
+                )
+            case ast.BinOp(op=operator) | ast.UnaryOp(op=ast.Invert() as operator):
+                raise _not_in_language(operator, place, _EXPRESSIONS)
+            case ast.UnaryOp(op=ast.Not()):
+                return self._operation("not", [node.operand], node, depth)
+            case ast.UnaryOp(op=ast.UAdd()):
+                return _used_as_number(self._expression(node.operand, depth + 1))
+            case ast.UnaryOp():
+                operand = self._expression(node.operand, depth + 1)
+                return _operation("-", [Number(0, place), operand], place)
+            case ast.BoolOp():
+                return self._logic(node, depth)
+            case ast.Compare():
+                return self._comparison(node, depth)
+            case ast.IfExp():
+                return self._operation("where", [node.test, node.body, node.orelse], node, depth)
+            case ast.Call():
+                return self._call(node, depth)
+        raise _not_in_language(node, place, _EXPRESSIONS)
+
+    def _number(self, node: ast.Constant) -> Number:
+        value = node.value
+        if type(value) is not int:
+            kind = {float: "a float", str: "a string", bool: "a truth value"}.get(
+                type(value), f"`{value!r}`"
+            )
+            raise _refused(_place(node), f"{kind} is not an integer", "write integers only")
+        if value > LARGEST:
+            raise _refused(
+                _place(node), f"{value} does not fit in 31 bits", f"the largest is {LARGEST}"
+            )
+        return Number(value, _place(node))
+
+    def _operation(
+        self, operator: str, operands: list[ast.expr], node: ast.expr, depth: int
+    ) -> Operation:
+        read = [self._expression(operand, depth + 1) for operand in operands]
+        return _operation(operator, read, _place(node))
+
+    def _logic(self, node: ast.BoolOp, depth: int) -> Expression:
+        operands = [self._expression(operand, depth + 1) for operand in node.values]
+        return self._chain(_LOGIC[type(node.op)], operands, _place(node), depth)
+
+    def _comparison(self, node: ast.Compare, depth: int) -> Expression:
+        sides = [node.left, *node.comparators]
+        links: list[Expression] = []
+        for operator, left, right in zip(node.ops, sides, sides[1:], strict=False):
+            if type(operator) not in _COMPARE:
+                raise _not_in_language(operator, _place(node), _EXPRESSIONS)
+            links.append(self._operation(_COMPARE[type(operator)], [left, right], node, depth))
+        return self._chain("and", links, _place(node), depth)
+
+    def _call(self, node: ast.Call, depth: int) -> Expression:
+        place = _place(node)
+        function = _called(node.func)
+        if function not in FUNCTIONS:
+            plain = function.rpartition(".")[2]
+            calls = f"the only calls are {', '.join(FUNCTIONS)}; program ids are `pid`, `pid_0`, …"
+            raise _refused(
+                place,
+                f"`{function}` cannot be called",
+                f"write `{plain}`" if plain in FUNCTIONS else calls,
+            )
+        arity = FUNCTIONS[function]
+        number = len(node.args)
+        if node.keywords or (number < 2 if function in ("min", "max") else str(number) != arity):
+            raise _refused(place, f"`{function}` takes {arity} operands", None)
+        operands = [self._expression(operand, depth + 1) for operand in node.args]
+        if function in ("min", "max"):
+            return self._chain(function, operands, place, depth)
+        return _operation(function, operands, place)
+
+    def _chain(
+        self, operator: str, operands: list[Expression], place: Place, depth: int
+    ) -> Expression:
+        """`a op b op c` as nested binary operations; a single operand is itself."""
+        self._check_depth(depth + len(operands) - 1, place)
+        chained = operands[0]
+        for operand in operands[1:]:
+            chained = _operation(operator, [chained, operand], place)
+        return chained
+
+
+def _called(function: ast.expr) -> str:
+    match function:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            return f"{module}.{name}"
+    return "an expression"
+
+
+def _operation(operator: str, operands: list[Expression], place: Place) -> Operation:
+    wants_truth = len(operands) if operator in LOGIC else 1 if operator == "where" else 0
+    for operand in operands[wants_truth:]:
+        _used_as_number(operand)
+    return Operation(operator, tuple(operands), place)
+
+
+def _is_truth_value(expression: Expression) -> bool:
+    """Whether Python, too, would answer True or False here."""
+    if not isinstance(expression, Operation):
+        return False
+    if expression.operator in ("and", "or"):
+        return all(_is_truth_value(operand) for operand in expression.operands)
+    return expression.operator in CONDITIONS
+
+
+def _used_as_number(expression: Expression) -> Expression:
+    """Refuse `a and b` of numbers where its value counts: Python answers a or b, a GPU 1 or 0."""
+    if (
+        isinstance(expression, Operation)
+        and expression.operator in LOGIC
+        and not _is_truth_value(expression)
+    ):
+        raise _refused(
+            expression.place,
+            f"the value of `{expression.operator}` between numbers is ambiguous",
+            "compare them, as in `x != 0 and y != 0`",
+        )
+    return expression

@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What a swizzle is made of: integer expressions, assignments and loops of a constant length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+INPUTS = (
+    "pid",
+    "pid_0",
+    "pid_1",
+    "pid_2",
+    "num_pids",
+    "grid_0",
+    "grid_1",
+    "grid_2",
+    "num_xcds",
+    "cus_per_xcd",
+)
+"""Names that every launch binds; further names are the kernel's integer arguments."""
+
+AXES = ("pid_0", "pid_1", "pid_2")
+"""The program id along each axis of the grid; as outputs, the alternative to `pid`."""
+
+ARITHMETIC = frozenset(("+", "-", "*", "//", "%", "<<", ">>", "&", "|", "^"))
+COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+LOGIC = frozenset(("and", "or", "not"))
+CONDITIONS = COMPARISONS | LOGIC
+FUNCTIONS = {"min": "2 or more", "max": "2 or more", "cdiv": "2", "where": "3"}
+"""The calls of the language and how many operands each takes."""
+
+Place: TypeAlias = "tuple[int, int]"
+"""Line and column, both from 1."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """An integer literal."""
+
+    value: int
+    place: Place = (0, 0)
+
+
+@dataclass(frozen=True)
+class Name:
+    """An input, or the variable of that name at this point of the text."""
+
+    name: str
+    place: Place = (0, 0)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operator or function applied to operands.
+
+    `min`, `max`, `and` and `or` are binary here; `a if c else b` is `where(c, a, b)`; `-a` is
+    `0 - a`.
+    """
+
+    operator: str
+    operands: tuple[Expression, ...]
+    place: Place = (0, 0)
+
+
+Expression: TypeAlias = "Number | Name | Operation"
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """`target = value`."""
+
+    target: str
+    value: Expression
+    place: Place
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`for _ in range(count): body`."""
+
+    count: int
+    body: tuple[Statement, ...]
+    place: Place
+
+
+Statement: TypeAlias = "Assignment | Loop"
+
+
+@dataclass(frozen=True)
+class Swizzle:
+    """A remap of program ids in the swizzle language.
+
+    Attributes:
+        text: as it was written.
+        statements: what it means.
+        names: the inputs it reads (`INPUTS` and arguments of the kernel).
+        outputs: `("pid",)` or the `pid_k` that it assigns, by axis.
+    """
+
+    text: str
+    statements: tuple[Statement, ...]
+    names: frozenset[str]
+    outputs: tuple[str, ...]
+
+
+def reads(expression: Expression) -> Iterator[Name]:
+    """Yield every occurrence of a name in an expression, from left to right."""
+    if isinstance(expression, Name):
+        yield expression
+    elif isinstance(expression, Operation):
+        for operand in expression.operands:
+            yield from reads(operand)
+
+
+def free_names(statements: tuple[Statement, ...]) -> dict[str, Name]:
+    """The names read before they are assigned, each with its first such occurrence."""
+    free: dict[str, Name] = {}
+    _collect_free(statements, set(), free)
+    return free
+
+
+def _collect_free(
+    statements: tuple[Statement, ...], assigned: set[str], free: dict[str, Name]
+) -> None:
+    for statement in statements:
+        if isinstance(statement, Loop):
+            _collect_free(statement.body, assigned, free)
+            continue
+        for occurrence in reads(statement.value):
+            if occurrence.name not in assigned:
+                free.setdefault(occurrence.name, occurrence)
+        assigned.add(statement.target)
+
+
+def assigned_names(statements: tuple[Statement, ...]) -> set[str]:
+    """The names that statements assign, loops included."""
+    names: set[str] = set()
+    for statement in statements:
+        if isinstance(statement, Loop):
+            names |= assigned_names(statement.body)
+        else:
+            names.add(statement.target)
+    return names
