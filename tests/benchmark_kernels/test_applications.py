@@ -12,9 +12,9 @@ import pytest
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 
 SMALL_SIZES = {
-    "gemm.py": "--m 100 --n 70 --k 80 --block-m 32 --block-n 32 --block-k 32".split(),
-    "transpose.py": "--m 100 --n 70".split(),
-    "stencil_2d.py": "--m 100 --n 70".split(),
+    "gemm.py": "--m 100 --n 70 --k 80 --block-m 32 --block-n 32 --block-k 32",
+    "transpose.py": "--m 100 --n 70",
+    "stencil_2d.py": "--m 100 --n 70",
 }
 APPLICATIONS = sorted(SMALL_SIZES)
 
@@ -26,9 +26,10 @@ LAST = (
 )
 
 
-def run_check(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_check(script: Path, options: str = "") -> subprocess.CompletedProcess[str]:
+    arguments = f"--device cpu --check {SMALL_SIZES[script.name]} {options}".split()
     return subprocess.run(
-        [sys.executable, str(script), "--device", "cpu", "--check", *arguments],
+        [sys.executable, str(script), *arguments],
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
@@ -48,14 +49,14 @@ def edited(application: str, old: str, new: str, folder: Path) -> Path:
 @pytest.mark.parametrize("application", APPLICATIONS)
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_right_on_sizes_that_are_no_multiples_of_the_tile(application: str, dtype: str) -> None:
-    run = run_check(KERNELS / application, *SMALL_SIZES[application], "--dtype", dtype)
+    run = run_check(KERNELS / application, f"--dtype {dtype}")
     assert run.returncode == 0, run.stderr
     assert len(run.stdout.splitlines()) == 1
     assert "WRONG" not in run.stdout + run.stderr
 
 
 def test_groups_of_tile_rows_keep_the_product() -> None:
-    run = run_check(KERNELS / "gemm.py", *SMALL_SIZES["gemm.py"], "--group-m", "3")
+    run = run_check(KERNELS / "gemm.py", "--group-m 3")
     assert run.returncode == 0, run.stderr
 
 
@@ -69,7 +70,7 @@ def test_check_notices_one_dropped_tile(
     application: str, wrong_program_id: str, tmp_path: Path
 ) -> None:
     script = edited(application, AXIS_0, wrong_program_id, tmp_path)
-    run = run_check(script, *SMALL_SIZES[application])
+    run = run_check(script)
     assert run.returncode == 1
     assert "WRONG" in run.stderr
 
@@ -77,7 +78,7 @@ def test_check_notices_one_dropped_tile(
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_check_accepts_another_order_of_the_tiles(application: str, tmp_path: Path) -> None:
     backwards = f"(tl.num_programs(axis=0) - 1 - {AXIS_0})"
-    run = run_check(edited(application, AXIS_0, backwards, tmp_path), *SMALL_SIZES[application])
+    run = run_check(edited(application, AXIS_0, backwards, tmp_path))
     assert run.returncode == 0, run.stderr
 
 
@@ -90,6 +91,6 @@ def test_check_accepts_another_order_of_the_tiles(application: str, tmp_path: Pa
     ],
 )
 def test_check_notices_wrong_values(application: str, old: str, new: str, tmp_path: Path) -> None:
-    run = run_check(edited(application, old, new, tmp_path), *SMALL_SIZES[application])
+    run = run_check(edited(application, old, new, tmp_path))
     assert run.returncode == 1
     assert "WRONG" in run.stderr
