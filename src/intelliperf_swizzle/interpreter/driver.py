@@ -1,0 +1,160 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A stand-in for Triton's GPU driver, so that what asks for a device gets answers without one."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from triton.backends.compiler import GPUTarget
+
+STAND_IN_TIME_MS = 1.0
+"""What every benchmark reports: nothing that the interpreter does has a GPU's duration."""
+
+
+class StandInEvent:
+    """A timing event on the host's clock."""
+
+    def __init__(self, enable_timing: bool = False, **_: Any) -> None:
+        self.seconds = 0.0
+
+    def record(self, stream: Any = None) -> None:
+        """Take the time."""
+        self.seconds = time.perf_counter()
+
+    def elapsed_time(self, end: StandInEvent) -> float:
+        """Milliseconds from this event to `end`."""
+        return (end.seconds - self.seconds) * 1e3
+
+    def synchronize(self) -> None:
+        """Nothing is ever pending."""
+
+    def query(self) -> bool:
+        """Whether all work is done: always."""
+        return True
+
+
+class StandInDevice:
+    """What `torch.cuda` is to Triton's testing functions."""
+
+    Event = StandInEvent
+
+    @staticmethod
+    def synchronize(*_: Any) -> None:
+        """Nothing is ever pending."""
+
+    @staticmethod
+    def current_device() -> int:
+        """The only device."""
+        return 0
+
+    @staticmethod
+    def current_stream(*_: Any) -> None:
+        """The only stream."""
+
+
+class StandInDriver:
+    """Answers as the driver of one GPU of the given target would.
+
+    Compute units, clock rates and memory are those of an MI300X; only occupancy-minded host code
+    (persistent kernels that ask for the number of compute units) reads them.
+    """
+
+    def __init__(self, backend: str, arch: str | int, warp_size: int, compute_units: int) -> None:
+        self._target = GPUTarget(backend, arch, warp_size)
+        self._compute_units = compute_units
+        self.utils = self
+
+    @staticmethod
+    def is_active() -> bool:
+        """This driver can always be used."""
+        return True
+
+    def get_current_target(self) -> GPUTarget:
+        """The target that kernels would be compiled for."""
+        return self._target
+
+    def get_active_torch_device(self) -> Any:
+        """Where tensors live."""
+        import torch
+
+        return torch.device("cpu")
+
+    def get_device_interface(self) -> type[StandInDevice]:
+        """Events, streams and synchronisation."""
+        return StandInDevice
+
+    def get_current_device(self) -> int:
+        """The only device."""
+        return 0
+
+    def set_current_device(self, device: int) -> None:
+        """There is only one."""
+
+    def get_current_stream(self, device: int | None = None) -> int:
+        """The only stream."""
+        return 0
+
+    def get_empty_cache_for_benchmark(self) -> Any:
+        """A buffer whose clearing flushes the cache; there is none to flush."""
+        import torch
+
+        return torch.empty(1, dtype=torch.int8)
+
+    def clear_cache(self, cache: Any) -> None:
+        """There is no cache to clear."""
+
+    def get_benchmarker(self) -> Any:
+        """A benchmark that runs nothing, so that an autotuner takes its first configuration."""
+        return do_bench_once_of(lambda: None)
+
+    def get_device_properties(self, device: int) -> dict[str, int]:
+        """What host code reads to size a grid."""
+        return {
+            "max_shared_mem": 65536,
+            "multiprocessor_count": self._compute_units,
+            "warpSize": self._target.warp_size,
+            "sm_clock_rate": 2_100_000,
+            "mem_clock_rate": 1_300_000,
+            "mem_bus_width": 8192,
+            "max_num_regs": 131072,
+        }
+
+
+def do_bench_once_of(replacement: Any = None) -> Any:
+    """`do_bench` that calls its function, or the replacement, once and reports a constant."""
+
+    def do_bench(fn: Any, *_: Any, quantiles: Any = None, **options: Any) -> Any:
+        (replacement or fn)()
+        if quantiles is not None:
+            return [STAND_IN_TIME_MS] * len(quantiles)
+        return [STAND_IN_TIME_MS] if options.get("return_mode") == "all" else STAND_IN_TIME_MS
+
+    return do_bench
+
+
+class StandInCompiled:
+    """What a launch returns under the interpreter: as if compiled, with nothing to report.
+
+    Unknown attributes are 0, so that host code that prints registers or spills goes on.
+    """
+
+    def __init__(self) -> None:
+        self.asm = dict.fromkeys(("ttir", "ttgir", "llir", "ptx", "amdgcn", "hsaco", "cubin"), "")
+        self.metadata = _StandInMetadata()
+
+    def __getattr__(self, name: str) -> int:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return 0
+
+
+class _StandInMetadata:
+    """Metadata of a kernel that was never compiled."""
+
+    shared = 0
+    num_warps = 4
+    num_stages = 1
+    num_ctas = 1
+    name = ""

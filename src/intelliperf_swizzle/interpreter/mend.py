@@ -1,0 +1,286 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The faults of Triton's interpreter, mended in place (Triton 3.6 to 3.9).
+
+Each function below mends one fault and says which. `mend` applies them all; it is meant for the
+process of the user's application too, before that imports Triton's language.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.interpreter.driver import (
+    StandInCompiled,
+    StandInDriver,
+    do_bench_once_of,
+)
+
+_mended = False
+
+
+def mend(
+    backend: str = "hip",
+    arch: str | int = "gfx942",
+    warp_size: int = 64,
+    compute_units: int = 304,
+) -> None:
+    """Mend the interpreter once; later calls do nothing.
+
+    The arguments describe the GPU that host code is told of.
+
+    Raises:
+        RuntimeError: `TRITON_INTERPRET=1` was not set before Triton was imported.
+    """
+    global _mended
+    if _mended:
+        return
+    if os.environ.get("TRITON_INTERPRET") != "1":
+        raise RuntimeError("TRITON_INTERPRET=1 must be set before Triton is imported")
+    import triton.testing
+    from triton.runtime import driver, interpreter
+
+    driver.set_active(StandInDriver(backend, arch, warp_size, compute_units))
+    triton.testing.do_bench = do_bench_once_of()
+    triton.testing.do_bench_cudagraph = do_bench_once_of()
+    _mend_scalar_index(interpreter)
+    _mend_overflow_checks(interpreter)
+    _mend_bfloat16_dot(interpreter)
+    _mend_repeated_patching(interpreter)
+    _mend_libdevice(interpreter)
+    _mend_launch(interpreter)
+    _mended = True
+
+
+def _mend_scalar_index(interpreter: Any) -> None:
+    """Triton 3.6 turns 1-element arrays into int by a conversion that NumPy 2.4 removed."""
+    original = interpreter._patch_lang_tensor
+
+    def patch_lang_tensor(tensor: Any, scope: Any) -> None:
+        original(tensor, scope)
+        scope.set_attr(
+            tensor, "__index__", lambda self: int(np.asarray(self.handle.data).reshape(-1)[0])
+        )
+
+    interpreter._patch_lang_tensor = patch_lang_tensor
+
+
+def _mend_overflow_checks(interpreter: Any) -> None:
+    """Every integer operation is checked for overflow, which a GPU does not do."""
+    builder = interpreter.interpreter_builder
+    builder.options = dataclasses.replace(builder.options, sanitize_overflow=False)
+
+
+def _mend_bfloat16_dot(interpreter: Any) -> None:
+    """`tl.dot` multiplies the bit patterns of bfloat16 as if they were integers."""
+    original = interpreter.InterpreterBuilder.create_dot
+
+    def create_dot(self: Any, a: Any, b: Any, d: Any, *options: Any) -> Any:
+        return original(self, widened(a), widened(b), d, *options)
+
+    def widened(operand: Any) -> Any:
+        import triton.language as tl
+
+        if operand.dtype.scalar != tl.bfloat16:
+            return operand
+        return interpreter.TensorHandle(bfloat16_as_float32(operand.data), tl.float32)
+
+    interpreter.InterpreterBuilder.create_dot = create_dot
+
+
+def bfloat16_as_float32(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
+    """The values of bfloat16 numbers that are held as their bit patterns."""
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def _mend_repeated_patching(interpreter: Any) -> None:
+    """Each call of a jit function patches the whole language again, half of the run time."""
+    language_modules: dict[Any, list[Any]] = {}
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        import triton.language as tl
+
+        if self.fn not in language_modules:
+            language_modules[self.fn] = [
+                module for module in (tl, tl.core) if module in self.fn.__globals__.values()
+            ]
+        if any(tl.core.is_builtin(module.load) for module in language_modules[self.fn]):
+            interpreter._patch_lang(self.fn)
+        try:
+            return self.rewrite()(*args, **kwargs)
+        except interpreter.InterpreterError:
+            raise
+        except Exception as error:
+            raise interpreter.InterpreterError(repr(error)) from error
+
+    interpreter.InterpretedFunction.__call__ = call
+
+
+LIBDEVICE: dict[str, Callable[..., Any]] = {
+    "abs": np.abs,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
+    "ceil": np.ceil,
+    "copysign": np.copysign,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "div_rn": np.divide,
+    "exp": np.exp,
+    "exp10": lambda x: np.power(x.dtype.type(10), x),
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "fast_cosf": np.cos,
+    "fast_dividef": np.divide,
+    "fast_expf": np.exp,
+    "fast_logf": np.log,
+    "fast_powf": np.power,
+    "fast_sinf": np.sin,
+    "fast_tanhf": np.tanh,
+    "floor": np.floor,
+    "fmod": np.fmod,
+    "hypot": np.hypot,
+    "isfinited": np.isfinite,
+    "isinf": np.isinf,
+    "isnan": np.isnan,
+    "llrint": np.rint,
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "nearbyint": np.rint,
+    "pow": np.power,
+    "rint": np.rint,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "signbit": np.signbit,
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "sqrt": np.sqrt,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "trunc": np.trunc,
+}
+"""The functions of libdevice that NumPy has; results may differ from a GPU's in the last bits."""
+
+
+def _mend_libdevice(interpreter: Any) -> None:
+    """The functions of `triton.language.extra.libdevice` are empty under the interpreter."""
+    from triton.language.extra import libdevice
+
+    for name, stub in inspect.getmembers(libdevice, inspect.isfunction):
+        setattr(libdevice, name, _libdevice_function(interpreter, name, stub))
+
+
+def _libdevice_function(interpreter: Any, name: str, stub: Callable[..., Any]) -> Any:
+    def call(*operands: Any, _semantic: Any = None, **_: Any) -> Any:
+        import triton.language as tl
+
+        semantic = interpreter.interpreter_semantic
+        tensors = [semantic.to_tensor(operand) for operand in operands]
+        shaped = max(tensors, key=lambda tensor: len(tensor.shape))
+        tensors = [
+            tensor
+            if tensor.shape == shaped.shape
+            else semantic.broadcast_impl_value(tensor, shaped)[0]
+            for tensor in tensors
+        ]
+        builder = interpreter.interpreter_builder
+        handle = builder.create_libdevice(name, [tensor.handle for tensor in tensors])
+        shape = list(shaped.shape)
+        return tl.tensor(handle, tl.block_type(handle.dtype, shape) if shape else handle.dtype)
+
+    def create_libdevice(self: Any, name: str, operands: list[Any]) -> Any:
+        function = LIBDEVICE.get(name)
+        if function is None:
+            raise NotImplementedError(f"libdevice.{name} is not known to the interpreter")
+        handle = operands[0]
+        values = function(*(operand.data for operand in operands))
+        return interpreter.TensorHandle(values.astype(handle.data.dtype), handle.dtype.scalar)
+
+    interpreter.InterpreterBuilder.create_libdevice = create_libdevice
+    call.__name__ = stub.__name__
+    return call
+
+
+def _mend_launch(interpreter: Any) -> None:
+    """A launch takes no list as grid, returns None, and hangs where a program waits for another."""
+
+    def call(self: Any, *args_dev: Any, **kwargs: Any) -> StandInCompiled:
+        names = inspect.getfullargspec(self.fn)
+        kwargs = {k: v for k, v in kwargs.items() if k in names.args or k in names.kwonlyargs}
+        args_host, kwargs_host = self._init_args_hst(args_dev, kwargs)
+        for hook in self.pre_run_hooks:
+            hook(*args_host, **kwargs_host)
+        _run_launch(interpreter, self, inspect.getcallargs(self.fn, *args_host, **kwargs_host))
+        self._restore_args_dev(args_dev, args_host, kwargs, kwargs_host)
+        return StandInCompiled()
+
+    interpreter.GridExecutor.__call__ = call
+
+
+def _run_launch(interpreter: Any, executor: Any, bound: dict[str, Any]) -> None:
+    from intelliperf_swizzle.interpreter.sequential import patched_language, run_programs
+
+    with patched_language(executor.fn):
+        arguments = {
+            name: value if name in executor.constexprs else interpreter._implicit_cvt(value)
+            for name, value in bound.items()
+        }
+        grid = executor.grid(arguments) if callable(executor.grid) else executor.grid
+        extents = [int(extent) for extent in grid]
+        if not 1 <= len(extents) <= 3:
+            raise ValueError(f"a grid has 1 to 3 dimensions, not {len(extents)}")
+        x, y, z = (*extents, 1, 1)[:3]
+        try:
+            run_programs(executor.fn, arguments, (x, y, z), space=HostMemory(bound))
+        except interpreter.InterpreterError:
+            raise
+        except Exception as error:
+            raise interpreter.InterpreterError(repr(error)) from error
+
+
+class HostMemory:
+    """The storages of a launch's torch tensors: addresses are the host's own.
+
+    Lanes outside are cut off, because the allocator would abort the process; but not those of
+    tensors whose addresses a kernel reads from memory (then nothing is known to be outside).
+    """
+
+    def __init__(self, arguments: dict[str, Any]) -> None:
+        spans = sorted(set(_spans(tuple(arguments.values()))))
+        self._begin = np.array([begin for begin, _ in spans], np.uint64)
+        self._end = np.array([end for _, end in spans], np.uint64)
+
+    def locate(
+        self, addresses: npt.NDArray[np.uint64], mask: npt.NDArray[np.bool_]
+    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
+        """The addresses as they are, and which active lanes lie inside a storage."""
+        if not len(self._begin):
+            return addresses, mask
+        places = np.searchsorted(self._begin, addresses, side="right") - 1
+        inside = (places >= 0) & (addresses < self._end[places])
+        return addresses, (mask if inside.all() else mask & inside)
+
+
+def _spans(value: Any) -> list[tuple[int, int]]:
+    if isinstance(value, (tuple, list)):
+        return [span for item in value for span in _spans(item)]
+    if hasattr(value, "block_shape") and hasattr(value, "base"):
+        return _spans(value.base)
+    if not hasattr(value, "data_ptr"):
+        return []
+    tensor = value.base if type(value).__name__ == "TensorWrapper" else value
+    storage = tensor.untyped_storage()
+    return [(storage.data_ptr(), storage.data_ptr() + storage.nbytes())] if storage.nbytes() else []
