@@ -5,36 +5,42 @@ PYTHON ?= python3
 VENV ?= .venv
 # Further arguments of `pip install`, e.g. --extra-index-url https://download.pytorch.org/whl/cpu
 PIP_ARGS ?=
-# Another torch or Triton than constraints.txt would choose, e.g. TRITON=triton==3.6.0
+# Which torch and Triton, where constraints.txt leaves a choice, e.g. TRITON=triton==3.6.0
 TORCH ?= torch
 TRITON ?= triton
+# How many tests run at a time
 JOBS ?= 2
+# For test-pythons: interpreters to look for, what to install, what to test
 PYTHONS ?= python3.10 python3.12 python3.13
+PURE_NEEDS := hatchling hypothesis jinja2 jsonschema libcst numba numpy pytest pyyaml rich
+PURE_TESTS := $(wildcard $(addprefix tests/,language mapping formulas cache hardware records))
 
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
+INSTALL := -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
-.PHONY: help install demo test lint bench search-quality test-pythons clean
+.PHONY: help install demo test lint test-pythons clean
 
 help:
 	@echo 'make demo            set up $(VENV), then find a swizzle for benchmarks/kernels/gemm.py'
 	@echo 'make test            set up $(VENV), then run the test suite'
 	@echo 'make lint            ruff, mypy and the order of imports'
-	@echo 'make test-pythons    what needs neither torch nor Triton, on: $(PYTHONS)'
+	@echo 'make test-pythons    the rooms that need neither torch nor Triton, on other Pythons'
 	@echo 'make install         set up $(VENV) and no more'
-	@echo 'make clean           remove $(VENV) and what was built'
+	@echo 'make clean           remove the environments and what was built'
 
 install: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' || \
-	  { echo 'error: `$(PYTHON)` is not Python 3.10 to 3.13 (make PYTHON=python3.12 takes another)' >&2; exit 1; }
+	  { echo 'error: `$(PYTHON)` is not Python 3.10 to 3.13' >&2; \
+	    echo 'hint: make PYTHON=python3.12 takes another' >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
-	  { echo 'error: `$(PYTHON)` cannot make virtual environments; on Debian: apt install python3-venv' >&2; exit 1; }
-	@echo 'Setting up $(VENV): torch and Triton are some 2 GB, once'
+	  { echo 'error: `$(PYTHON)` cannot make virtual environments' >&2; \
+	    echo 'hint: on Debian, apt install python3-venv' >&2; exit 1; }
+	@echo 'Setting up $(VENV); torch and Triton take some minutes and 2 GB, once'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints.txt \
-	  '$(TORCH)' '$(TRITON)' -e '.[test,lint]'
+	$(BIN)/python $(INSTALL) '$(TORCH)' '$(TRITON)' -e '.[test,lint]'
 	@touch $@
 
 demo: install
@@ -49,7 +55,17 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+test-pythons:
+	@for python in $(PYTHONS); do \
+	  "$$python" -c '' 2>/dev/null || { echo "$$python: not here"; continue; }; \
+	  venv=.venv-pure-$${python##*/}; \
+	  "$$python" -m venv $$venv && \
+	  $$venv/bin/python $(INSTALL) -q $(PURE_NEEDS) && \
+	  $$venv/bin/python $(INSTALL) -q --no-deps --no-build-isolation -e . && \
+	  $$venv/bin/python -m pytest $(PURE_TESTS) || exit 1; \
+	done
+
 clean:
-	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
-	rm -rf .hypothesis swizzle-out
+	rm -rf .venv .venv-* build dist swizzle-out
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
