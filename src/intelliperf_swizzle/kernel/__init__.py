@@ -1,0 +1,11 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A kernel's source: where it reads its program id, a swizzle put there, the kernel compiled."""
+
+from __future__ import annotations
+
+from intelliperf_swizzle.kernel.build import Build, build, build_all, occupancy
+from intelliperf_swizzle.kernel.edit import Edit, apply
+from intelliperf_swizzle.kernel.splice import splice
+
+__all__ = ["Build", "Edit", "apply", "build", "build_all", "occupancy", "splice"]

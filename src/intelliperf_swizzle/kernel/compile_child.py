@@ -1,0 +1,186 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The child process of `build`: compiles rendered kernels without a GPU.
+
+    python -m intelliperf_swizzle.kernel.compile_child FOLDER
+
+Reads FOLDER/request.pickle and writes FOLDER/builds.json. Arguments become stand-ins that know
+their type, alignment and extent, so that Triton itself decides what to specialise on.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+
+from intelliperf_swizzle.interpreter.render import import_functions
+from intelliperf_swizzle.records import (
+    DescriptorArgument,
+    DtypeArgument,
+    FunctionArgument,
+    Launch,
+    TensorArgument,
+)
+
+
+class Device:
+    """A driver of a GPU that is not there; enough for `warmup`, which compiles and does not run."""
+
+    def __init__(self, target: GPUTarget):
+        self._target = target
+
+    def get_current_target(self) -> GPUTarget:
+        """The GPU to compile for."""
+        return self._target
+
+    def get_current_device(self) -> int:
+        """Its number."""
+        return 0
+
+    def get_current_stream(self, device: int | None = None) -> int:
+        """No stream."""
+        return 0
+
+
+class ElementType(str):
+    """A dtype by its Triton name, which is all that Triton wants of a tensor's dtype here."""
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return int(tl.dtype(str(self)).primitive_bitwidth) // 8
+
+
+class Tensor:
+    """A tensor argument without memory: what Triton asks of one to choose a kernel."""
+
+    def __init__(self, argument: TensorArgument, storage_bytes: int):
+        self.dtype = ElementType(argument.dtype)
+        self.shape = argument.shape
+        self._strides = argument.strides
+        self._offset_bytes = argument.offset_bytes
+        self._storage_bytes = storage_bytes
+
+    def stride(self, axis: int | None = None) -> Any:
+        """Strides in elements."""
+        return self._strides if axis is None else self._strides[axis]
+
+    def data_ptr(self) -> int:
+        """An address with the alignment of the real one (allocations are aligned to 256 bytes)."""
+        return self._offset_bytes
+
+    def ptr_range(self) -> int:
+        """Bytes behind the address; below 2**31 an AMD GPU can use 32-bit offsets."""
+        return self._storage_bytes
+
+
+def main() -> None:
+    """Compiles every requested module, one outcome each."""
+    folder = Path(sys.argv[1])
+    launch, backend, arch, warp_size, modules = pickle.loads(
+        (folder / "request.pickle").read_bytes()
+    )
+    driver.set_active(Device(GPUTarget(backend, arch, warp_size)))
+    outcomes = [_compile(launch, module) for module in modules]
+    (folder / "builds.json").write_text(json.dumps(outcomes))
+
+
+def _compile(launch: Launch, module: Path) -> dict[str, Any]:
+    started = time.perf_counter()
+    try:
+        functions = import_functions(module)
+        arguments = {n: _live(a, launch, functions) for n, a in launch.arguments.items()}
+        options = {k: v for k, v in launch.options.items() if v is not None}
+        kernel = functions[launch.source.kernel]
+        compiled = kernel.warmup(grid=launch.grid, **arguments, **options)
+        needs = _amd_needs(compiled) if "amdgcn" in compiled.asm else _nvidia_needs(compiled)
+    except Exception as error:
+        return {"error": _message(error)}
+    return {
+        **needs,
+        "lds_bytes": int(compiled.metadata.shared),
+        "num_warps": int(compiled.metadata.num_warps),
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def _live(argument: Any, launch: Launch, functions: Mapping[str, Any]) -> Any:
+    if isinstance(argument, TensorArgument):
+        return Tensor(argument, launch.storages[argument.storage].bytes)
+    if isinstance(argument, DescriptorArgument):
+        from triton.tools.tensor_descriptor import TensorDescriptor
+
+        return TensorDescriptor(
+            _live(argument.base, launch, functions),
+            list(argument.shape),
+            list(argument.strides),
+            list(argument.block_shape),
+        )
+    if isinstance(argument, DtypeArgument):
+        return tl.dtype(argument.name)
+    if isinstance(argument, FunctionArgument):
+        return functions[argument.key]
+    if isinstance(argument, tuple):
+        return tuple(_live(item, launch, functions) for item in argument)
+    return argument
+
+
+def _amd_needs(compiled: Any) -> dict[str, int]:
+    """Registers from the metadata of the AMD code object (`.vgpr_count` includes AGPRs)."""
+    metadata = dict(re.findall(r"^\s+\.(\w+):\s+(\d+)\s*$", compiled.asm["amdgcn"], re.M))
+    return {
+        "registers": int(metadata["vgpr_count"]),
+        "scalar_registers": int(metadata["sgpr_count"]),
+        "spills": int(metadata["vgpr_spill_count"]),
+    }
+
+
+def _nvidia_needs(compiled: Any) -> dict[str, int | None]:
+    """Registers as `ptxas -v` prints them; unknown where there is no ptxas."""
+    target = compiled.metadata.target
+    suffix = "a" if target.arch >= 90 else ""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "kernel.ptx"
+        source.write_text(compiled.asm["ptx"])
+        command = [
+            triton.knobs.nvidia.ptxas.path,
+            "-v",
+            f"--gpu-name=sm_{target.arch}{suffix}",
+            str(source),
+            "-o",
+            str(source.with_suffix(".cubin")),
+        ]
+        try:
+            printed = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+        except (OSError, subprocess.CalledProcessError):
+            return {"registers": None, "scalar_registers": None, "spills": None}
+    registers = re.search(r"Used (\d+) registers", printed)
+    spilled = re.search(r"(\d+) bytes spill stores", printed)
+    return {
+        "registers": int(registers[1]) if registers else None,
+        "scalar_registers": None,
+        "spills": int(spilled[1]) // 4 if spilled else None,
+    }
+
+
+def _message(error: BaseException) -> str:
+    """Triton's message; where it has none of its own, the end of the traceback."""
+    return str(error).strip() or traceback.format_exc()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Whether an edited function is the original one but for its program ids.
+
+Written without a look at how `kernel.splice` makes an edit: two syntax trees are walked in lock
+step, and the one difference allowed is a `program_id(axis)` in the original against a name in the
+edited function that an inserted block of harmless statements binds.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from intelliperf_swizzle.records import SourceFunction
+
+HARMLESS_CALLS = frozenset(
+    ("program_id", "num_programs", "where", "minimum", "maximum", "min", "max", "cdiv", "range",
+     "static_range", "static_assert", "to", "cast", "int")
+)  # fmt: skip
+"""What an inserted block may call: none of these touches memory."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where two functions differ more than a swizzle may; `line` counts in the edited text."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """The block that an edit inserted.
+
+    Attributes:
+        statements: its statements.
+        outputs: axis -> the name that stands for the program id along it.
+    """
+
+    statements: tuple[ast.stmt, ...]
+    outputs: Mapping[int, str]
+
+
+def same_tree(
+    original: SourceFunction, edited_text: str, constexprs: Mapping[str, int] = {}
+) -> Insertion | Difference:
+    """Compares a function with its edited text.
+
+    Args:
+        original: the function as it was recorded.
+        edited_text: the same function with a swizzle in it.
+        constexprs: values of the parameters by which an axis may be given (`program_id(AXIS)`).
+
+    Returns:
+        The inserted block if the functions agree otherwise, else the difference furthest down.
+    """
+    before, edited = _function(original.text), _function(edited_text)
+    if before is None or edited is None:
+        return Difference(1, "not one function definition")
+    added = len(edited.body) - len(before.body)
+    if added < 1:
+        return Difference(edited.lineno, "no block was inserted")
+    outcomes = [
+        _compare(before, edited, slice(start, start + added), _meanings(original, constexprs))
+        for start in range(len(before.body) + 1)
+    ]
+    insertions = [outcome for outcome in outcomes if isinstance(outcome, Insertion)]
+    if insertions:
+        return insertions[0]
+    return max((o for o in outcomes if isinstance(o, Difference)), key=lambda found: found.line)
+
+
+def _function(text: str) -> ast.FunctionDef | None:
+    body = ast.parse(text).body
+    return body[0] if len(body) == 1 and isinstance(body[0], ast.FunctionDef) else None
+
+
+@dataclass(frozen=True)
+class _Meanings:
+    """What names mean in a function: those of `program_id` itself, and those of axes."""
+
+    program_id: frozenset[str]
+    axes: Mapping[str, int]
+
+
+def _meanings(function: SourceFunction, constexprs: Mapping[str, int]) -> _Meanings:
+    return _Meanings(
+        frozenset(
+            name
+            for name, meaning in function.names.items()
+            if meaning[0] == "attribute" and meaning[2].rpartition(".")[2] == "program_id"
+        ),
+        {
+            **{n: m[1] for n, m in function.names.items() if m[0] in ("constant", "constexpr")},
+            **constexprs,
+        },
+    )
+
+
+def _compare(
+    original: ast.FunctionDef, edited: ast.FunctionDef, place: slice, meanings: _Meanings
+) -> Insertion | Difference:
+    block = edited.body[place]
+    bound = _bound(block)
+    for statement in block:
+        if reason := _harm(statement):
+            return Difference(statement.lineno, reason)
+    taken = bound & _names(original)
+    if taken:
+        return Difference(block[0].lineno, f"the block binds the kernel's own {sorted(taken)}")
+    rebound = _bound(edited.body[: place.start]) & _names(*block)
+    if rebound:
+        return Difference(block[0].lineno, f"the block reads {sorted(rebound)} after a change")
+    walk = _LockStep(bound, meanings)
+    rest = ast.FunctionDef(
+        **{
+            **dict(ast.iter_fields(edited)),
+            "body": edited.body[: place.start] + edited.body[place.stop :],
+        }
+    )
+    if not walk.same(original, rest):
+        return Difference(walk.line, walk.reason)
+    if not walk.outputs:
+        return Difference(edited.lineno, "no program id is read from the block")
+    early = _names(*edited.body[: place.start]) & bound
+    if early:
+        return Difference(block[0].lineno, f"{sorted(early)} are read before the block")
+    return Insertion(tuple(block), walk.outputs)
+
+
+def _bound(block: list[ast.stmt]) -> set[str]:
+    return {
+        node.id
+        for statement in block
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    }
+
+
+def _names(*trees: ast.AST) -> set[str]:
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    return {node.id for node in nodes if isinstance(node, ast.Name)} | {
+        node.arg for node in nodes if isinstance(node, ast.arg)
+    }
+
+
+def _harm(statement: ast.stmt) -> str | None:
+    """Why a statement may not stand in the block, or None: it must be plain integer arithmetic."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.stmt) and not isinstance(node, ast.Assign | ast.For | ast.Expr):
+            return f"the block contains `{ast.unparse(node).splitlines()[0]}`"
+        if isinstance(node, ast.Assign) and not all(isinstance(t, ast.Name) for t in node.targets):
+            return f"the block assigns to `{ast.unparse(node.targets[0])}`"
+        if isinstance(node, ast.Expr) and not _is_call(node.value, "static_assert"):
+            return f"the block contains `{ast.unparse(node)}`"
+        if isinstance(node, ast.Call) and not _is_call(node, *HARMLESS_CALLS):
+            return f"the block calls `{ast.unparse(node.func)}`"
+        if isinstance(node, ast.Subscript | ast.Lambda | ast.Starred | ast.NamedExpr | ast.Await):
+            return f"the block contains `{ast.unparse(node)}`"
+    return None
+
+
+def _is_call(node: Any, *names: str) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+    return last in names
+
+
+@dataclass
+class _LockStep:
+    """Walks two trees at once.
+
+    Attributes:
+        bound: the names that may stand for a program id.
+        meanings: what names mean in the original.
+        outputs: axis -> the name found in its place.
+        line: of the first difference, in the edited text.
+        reason: what differs there.
+    """
+
+    bound: set[str]
+    meanings: _Meanings
+    outputs: dict[int, str] = field(default_factory=dict)
+    line: int = 1
+    reason: str = ""
+
+    def same(self, original: Any, edited: Any) -> bool:
+        """Whether two nodes, lists or values agree but for program ids."""
+        if isinstance(edited, ast.AST):
+            self.line = getattr(edited, "lineno", self.line)
+        if isinstance(edited, ast.Name) and edited.id in self.bound:
+            return self._stands_for(original, edited)
+        if self._is_program_id(edited):
+            return self._differ(f"`{ast.unparse(edited)}` is still read")
+        if type(original) is not type(edited):
+            return self._differ(_describe(original, edited))
+        if isinstance(original, ast.AST):
+            return all(
+                self.same(getattr(original, name, None), getattr(edited, name, None))
+                for name in original._fields
+                if name != "type_comment"
+            )
+        if isinstance(original, list):
+            if len(original) != len(edited):
+                return self._differ("the numbers of statements or operands differ")
+            return all(self.same(a, b) for a, b in zip(original, edited, strict=True))
+        return bool(original == edited) or self._differ(_describe(original, edited))
+
+    def _stands_for(self, original: Any, edited: ast.Name) -> bool:
+        if not self._is_program_id(original):
+            return self._differ(_describe(original, edited))
+        axis = _axis(original, self.meanings.axes)
+        if axis is None:
+            return self._differ(f"the axis of `{ast.unparse(original)}` is not known")
+        known = self.outputs.setdefault(axis, edited.id)
+        if known != edited.id:
+            return self._differ(f"axis {axis} is read from `{known}` and from `{edited.id}`")
+        if list(self.outputs.values()).count(edited.id) > 1:
+            return self._differ(f"`{edited.id}` stands for two axes")
+        return True
+
+    def _is_program_id(self, node: Any) -> bool:
+        return _is_call(node, "program_id", *self.meanings.program_id) and (
+            len(node.args) + len(node.keywords) == 1
+        )
+
+    def _differ(self, reason: str) -> bool:
+        self.reason = reason
+        return False
+
+
+def _axis(call: ast.Call, axes: Mapping[str, int]) -> int | None:
+    given = call.args[0] if call.args else call.keywords[0].value
+    if isinstance(given, ast.Constant) and type(given.value) is int:
+        return given.value
+    value = axes.get(given.id) if isinstance(given, ast.Name) else None
+    return value if type(value) is int else None
+
+
+def _describe(original: Any, edited: Any) -> str:
+    return f"`{_written(original)}` became `{_written(edited)}`"
+
+
+def _written(node: Any) -> str:
+    text = ast.unparse(node) if isinstance(node, ast.AST) else repr(node)
+    return text.splitlines()[0] if text else ""
