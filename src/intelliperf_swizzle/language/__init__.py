@@ -2,8 +2,19 @@
 # SPDX-License-Identifier: MIT
 """The swizzle language: a small, total, integer language in Python's syntax."""
 
+from intelliperf_swizzle.language.emit import Code, emit_cpp, emit_latex, emit_triton
 from intelliperf_swizzle.language.evaluate import evaluate
 from intelliperf_swizzle.language.parse import check, parse
 from intelliperf_swizzle.language.syntax import INPUTS, Swizzle
 
-__all__ = ["INPUTS", "Swizzle", "check", "evaluate", "parse"]
+__all__ = [
+    "INPUTS",
+    "Code",
+    "Swizzle",
+    "check",
+    "emit_cpp",
+    "emit_latex",
+    "emit_triton",
+    "evaluate",
+    "parse",
+]

@@ -218,7 +218,6 @@ _VALUES: dict[str, Callable[[Values, Values], Values]] = {
     "^": lambda a, b: a ^ b,
     "min": _either(min, np.minimum),
     "max": _either(max, np.maximum),
-    "cdiv": lambda a, b: (a + b - 1) // b,
 }
 
 
@@ -246,7 +245,6 @@ _BOUNDS: dict[str, Callable[[_Lanes, _Lanes], tuple[int, int]]] = {
     "^": _bits,
     "min": lambda a, b: (min(a.low, b.low), min(a.high, b.high)),
     "max": lambda a, b: (max(a.low, b.low), max(a.high, b.high)),
-    "cdiv": lambda a, b: ((a.low + b.low - 1) // b.high, (a.high + b.high - 1) // b.low),
 }
 
 
@@ -260,7 +258,7 @@ def _fits(lanes: _Lanes, expression: Expression) -> _Lanes:
 def _legal(expression: Operation, left: _Lanes, right: _Lanes) -> tuple[_Lanes, _Lanes]:
     """The operands of an operation, or a refusal where hardware and Python would disagree."""
     operator, place = expression.operator, expression.place
-    if operator not in ("//", "%", "cdiv", "<<", ">>"):
+    if operator not in ("//", "%", "<<", ">>"):
         return left, right
     hint = "both sides of a choice are computed; `max(x, 0)` keeps an operand legal"
     left = _within(
@@ -282,9 +280,6 @@ def _legal(expression: Operation, left: _Lanes, right: _Lanes) -> tuple[_Lanes, 
         f"the divisor of `{operator}` is {{}}; it must be positive",
         "both sides of a choice are computed; `max(x, 1)` keeps a divisor legal",
     )
-    if operator == "cdiv":
-        total = _Lanes(left.values + right.values, left.low + right.low, left.high + right.high)
-        _within(total, 0, LARGEST + 1, place, "`cdiv` overflows 31 bits with a sum of {}", None)
     return left, right
 
 

@@ -14,6 +14,7 @@ from intelliperf_swizzle.language.syntax import (
     AXES,
     CONDITIONS,
     FUNCTIONS,
+    GRID,
     INPUTS,
     LOGIC,
     Assignment,
@@ -196,7 +197,8 @@ class _Reader:
             raise _refused(
                 _place(target), "only one plain name can be assigned", "write one per line"
             )
-        self._name(target)
+        if self._name(target) in GRID:
+            raise _refused(_place(target), f"`{target.id}` is the launch's own", "use another name")
         value = _used_as_number(self._expression(node.value, 0))
         return Assignment(target.id, value, _place(node))
 
@@ -323,6 +325,11 @@ class _Reader:
         if node.keywords or (number < 2 if function in ("min", "max") else str(number) != arity):
             raise _refused(place, f"`{function}` takes {arity} operands", None)
         operands = [self._expression(operand, depth + 1) for operand in node.args]
+        if function == "cdiv":
+            divisor = self._expression(node.args[1], depth + 1)  # counted again: it occurs twice
+            less_one = _operation("-", [divisor, Number(1, place)], place)
+            total = _operation("+", [operands[0], less_one], place)
+            return _operation("//", [total, operands[1]], place)
         if function in ("min", "max"):
             return self._chain(function, operands, place, depth)
         return _operation(function, operands, place)

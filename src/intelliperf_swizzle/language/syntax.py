@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 INPUTS = (
@@ -25,7 +25,9 @@ INPUTS = (
 AXES = ("pid_0", "pid_1", "pid_2")
 """The program id along each axis of the grid; as outputs, the alternative to `pid`."""
 
-ARITHMETIC = frozenset(("+", "-", "*", "//", "%", "<<", ">>", "&", "|", "^"))
+GRID = ("grid_0", "grid_1", "grid_2")
+"""The number of programs along each axis; may be read only, so that outputs stay what they are."""
+
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 LOGIC = frozenset(("and", "or", "not"))
 CONDITIONS = COMPARISONS | LOGIC
@@ -41,7 +43,7 @@ class Number:
     """An integer literal."""
 
     value: int
-    place: Place = (0, 0)
+    place: Place = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Name:
     """An input, or the variable of that name at this point of the text."""
 
     name: str
-    place: Place = (0, 0)
+    place: Place = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,12 @@ class Operation:
     """An operator or function applied to operands.
 
     `min`, `max`, `and` and `or` are binary here; `a if c else b` is `where(c, a, b)`; `-a` is
-    `0 - a`.
+    `0 - a`; `cdiv(a, b)` is `(a + (b - 1)) // b`.
     """
 
     operator: str
     operands: tuple[Expression, ...]
-    place: Place = (0, 0)
+    place: Place = field(default=(0, 0), compare=False)
 
 
 Expression: TypeAlias = "Number | Name | Operation"
@@ -74,7 +76,7 @@ class Assignment:
 
     target: str
     value: Expression
-    place: Place
+    place: Place = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Loop:
 
     count: int
     body: tuple[Statement, ...]
-    place: Place
+    place: Place = field(default=(0, 0), compare=False)
 
 
 Statement: TypeAlias = "Assignment | Loop"

@@ -1,0 +1,346 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A swizzle as Triton, as HIP or CUDA C++, and as LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from intelliperf_swizzle.language.simplify import simplify
+from intelliperf_swizzle.language.syntax import (
+    AXES,
+    GRID,
+    Assignment,
+    Expression,
+    Loop,
+    Name,
+    Number,
+    Operation,
+    Statement,
+    Swizzle,
+    assigned_names,
+    free_names,
+)
+
+
+@dataclass(frozen=True)
+class Code:
+    """Statements to put at the top of a kernel.
+
+    Attributes:
+        lines: one statement each; what is inside a loop is indented by four spaces.
+        outputs: axis -> expression of the program id that the kernel is to use, after `lines`.
+    """
+
+    lines: tuple[str, ...]
+    outputs: Mapping[int, str]
+
+
+def emit_triton(
+    swizzle: Swizzle,
+    axes_read: Collection[int],
+    *,
+    axes: int,
+    num_xcds: int,
+    cus_per_xcd: int,
+    inputs: Mapping[str, str] | None = None,
+    prefix: str = "swizzle_",
+    tl: str = "tl",
+) -> Code:
+    """The swizzle as Python statements for the body of a Triton kernel.
+
+    Equal to `evaluate` on every grid that it accepts, in 32-bit arithmetic.
+
+    Args:
+        swizzle: the remap.
+        axes_read: the axes whose program id the kernel reads.
+        axes: how many axes of the grid the launches use, 1 to 3; the others have one program.
+        num_xcds: of the target; a literal in the code, as is `cus_per_xcd`.
+        cus_per_xcd: of the target.
+        inputs: expressions for names that are not to be read the usual way. Usual are
+            `tl.program_id(k)`, `tl.num_programs(k)` and a kernel argument by its own name.
+        prefix: of every variable that is introduced; the caller sees to it that no name of the
+            kernel begins like this.
+        tl: what the kernel calls `triton.language`.
+    """
+    usual = {
+        **{name: f"{tl}.program_id({axis})" for axis, name in enumerate(AXES)},
+        **{name: f"{tl}.num_programs({axis})" for axis, name in enumerate(GRID)},
+    }
+    forms = {
+        **_PYTHON,
+        "min": _call(f"{tl}.minimum({{}}, {{}})", 2),
+        "max": _call(f"{tl}.maximum({{}}, {{}})", 2),
+        "where": _call(f"{tl}.where({{}}, {{}}, {{}})", 3),
+    }
+    constants = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
+    body = _lower(swizzle, axes_read, axes, constants, {**usual, **(inputs or {})})
+    symbols, lines = {}, []
+    for name, expression in body.bindings.items():
+        symbols[name] = prefix + name
+        if expression.isidentifier() and name not in body.assigned:
+            symbols[name] = expression
+        else:
+            lines.append(f"{prefix}{name} = {expression}")
+    printer = _Printer(forms, symbols, prefix)
+    counter = f"for {prefix}_ in {tl}.static_range({{}}):"
+    lines += printer.python(body.statements, counter)
+    return Code(tuple(lines), printer.outputs(body))
+
+
+def emit_cpp(
+    swizzle: Swizzle,
+    axes_read: Collection[int],
+    *,
+    axes: int,
+    num_xcds: int,
+    cus_per_xcd: int,
+    inputs: Mapping[str, str] | None = None,
+    prefix: str = "swizzle_",
+) -> Code:
+    """The swizzle as C++ statements for the body of a HIP or CUDA kernel; see `emit_triton`.
+
+    `min` and `max` are called unqualified, as HIP and CUDA define them for `int`.
+    """
+    usual = {
+        **{name: f"blockIdx.{letter}" for name, letter in zip(AXES, "xyz", strict=True)},
+        **{name: f"gridDim.{letter}" for name, letter in zip(GRID, "xyz", strict=True)},
+    }
+    constants = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
+    body = _lower(swizzle, axes_read, axes, constants, {**usual, **(inputs or {})})
+    lines = [
+        f"int {prefix}{name} = static_cast<int>({expression});"
+        for name, expression in body.bindings.items()
+    ]
+    printer = _Printer(_CPP, {}, prefix)
+    lines += printer.cpp(body.statements, set(body.bindings))
+    return Code(tuple(lines), printer.outputs(body))
+
+
+def emit_latex(swizzle: Swizzle) -> str:
+    """The swizzle as an `aligned` environment, as it was written: nothing is folded."""
+    names = {*swizzle.names, *assigned_names(swizzle.statements)}
+    symbols = {name: r"\mathit{" + name.replace("_", r"\_") + "}" for name in names}
+    rows = _Printer(_LATEX, symbols, "").latex(swizzle.statements)
+    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+# --- what all emitters share --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Body:
+    """Simplified statements from program ids to program ids.
+
+    Attributes:
+        statements: what is left to compute.
+        bindings: input name -> expression in the kernel, for those that are read.
+        assigned: names that the statements assign.
+        results: axis -> name or number.
+    """
+
+    statements: tuple[Statement, ...]
+    bindings: Mapping[str, str]
+    assigned: frozenset[str]
+    results: Mapping[int, Expression]
+
+
+def _lower(
+    swizzle: Swizzle,
+    axes_read: Collection[int],
+    axes: int,
+    constants: Mapping[str, int],
+    expressions: Mapping[str, str],
+) -> _Body:
+    """From what the kernel has (`expressions` by input name) to the program ids that it reads."""
+    if axes == 1:
+        expressions = {"pid": expressions["pid_0"], "num_pids": expressions["grid_0"]} | {
+            **expressions
+        }
+    known = {**constants, **dict.fromkeys(AXES[axes:], 0), **dict.fromkeys(GRID[axes:], 1)}
+    known |= {name: int(text) for name, text in expressions.items() if text.isdecimal()}
+    before = [step for step in _linear_inputs(axes) if step.target not in expressions]
+    linear = swizzle.outputs == ("pid",)
+    after = _axes_of_pid(axes) if linear and axes > 1 else ()
+    results = {
+        axis: "pid" if linear and axes == 1 and axis == 0 else AXES[axis]
+        for axis in sorted(axes_read)
+    }
+    statements, constants = simplify(
+        (*before, *swizzle.statements, *after), known, set(results.values())
+    )
+    assigned = assigned_names(statements)
+    unassigned = [
+        name for name in results.values() if name not in assigned and name not in constants
+    ]
+    free = dict.fromkeys((*free_names(statements), *unassigned))
+    return _Body(
+        statements,
+        {name: expressions.get(name, name) for name in free},
+        frozenset(assigned),
+        {
+            axis: Number(constants[name]) if name in constants else Name(name)
+            for axis, name in results.items()
+        },
+    )
+
+
+def _linear_inputs(axes: int) -> tuple[Assignment, ...]:
+    """`pid` and `num_pids` from the axes; assignments that are not needed are dropped later."""
+    pid: Expression = Name(AXES[axes - 1])
+    programs: Expression = Name(GRID[axes - 1])
+    for axis in reversed(range(axes - 1)):
+        pid = Operation("+", (Name(AXES[axis]), Operation("*", (Name(GRID[axis]), pid))))
+        programs = Operation("*", (Name(GRID[axis]), programs))
+    return Assignment("pid", pid), Assignment("num_pids", programs)
+
+
+def _axes_of_pid(axes: int) -> tuple[Assignment, ...]:
+    """The program id along each axis from the linear `pid`."""
+    rest: Expression = Name("pid")
+    split = []
+    for axis in range(axes):
+        inner = axis < axes - 1
+        along = Operation("%", (rest, Name(GRID[axis]))) if inner else rest
+        split.append(Assignment(AXES[axis], along))
+        rest = Operation("//", (rest, Name(GRID[axis])))
+    return tuple(split)
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How an operation is written: a template, its precedence, and what its operands need."""
+
+    template: str
+    level: int
+    operands: tuple[int, ...]
+
+
+_ATOM = 100
+
+
+def _infix(symbol: str, level: int) -> _Form:
+    return _Form(f"{{}} {symbol} {{}}", level, (level, level + 1))
+
+
+def _call(template: str, operands: int) -> _Form:
+    return _Form(template, _ATOM, (0,) * operands)
+
+
+_PYTHON = {
+    **{name: _infix(name, 1) for name in ("==", "!=", "<", "<=", ">", ">=")},
+    "or": _infix("|", 2),
+    "|": _infix("|", 2),
+    "^": _infix("^", 3),
+    "and": _infix("&", 4),
+    "&": _infix("&", 4),
+    **{name: _infix(name, 5) for name in ("<<", ">>")},
+    **{name: _infix(name, 6) for name in ("+", "-")},
+    **{name: _infix(name, 7) for name in ("*", "//", "%")},
+}
+_CPP = {
+    "where": _Form("{} ? {} : {}", 0, (1, 1, 1)),
+    "or": _infix("||", 1),
+    "and": _infix("&&", 2),
+    "|": _infix("|", 3),
+    "^": _infix("^", 4),
+    "&": _infix("&", 5),
+    **{name: _infix(name, 6) for name in ("==", "!=")},
+    **{name: _infix(name, 7) for name in ("<", "<=", ">", ">=")},
+    **{name: _infix(name, 8) for name in ("<<", ">>")},
+    **{name: _infix(name, 9) for name in ("+", "-")},
+    **{name: _infix(name, 10) for name in ("*", "%")},
+    "//": _infix("/", 10),
+    "min": _call("min({}, {})", 2),
+    "max": _call("max({}, {})", 2),
+}
+_LATEX = {
+    "where": _call(
+        r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}", 3
+    ),
+    "not": _Form(r"\lnot {}", 10, (10,)),
+    "or": _infix(r"\lor", 1),
+    "and": _infix(r"\land", 2),
+    **{
+        name: _infix(symbol, 3)
+        for name, symbol in {
+            "==": "=",
+            "!=": r"\neq",
+            "<": "<",
+            "<=": r"\leq",
+            ">": ">",
+            ">=": r"\geq",
+        }.items()
+    },
+    "|": _infix(r"\mathbin{{|}}", 4),
+    "^": _infix(r"\oplus", 5),
+    "&": _infix(r"\mathbin{{\&}}", 6),
+    "<<": _infix(r"\ll", 7),
+    ">>": _infix(r"\gg", 7),
+    "+": _infix("+", 8),
+    "-": _infix("-", 8),
+    "*": _infix(r"\cdot", 9),
+    "%": _infix(r"\bmod", 9),
+    "//": _call(r"\left\lfloor \frac{{{}}}{{{}}} \right\rfloor", 2),
+    "min": _call(r"\min({}, {})", 2),
+    "max": _call(r"\max({}, {})", 2),
+}
+
+
+@dataclass(frozen=True)
+class _Printer:
+    """Prints expressions by forms; names by `symbols`, the others with the prefix."""
+
+    forms: Mapping[str, _Form]
+    symbols: Mapping[str, str]
+    prefix: str
+
+    def expression(self, expression: Expression, level: int = 0) -> str:
+        if isinstance(expression, Number):
+            return str(expression.value)
+        if isinstance(expression, Name):
+            return self.symbols.get(expression.name, self.prefix + expression.name)
+        form = self.forms[expression.operator]
+        operands = [
+            self.expression(operand, needed)
+            for operand, needed in zip(expression.operands, form.operands, strict=True)
+        ]
+        text = form.template.format(*operands)
+        return text if form.level >= level else f"({text})"
+
+    def outputs(self, body: _Body) -> dict[int, str]:
+        return {axis: self.expression(value) for axis, value in body.results.items()}
+
+    def python(self, statements: tuple[Statement, ...], counter: str) -> Iterator[str]:
+        for statement in statements:
+            if isinstance(statement, Loop):
+                yield counter.format(statement.count)
+                yield from (f"    {line}" for line in self.python(statement.body, counter))
+            else:
+                yield f"{self.prefix}{statement.target} = {self.expression(statement.value)}"
+
+    def cpp(self, statements: tuple[Statement, ...], declared: set[str]) -> Iterator[str]:
+        """C++ statements; `declared` grows by what they declare."""
+        for statement in statements:
+            if isinstance(statement, Loop):
+                for name in sorted(assigned_names(statement.body) - declared):
+                    declared.add(name)
+                    yield f"int {self.prefix}{name} = 0;"
+                counter = f"{self.prefix}_"
+                yield f"for (int {counter} = 0; {counter} < {statement.count}; ++{counter}) {{"
+                yield from (f"    {line}" for line in self.cpp(statement.body, declared))
+                yield "}"
+                continue
+            kind = "" if statement.target in declared else "int "
+            declared.add(statement.target)
+            yield f"{kind}{self.prefix}{statement.target} = {self.expression(statement.value)};"
+
+    def latex(self, statements: tuple[Statement, ...]) -> Iterator[str]:
+        for statement in statements:
+            if isinstance(statement, Loop):
+                yield rf"& \text{{{statement.count} times:}}"
+                yield from (rf"& \quad {row[2:]}" for row in self.latex(statement.body))
+            else:
+                target = self.expression(Name(statement.target))
+                yield rf"& {target} \leftarrow {self.expression(statement.value)}"
