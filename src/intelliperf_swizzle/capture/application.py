@@ -1,0 +1,311 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Start the user's command, watch what it records, end it, and read the launches."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from intelliperf_swizzle.capture.journal import Journal
+from intelliperf_swizzle.capture.settings import FOLDER_VARIABLE, Settings, save_settings
+from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.launches import load_launch, save_launch
+from intelliperf_swizzle.records import Capture, Launch
+
+_STARTUP = Path(__file__).parent / "startup"
+_POLL_SECONDS = 0.05
+_PATIENCE_SECONDS = 2.0
+"""Between asking the application to end and killing it."""
+_LAST_LINES = 20
+
+EndedBy = Literal["exit", "quiet", "limit"]
+Compute = Literal["auto", "always", "never"]
+
+
+def capture(
+    command: Sequence[str],
+    *,
+    folder: str | os.PathLike[str],
+    cwd: str | os.PathLike[str],
+    kernel: str | None = None,
+    quiet_seconds: float = 10.0,
+    limit_seconds: float = 600.0,
+    compute: Compute = "auto",
+    compute_budget_seconds: float = 20.0,
+    environment: Mapping[str, str] | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Capture:
+    """Run a command that launches Triton kernels, and record the launches.
+
+    The command runs in a process group of its own; nothing of it is left when this returns or
+    raises, Ctrl-C included.
+
+    Args:
+        command: as the user would type it; any command that at some point runs Python.
+        folder: for the records, and for `app.log` with what the application prints; not shared
+            with another capture.
+        cwd: where the command runs.
+        kernel: record this kernel only.
+        quiet_seconds: the application is ended this long after the last new launch.
+        limit_seconds: the application is ended after this time in any case.
+        compute: whether recorded launches are also executed: `always`, `never`, or `auto`: those
+            that take less than half a second, those that write integers, and others as far as
+            the budget goes.
+        compute_budget_seconds: seconds that `auto` spends on executing launches.
+        environment: of the command, ours by default.
+        on_progress: told in a sentence of each new launch.
+
+    Raises:
+        CaptureError: no launch (of the kernel) was recorded.
+    """
+    place = Path(folder).resolve()
+    place.mkdir(parents=True, exist_ok=True)
+    save_settings(Settings(compute, compute_budget_seconds), place)
+    watch = _Watch(Journal(place), on_progress)
+    start = time.monotonic()
+    process = _start(command, place, cwd, os.environ if environment is None else environment)
+    try:
+        ended_by = watch.until_over(process, quiet_seconds, start + limit_seconds)
+        exit_code = process.poll()
+    finally:
+        _end(process)
+    watch.read()
+    outcome = _Outcome(ended_by, exit_code, quiet_seconds, limit_seconds, _last_lines(place))
+    launches = _launches(place, watch)
+    chosen = tuple(launch for launch in launches if kernel in (None, launch.kernel))
+    if not chosen:
+        raise _no_launch(kernel, launches, watch, outcome)
+    return Capture(
+        launches=chosen,
+        ended_by=ended_by,
+        exit_code=exit_code,
+        seconds=time.monotonic() - start,
+        notes=(*outcome.notes(), *_computed(chosen), *dict.fromkeys(watch.notes)),
+        last_lines=outcome.last_lines,
+        folder=place,
+    )
+
+
+# --- the process --------------------------------------------------------------------------------
+
+
+def _start(
+    command: Sequence[str],
+    folder: Path,
+    cwd: str | os.PathLike[str],
+    environment: Mapping[str, str],
+) -> subprocess.Popen[bytes]:
+    search = [str(_STARTUP), *filter(None, [environment.get("PYTHONPATH")])]
+    hooked = {
+        **environment,
+        FOLDER_VARIABLE: str(folder),
+        "PYTHONPATH": os.pathsep.join(search),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "TRITON_INTERPRET": "1",
+        "TRITON_CACHE_DIR": str(folder / "triton-cache"),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "torch-cache"),
+    }
+    try:
+        with (folder / "app.log").open("wb") as log:
+            return subprocess.Popen(
+                list(command),
+                cwd=cwd,
+                env=hooked,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+    except (OSError, ValueError) as error:
+        raise CaptureError(
+            f"the application `{' '.join(command)}` cannot be started: {error}",
+            hint="give the command as you would type it, e.g. `-- python app.py`",
+        ) from error
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process group: ask, wait, kill; also what the application left in the background."""
+    for number, patience in ((signal.SIGTERM, _PATIENCE_SECONDS), (signal.SIGKILL, None)):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(patience)
+
+
+# --- watching -----------------------------------------------------------------------------------
+
+
+@dataclass
+class _Watch:
+    """What the journal has told so far."""
+
+    journal: Journal
+    on_progress: Callable[[str], None] | None
+    records: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    computed: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    pythons: int = 0
+    imported_triton: bool = False
+    _running: set[str] = field(default_factory=set)
+
+    def until_over(
+        self, process: subprocess.Popen[bytes], quiet_seconds: float, deadline: float
+    ) -> EndedBy:
+        """Wait until the application exits, is quiet, or its time is up."""
+        last_new = time.monotonic()
+        while process.poll() is None:
+            now = time.monotonic()
+            if self.read() or self._running:
+                last_new = now
+            if now > deadline:
+                return "limit"
+            if self.records and now - last_new > quiet_seconds:
+                return "quiet"
+            time.sleep(_POLL_SECONDS)
+        return "exit"
+
+    def read(self) -> bool:
+        """Take in what the journal has to tell; whether a launch is new or has just been run."""
+        active = False
+        for event in self.journal.unread():
+            active |= event["event"] in ("new", "ran")
+            self._take(event)
+        return active
+
+    def _take(self, event: dict[str, Any]) -> None:
+        record = event.get("record", "")
+        if event["event"] == "python":
+            self.pythons += 1
+        elif event["event"] == "triton":
+            self.imported_triton = True
+        elif event["event"] == "note":
+            self.notes.append(event["text"])
+        elif event["event"] == "new":
+            self.records.append(record)
+            self.counts[record] += 1
+            self._running.add(record)
+            if self.on_progress:
+                self.on_progress(f"launch {len(self.records)}: {record.rpartition('-')[0]}")
+        elif event["event"] == "again":
+            self.counts[record] += 1
+        elif event["event"] == "ran":
+            self._running.discard(record)
+            if event["computed"]:
+                self.computed.add(record)
+
+
+def _launches(folder: Path, watch: _Watch) -> list[Launch]:
+    """The recorded launches, completed with what the journal says of them, here and on disk."""
+    launches = []
+    for ordinal, record in enumerate(dict.fromkeys(watch.records)):
+        path = folder / "launches" / f"{record}.json"
+        launch = replace(
+            load_launch(path),
+            count=watch.counts[record],
+            computed=record in watch.computed,
+            ordinal=ordinal,
+        )
+        save_launch(launch, path)
+        launches.append(launch)
+    return launches
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    ended_by: EndedBy
+    exit_code: int | None
+    quiet_seconds: float
+    limit_seconds: float
+    last_lines: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """How the application ended."""
+        if self.ended_by == "quiet":
+            return (
+                "the application was ended by the recording,"
+                f" {self.quiet_seconds:g} s after its last new launch"
+            )
+        if self.ended_by == "limit":
+            return f"the application was ended at the time limit of {self.limit_seconds:g} s"
+        if self.exit_code is not None and self.exit_code < 0:
+            return f"the application was killed by {_signal_name(-self.exit_code)}"
+        return f"the application ended with exit status {self.exit_code}"
+
+    def notes(self) -> tuple[str, ...]:
+        """What a report says of it, where a launch was recorded: nothing if all went well."""
+        if self.exit_code == 0:
+            return ()
+        failed = self.ended_by == "exit"
+        return (self.sentence() + (", after its launches were recorded" if failed else ""),)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _computed(launches: Sequence[Launch]) -> tuple[str, ...]:
+    recorded_only = [launch for launch in launches if not launch.computed]
+    if not recorded_only:
+        return ()
+    names = ", ".join(dict.fromkeys(f"`{launch.kernel}`" for launch in recorded_only))
+    return (
+        f"{len(recorded_only)} of {len(launches)} launches were recorded and not computed"
+        f" ({names}): outputs of the application are not meaningful",
+    )
+
+
+def _no_launch(
+    kernel: str | None, launches: Sequence[Launch], watch: _Watch, outcome: _Outcome
+) -> CaptureError:
+    if launches:
+        names = ", ".join(sorted({f"`{launch.kernel}`" for launch in launches}))
+        return CaptureError(
+            f"the application never launches the kernel `{kernel}`", hint=f"it launches {names}"
+        )
+    if not watch.pythons:
+        hint = (
+            "the command started no Python that could be watched: only Triton kernels can be"
+            " renumbered yet, not HIP or CUDA binaries; a script that sets PYTHONPATH must keep"
+            " its old value, and Python must not run with -E, -I or -S"
+        )
+    elif not watch.imported_triton:
+        hint = "it never imported Triton, and only Triton kernels can be renumbered yet"
+    elif outcome.ended_by == "limit":
+        hint = "give it smaller inputs, or raise the time limit"
+    elif outcome.exit_code:
+        hint = "it failed before its first launch; its last lines are above, all are in app.log"
+    else:
+        hint = "it imported Triton and launched no kernel"
+    return CaptureError(
+        f"no Triton launch was recorded: {outcome.sentence()}",
+        hint=hint,
+        details=(*dict.fromkeys(watch.notes), *outcome.last_lines),
+    )
+
+
+def _last_lines(folder: Path) -> tuple[str, ...]:
+    with (folder / "app.log").open("rb") as log:
+        log.seek(0, os.SEEK_END)
+        log.seek(max(0, log.tell() - 16384))
+        text = log.read().decode("utf-8", "replace")
+    printable = "".join(
+        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+    return tuple(line.rstrip() for line in printable.splitlines()[-_LAST_LINES:])

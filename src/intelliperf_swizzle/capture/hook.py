@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Inside the application: what happens once it has imported torch or Triton.
+
+`sitecustomize` calls `imported`. On a machine without a GPU the whole environment is made to look
+as if there were one; where there is one, only `recorder` would have to be installed, on
+`JITFunction.run`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from intelliperf_swizzle.capture import journal
+from intelliperf_swizzle.capture.settings import FOLDER_VARIABLE, load_settings
+
+_imported: set[str] = set()
+_noted: set[str] = set()
+
+
+def imported(module: str) -> None:
+    """React to the end of the first import of `torch` or `triton`, which may import each other."""
+    folder = Path(os.environ[FOLDER_VARIABLE])
+    if module == "triton":
+        journal.write(folder, "triton")
+    before = frozenset(_imported)
+    _imported.add(module)
+    if "torch" in sys.modules and "torch" not in _imported:
+        return  # torch is importing Triton, and will come by when it is done
+    settings = load_settings(folder)
+    if "torch" in _imported - before:
+        from intelliperf_swizzle.capture import standin
+
+        standin.install(
+            fill=settings.compute == "always", on_skip=lambda sentence: _note(folder, sentence)
+        )
+    if "triton" in _imported and not _noted & {"installed"}:
+        _noted.add("installed")
+        from intelliperf_swizzle.capture import recorder
+
+        recorder.install(folder, settings)
+
+
+def _note(folder: Path, sentence: str) -> None:
+    if sentence not in _noted:
+        _noted.add(sentence)
+        journal.write(folder, "note", text=sentence)

@@ -1,0 +1,267 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Inside the application: write down each kernel launch, and execute it as far as allowed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from intelliperf_swizzle.capture import journal
+from intelliperf_swizzle.capture.describe import LiveLaunch, describe
+from intelliperf_swizzle.capture.settings import Settings
+from intelliperf_swizzle.capture.sources import UnreadableKernelError
+from intelliperf_swizzle.launches import save_launch
+from intelliperf_swizzle.records import Launch, Storage, UInt8Array
+
+KEPT_FLOAT_BYTES = 16 << 20
+"""Contents of float storages are kept up to this many bytes a launch, the smallest first."""
+MOST_VARIANTS = 32
+"""Launches of one kernel on one grid that are kept apart; a training loop has no end of them."""
+PROBE_SECONDS = 0.5
+"""A launch runs this long before it is asked whether the budget suffices."""
+
+
+def install(folder: Path, settings: Settings) -> None:
+    """Record whatever Triton launches in this process, under its interpreter."""
+    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.interpreter import InterpretedFunction
+
+    from intelliperf_swizzle.interpreter.driver import StandInCompiled, StandInDriver
+    from intelliperf_swizzle.interpreter.mend import mend
+
+    mend()
+    StandInDriver.get_active_torch_device = _active_device  # type: ignore[method-assign]
+    StandInDriver.get_device_interface = _device_interface  # type: ignore[method-assign]
+    Autotuner._bench = lambda self, *_, **__: [1.0, 1.0, 1.0]  # the first configuration wins
+    recorder = Recorder(folder, settings)
+    interpret = InterpretedFunction.run
+
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        def execute() -> Any:
+            return interpret(self, *args, grid=grid, warmup=False, **kwargs)
+
+        if not warmup:
+            recorder.launch(self, args, kwargs, grid, execute)
+        return StandInCompiled()
+
+    InterpretedFunction.run = run
+
+
+def _active_device(self: Any) -> Any:
+    import torch
+
+    return torch.device("cuda", 0)
+
+
+def _device_interface(self: Any) -> Any:
+    import torch
+
+    return torch.cuda
+
+
+class Recorder:
+    """Writes launches to a folder and knows which of them are executed.
+
+    Args:
+        folder: of the capture; gets `launches/*.json` and `contents/*.npy`.
+        settings: whether launches are executed.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._seconds_left = settings.compute_budget_seconds
+        self._left_out: set[str] = set()
+        self._variants: Counter[tuple[Any, ...]] = Counter()
+        self._latest: dict[tuple[Any, ...], str] = {}
+        (folder / "launches").mkdir(exist_ok=True)
+        (folder / "contents").mkdir(exist_ok=True)
+
+    def launch(
+        self,
+        kernel: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        grid: Any,
+        execute: Callable[[], Any],
+    ) -> None:
+        """Record one call and execute it, or not."""
+        try:
+            live = describe(kernel, args, kwargs, grid)
+        except UnreadableKernelError as error:
+            self._note(f"`{kernel.fn.__name__}` was neither recorded nor executed: {error}")
+            return
+        before = {number: live.memory[number].copy() for number in live.integers}
+        name, is_new = self._record(live, before)
+        if not is_new:
+            journal.write(self._folder, "again", record=name)
+            if name not in self._left_out:
+                self._execute(live, before, execute)
+            return
+        journal.write(self._folder, "new", record=name)
+        computed = False
+        try:
+            computed = self._execute(live, before, execute)
+        finally:
+            journal.write(self._folder, "ran", record=name, computed=computed)
+        if not computed:
+            self._left_out.add(name)
+
+    def _note(self, sentence: str) -> None:
+        journal.write(self._folder, "note", text=sentence)
+
+    # --- on disk --------------------------------------------------------------------------------
+
+    def _record(self, live: LiveLaunch, integers: dict[int, UInt8Array]) -> tuple[str, bool]:
+        """The launch's name, and whether it is the first of its kind; then it is on disk."""
+        digests = {number: _digest(contents) for number, contents in integers.items()}
+        launch = live.launch
+        identity = repr((launch, sorted(digests.items()))).encode()
+        name = f"{launch.kernel}-{hashlib.blake2b(identity, digest_size=8).hexdigest()}"
+        path = self._folder / "launches" / f"{name}.json"
+        if path.exists():
+            return name, False
+        variety = (launch.kernel, launch.source.entry.file, launch.grid)
+        self._variants[variety] += 1
+        if self._variants[variety] > MOST_VARIANTS:
+            if self._variants[variety] == MOST_VARIANTS + 1:
+                self._note(
+                    f"`{launch.kernel}`: after {MOST_VARIANTS} different launches on the grid"
+                    f" {launch.grid}, further ones were counted as the last of these"
+                )
+            return self._latest[variety], False
+        self._latest[variety] = name
+        kept = {
+            number: self._keep(contents, digests[number]) for number, contents in integers.items()
+        }
+        kept |= self._keep_floats(live)
+        storages = {n: Storage(s.bytes, kept.get(n)) for n, s in launch.storages.items()}
+        save_launch(replace(launch, storages=storages), path)
+        return name, True
+
+    def _keep_floats(self, live: LiveLaunch) -> dict[int, str]:
+        kept, room = {}, KEPT_FLOAT_BYTES
+        floats = set(live.memory) - live.integers
+        for number in sorted(floats, key=lambda number: live.memory[number].nbytes):
+            contents = live.memory[number]
+            room -= contents.nbytes
+            if room >= 0:
+                kept[number] = self._keep(contents, _digest(contents))
+        return kept
+
+    def _keep(self, contents: UInt8Array, digest: str) -> str:
+        path = self._folder / "contents" / f"{digest}.npy"
+        if not path.exists():
+            partial = path.with_suffix(f".{os.getpid()}")
+            with partial.open("wb") as stream:
+                np.save(stream, contents)
+            partial.replace(path)
+        return str(path)
+
+    # --- execution ------------------------------------------------------------------------------
+
+    def _execute(
+        self, live: LiveLaunch, before: dict[int, UInt8Array], execute: Callable[[], Any]
+    ) -> bool:
+        """Run all programs, unless that would take too long: whether they were all run."""
+        if self._settings.compute == "never":
+            return False
+        start = time.monotonic()
+
+        def writes_integers() -> bool:
+            return any(not np.array_equal(before[n], live.memory[n]) for n in live.integers)
+
+        budget = None if self._settings.compute == "always" else self._seconds_left
+        stopwatch = _Stopwatch(live.launch, budget, writes_integers)
+        try:
+            with stopwatch:
+                execute()
+        except _BudgetSpent:
+            return False
+        finally:
+            self._seconds_left -= time.monotonic() - start
+        return True
+
+
+def _digest(contents: UInt8Array) -> str:
+    return hashlib.blake2b(contents.data, digest_size=16).hexdigest()
+
+
+class _BudgetSpent(BaseException):
+    """Ends the execution of a launch; not an Exception, which the interpreter would wrap."""
+
+
+class _Stopwatch:
+    """While active, ends the interpreter's run of a launch that would exceed the budget.
+
+    Asked at every load, after half a second, one second, two … : if the programs that remain take
+    as long as those that ran, is there time for them? A launch that has written integers goes on:
+    later launches may compute addresses from them.
+    """
+
+    def __init__(
+        self, launch: Launch, budget: float | None, writes_integers: Callable[[], bool]
+    ) -> None:
+        self._programs = launch.programs
+        self._grid = launch.grid
+        self._budget = budget
+        self._writes_integers = writes_integers
+        self._begun = 0
+        self._start = time.monotonic()
+        self._next_question = PROBE_SECONDS
+
+    def __enter__(self) -> None:
+        from triton.runtime import interpreter
+
+        self._native = interpreter._interpreter
+        self._select = interpreter.interpreter_builder.set_grid_idx
+        interpreter._interpreter = _Asking(self._native, self._ask)
+        interpreter.interpreter_builder.set_grid_idx = self._begin_program
+
+    def __exit__(self, *_: Any) -> None:
+        from triton.runtime import interpreter
+
+        interpreter._interpreter = self._native
+        interpreter.interpreter_builder.set_grid_idx = self._select
+
+    def _begin_program(self, x: int, y: int, z: int) -> None:
+        self._ask()
+        program = x + self._grid[0] * (y + self._grid[1] * z)
+        self._begun = max(self._begun, program + 1)  # a program that waited is selected again
+        self._select(x, y, z)
+
+    def _ask(self) -> None:
+        seconds = time.monotonic() - self._start
+        if self._budget is None or seconds < self._next_question:
+            return
+        self._next_question = 2 * seconds
+        if seconds * self._programs / max(self._begun, 1) <= self._budget:
+            return
+        if not self._writes_integers():
+            raise _BudgetSpent
+        self._budget = None
+
+
+class _Asking:
+    """The interpreter's C++ module, with a question before each load."""
+
+    def __init__(self, native: Any, ask: Callable[[], None]) -> None:
+        self._native = native
+        self._ask = ask
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._native, name)
+
+    def load(self, *operands: Any) -> Any:
+        """Read memory."""
+        self._ask()
+        return self._native.load(*operands)
