@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A trace made ready for replay: lines that are always touched together become one unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from intelliperf_swizzle.records import Int32Array, Int64Array, Trace, UInt8Array
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What each tile refers to, in order, in units of lines.
+
+    Two lines are in one unit if every access of the launch touches both or neither, in the same
+    way. A *reference* is one access to one unit: `ref_code` is `kind << 4 | sectors`, of every
+    line of the unit. The references of an access are neighbours; all but its last are stored as
+    the complement `~unit`.
+
+    Attributes:
+        tile_offset: int64[tiles + 1]; into the references.
+        ref_unit: int32[references].
+        ref_code: uint8[references].
+        unit_offset: int64[units + 1]; into `unit_line`.
+        unit_line: int32[lines touched]; line numbers, grouped by unit.
+    """
+
+    tile_offset: Int64Array
+    ref_unit: Int32Array
+    ref_code: UInt8Array
+    unit_offset: Int64Array
+    unit_line: Int32Array
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return len(self.unit_offset) - 1
+
+    @property
+    def unit_lines(self) -> Int32Array:
+        """Lines of each unit: int32[units]."""
+        return np.diff(self.unit_offset).astype(np.int32)
+
+    @property
+    def plain_units(self) -> Int32Array:
+        """Unit of each reference, without the mark of an access's last: int32[references]."""
+        return np.where(self.ref_unit < 0, ~self.ref_unit, self.ref_unit)
+
+
+def merge(trace: Trace, *, whole_units: bool = True) -> Stream:
+    """The stream of a trace; cost linear in the lines of its distinct footprints.
+
+    Within one access the lines come unit by unit. That is the only order that merging changes.
+
+    Args:
+        trace: of one launch.
+        whole_units: False keeps every line a unit of its own, for comparison.
+    """
+    from intelliperf_swizzle.cache import kernels
+
+    key = trace.access_shape.astype(np.int64) << 32 | trace.access_base
+    footprint, first = kernels.dense_ids(key)
+    base, shape = trace.access_base[first], trace.access_shape[first]
+    line_kind = np.repeat(trace.shape_kind, np.diff(trace.shape_offset))
+    code = (line_kind << 4 | trace.shape_sectors).astype(np.uint8)
+    where = (base, shape, trace.shape_offset, trace.shape_line)
+    lines = _last_line(trace) + 1
+    if whole_units:
+        signature = kernels.line_signatures(*where, code, lines)
+    else:
+        signature = np.arange(1, lines + 1, dtype=np.uint64)
+    unit, unit_offset, unit_line = kernels.unit_of_line(*where, signature)
+    refs = kernels.footprint_units(*where, code, unit, len(unit_offset) - 1)
+    tile_offset, ref_unit, ref_code = kernels.unroll(trace.tile_offset, footprint, *refs)
+    return Stream(tile_offset, ref_unit, ref_code, unit_offset, unit_line)
+
+
+def _last_line(trace: Trace) -> int:
+    """The greatest line number that any access touches, -1 where there is none."""
+    if not len(trace.access_base):
+        return -1
+    highest = np.array(
+        [
+            trace.shape_line[begin:end].max(initial=0)
+            for begin, end in zip(trace.shape_offset[:-1], trace.shape_offset[1:], strict=True)
+        ],
+        np.int64,
+    )
+    return int((trace.access_base + highest[trace.access_shape]).max())

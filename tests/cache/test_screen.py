@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The screen: LRU over whole units is LRU over lines, and ranks as the full replay does."""
+
+import dataclasses
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+from traces_by_hand import READ, WRITE, gemm, transpose, written_out
+
+from intelliperf_swizzle.cache.screen import Screen
+from intelliperf_swizzle.cache.stream import merge
+from intelliperf_swizzle.hardware import load_target
+
+MI300X = load_target("mi300x")
+
+
+def small(lines, **changes):
+    """Two XCDs of two CUs in lockstep whose L2s hold `lines` lines."""
+    facts = {
+        "num_xcds": 2,
+        "cus_per_xcd": 2,
+        "dispatch_domains": (0, 1),
+        "l2_bytes_per_xcd": 128 * lines,
+        "step_skip_probability": 0.0,
+    }
+    return dataclasses.replace(MI300X, **(facts | changes))
+
+
+def plain_lru(trace, tile, target, occupancy):
+    """The same physics with nothing merged: lists, an ordered dictionary, line after line."""
+    halves = misses = 0
+    for domain in range(target.num_xcds):
+        waiting = [t for i, t in enumerate(tile) if i % target.num_xcds == domain]
+        slots = [[] for _ in range(target.cus_per_xcd * occupancy)]
+        l2 = OrderedDict()
+        while waiting or any(slots):
+            for s in range(len(slots)):
+                while not slots[s] and waiting:
+                    t = waiting.pop(0)
+                    slots[s] = list(range(trace.tile_offset[t], trace.tile_offset[t + 1]))
+                if not slots[s]:
+                    continue
+                a = slots[s].pop(0)
+                shape = trace.access_shape[a]
+                begin, end = trace.shape_offset[shape : shape + 2]
+                for line in trace.access_base[a] + trace.shape_line[begin:end]:
+                    halves += 1 + (trace.shape_kind[shape] == WRITE)
+                    misses += line not in l2
+                    l2[line] = l2.pop(line, None)
+                    if len(l2) > target.l2_lines_per_xcd:
+                        l2.popitem(last=False)
+    return 1 - misses / halves
+
+
+@pytest.mark.parametrize("occupancy", [1, 3])
+@pytest.mark.parametrize("lines", [5, 16, 40, 1000])
+def test_without_overlap_the_screen_is_the_plain_lru_exactly(lines, occupancy):
+    rng = np.random.default_rng(lines)
+    blocks = [list(range(8 * b, 8 * b + 1 + rng.integers(5))) for b in range(30)]
+    kinds = [WRITE if b % 5 == 0 else READ for b in range(30)]
+    trace = written_out(
+        [
+            [(kinds[b], blocks[b]) for b in rng.integers(0, 30, rng.integers(1, 9))]
+            for _ in range(40)
+        ]
+    )
+    target = small(lines)
+    screen = Screen(trace, target, occupancy)
+    for _ in range(3):
+        tile = rng.permutation(trace.tiles)
+        assert screen.hit_rate(tile) == pytest.approx(plain_lru(trace, tile, target, occupancy))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_overlap_merging_changes_less_than_a_tenth_of_a_point(seed):
+    """A stencil's footprints overlap by a row; its units are the rows that always go together."""
+    rng = np.random.default_rng(seed)
+    rows, cols, high = 24, 24, 16
+    width = cols + 1
+    tiles = []
+    for pm in range(rows):
+        for pn in range(cols):
+            first = 1 + pm * high
+            box = [(first + r) * width + pn for r in range(high)]
+            up, down = [line - width for line in box], [line + width for line in box]
+            out = [line + 100_000 for line in box]
+            tiles.append([(READ, box), (READ, up), (READ, down), (WRITE, out)])
+    trace = written_out(tiles)
+    target = dataclasses.replace(MI300X, num_xcds=8, l2_bytes_per_xcd=128 * 1024)
+    merged, unmerged = (Screen(trace, target, 1, whole_units=w) for w in (True, False))
+    for tile in (np.arange(trace.tiles), rng.permutation(trace.tiles)):
+        assert abs(merged.hit_rate(tile) - unmerged.hit_rate(tile)) < 1e-3
+
+
+def test_a_gemm_is_merged_into_the_blocks_that_its_programs_load():
+    stream = merge(gemm(512, 256, 256, 128, 128, 64))
+    # 4 × 4 blocks of A, 4 × 2 of B, 4 × 2 of C
+    assert stream.units == 16 + 8 + 8
+    assert stream.unit_lines.tolist().count(128) == 24
+    assert sorted(stream.unit_line) == list(range(512 * 4 + 256 * 4 + 512 * 4))
+
+
+def test_halves_of_a_line_that_different_tiles_touch_are_told_apart():
+    stream = merge(transpose(256))
+    codes = set(stream.ref_code.tolist())
+    assert codes == {READ << 4 | 3, READ << 4 | 12, WRITE << 4 | 3, WRITE << 4 | 12}
+    assert stream.unit_lines.tolist() == [32] * (2 * 8 * 8 // 2)
+
+
+def test_merged_gemm_is_the_unmerged_one_under_drift():
+    trace = gemm(1024, 1024, 512, 128, 128, 64)
+    target = dataclasses.replace(MI300X, l2_bytes_per_xcd=1 << 18, step_skip_probability=0.3)
+    tile = np.random.default_rng(1).permutation(trace.tiles)
+    merged, unmerged = (Screen(trace, target, 1, whole_units=w) for w in (True, False))
+    assert merged.hit_rate(tile) == pytest.approx(unmerged.hit_rate(tile), abs=1e-12)
+
+
+def test_many_orders_at_once_score_as_one_by_one():
+    trace = gemm(512, 512, 256, 64, 64, 64)
+    screen = Screen(trace, small(256, num_xcds=8, dispatch_domains=tuple(range(8))), 2)
+    orders = [np.random.default_rng(s).permutation(trace.tiles) for s in range(9)]
+    assert screen.hit_rates(orders) == [screen.hit_rate(order) for order in orders]
+
+
+def test_importing_the_room_does_not_import_the_compiler():
+    import subprocess
+    import sys
+
+    code = "import sys, intelliperf_swizzle.cache.screen, intelliperf_swizzle.cache.replay;" + (
+        "sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
