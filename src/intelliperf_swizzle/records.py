@@ -454,3 +454,74 @@ class Attempt:
     measurement: Measurement | None = None
     validation: Validation | None = None
     diff: str | None = None
+
+
+@dataclass(frozen=True)
+class KernelSummary:
+    """One row of the table of captured kernels.
+
+    Attributes:
+        kernel: its name.
+        launches: distinct launches recorded.
+        programs: of the largest launch.
+        baseline_l2_hit_rate: as it is, None where it could not be traced.
+        ceiling_l2_hit_rate: no permutation exceeds it.
+        l2_requests: of all its launches.
+        note: why it could not be traced, or None.
+    """
+
+    kernel: str
+    launches: int
+    programs: int
+    baseline_l2_hit_rate: float | None = None
+    ceiling_l2_hit_rate: float | None = None
+    l2_requests: int | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: what was tried on which kernel, and what came of it.
+
+    Attributes:
+        kernel: the kernel that was worked on.
+        kernels: all that were captured, the one worked on first.
+        formula: the optimization target (`swizzle`).
+        target: name of the GPU.
+        profiler: what measured.
+        proposer: who offered candidates.
+        seed: of every random choice.
+        grid: of the kernel's largest launch.
+        constants: its integer arguments and constexprs.
+        launches: distinct launches of the kernel.
+        baseline: the unchanged kernel's measurement.
+        ceiling: the bound.
+        best: the attempt that is named, None where none is eligible and better.
+        attempts: all of them by number.
+        nothing_to_gain: the bound leaves less than a point; nothing was tried.
+        notes: sentences for the report.
+        history: path of the history file.
+    """
+
+    kernel: str
+    kernels: tuple[KernelSummary, ...]
+    formula: str
+    target: str
+    profiler: str
+    proposer: str
+    seed: int
+    grid: Grid
+    constants: Constants
+    launches: int
+    baseline: Measurement
+    ceiling: Ceiling
+    best: Attempt | None
+    attempts: tuple[Attempt, ...]
+    nothing_to_gain: bool
+    notes: tuple[str, ...]
+    history: str
+
+    @property
+    def modelled(self) -> bool:
+        """Whether the numbers come from the cache model and not from hardware."""
+        return self.profiler == "model"

@@ -1,0 +1,45 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Where a measurement comes from: the cache model, or a hardware profiler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.records import Launch, Measurement, Proof, Trace
+
+
+@dataclass(frozen=True)
+class TracedLaunch:
+    """A launch, what it touches, and how many of its workgroups a CU holds at once."""
+
+    launch: Launch
+    trace: Trace
+    occupancy: int
+
+
+class Profiler(Protocol):
+    """Reads the hit rates of a kernel whose launches are renumbered by proved permutations."""
+
+    name: str
+    device: str
+
+    def measure(self, launches: Sequence[TracedLaunch], proofs: Sequence[Proof]) -> Measurement:
+        """One measurement over all launches, a proof each; raises ProfileError."""
+
+
+def choose_profiler(name: str, target: Target) -> Profiler:
+    """The profiler of that name; `auto` is the best that works here.
+
+    Raises:
+        UsageError: there is no profiler of that name.
+    """
+    from intelliperf_swizzle.errors import UsageError
+    from intelliperf_swizzle.profile.model import ModelProfiler
+
+    if name not in ("auto", "model"):
+        raise UsageError(f"there is no profiler `{name}`", hint="one of: auto, model")
+    return ModelProfiler(target)

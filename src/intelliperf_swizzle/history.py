@@ -1,0 +1,189 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The persistent bottleneck history buffer: append-only JSON lines, one attempt a line.
+
+The first line says which run this is; each further line is an attempt as it then stood, so an
+attempt that was screened and later measured stands twice and the last line counts. A line is
+written with one system call, so a killed run loses at most the line it was writing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from intelliperf_swizzle.errors import HistoryError
+from intelliperf_swizzle.records import (
+    Attempt,
+    Candidate,
+    Measurement,
+    Validation,
+    Verdict,
+    Witness,
+)
+
+SCHEMA = 1
+
+
+class History:
+    """Attempts of one run, in memory and on disk.
+
+    Args:
+        path: the JSONL file; its folder exists.
+        identity: what makes the run what it is (kernel, launches, target, profiler, …); a file
+            with another identity is not resumed.
+        resume: go on with the file's attempts instead of beginning anew.
+
+    Raises:
+        HistoryError: the file cannot be read, is not a history or belongs to another run.
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any], *, resume: bool = False):
+        self.path = path
+        self._attempts: dict[int, Attempt] = {}
+        if resume and path.exists():
+            self._attempts, complete = _read(path, identity)
+            os.truncate(path, complete)
+            self._file = path.open("ab", buffering=0)
+        else:
+            self._file = path.open("wb", buffering=0)
+            self._write({"schema": SCHEMA, "run": dict(identity)})
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """All attempts by number, each as it stands now."""
+        return tuple(self._attempts[number] for number in sorted(self._attempts))
+
+    def known(self) -> dict[str, Attempt]:
+        """The first attempt of each permutation, by fingerprint."""
+        known: dict[str, Attempt] = {}
+        for attempt in self.attempts:
+            if attempt.fingerprint:
+                known.setdefault(attempt.fingerprint, attempt)
+        return known
+
+    def next_number(self) -> int:
+        """The number of the next new attempt; the first is 1."""
+        return max(self._attempts, default=0) + 1
+
+    def record(self, attempt: Attempt) -> Attempt:
+        """Appends an attempt, or what has become of it since; returns it."""
+        self._attempts[attempt.number] = attempt
+        self._write({"attempt": attempt_to_json(attempt)})
+        return attempt
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        encoded = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        try:
+            written = self._file.write(encoded)
+        except OSError as error:
+            raise HistoryError(f"cannot write {self.path}: {error.strerror}") from error
+        if written != len(encoded):
+            raise HistoryError(f"cannot write {self.path}: the disk is full")
+
+
+def attempt_to_json(attempt: Attempt) -> dict[str, Any]:
+    """An attempt as JSON; of the proof only what a reader needs (not the mapping itself)."""
+    proof = attempt.proof
+    return {
+        "number": attempt.number,
+        **asdict(attempt.candidate),
+        "verdict": attempt.verdict.kind,
+        "reason": attempt.verdict.reason,
+        "witness": asdict(attempt.verdict.witness) if attempt.verdict.witness else None,
+        "fingerprint": attempt.fingerprint,
+        "proof": None
+        if proof is None
+        else {
+            "holds": True,
+            "grids_checked": proof.grids_checked,
+            "largest_checked": proof.largest_checked,
+            "condition": proof.condition,
+        },
+        "screened_l2_hit_rate": attempt.screened_l2_hit_rate,
+        "measurement": asdict(attempt.measurement) if attempt.measurement else None,
+        "validation": asdict(attempt.validation) if attempt.validation else None,
+        "diff": attempt.diff,
+    }
+
+
+def attempt_from_json(line: Mapping[str, Any]) -> Attempt:
+    """The attempt of a history line; its proof is not kept, only that it held (`fingerprint`)."""
+    witness = line["witness"]
+    return Attempt(
+        number=line["number"],
+        candidate=Candidate(
+            **{key: line[key] for key in ("text", "name", "origin", "rationale", "critique")}
+        ),
+        verdict=Verdict(line["verdict"], line["reason"], witness and _witness(witness)),
+        fingerprint=line["fingerprint"],
+        screened_l2_hit_rate=line["screened_l2_hit_rate"],
+        measurement=line["measurement"] and _measurement(line["measurement"]),
+        validation=line["validation"] and Validation(**line["validation"]),
+        diff=line["diff"],
+    )
+
+
+def _witness(fields: Mapping[str, Any]) -> Witness:
+    collision = fields["collision"]
+    return Witness(
+        **{
+            **fields,
+            "collision": collision and tuple(collision),
+            "missing": tuple(fields["missing"]),
+            "out_of_range": tuple((index, tile) for index, tile in fields["out_of_range"]),
+        }
+    )
+
+
+def _measurement(fields: Mapping[str, Any]) -> Measurement:
+    domains = fields["l2_hit_rate_per_domain"]
+    return Measurement(**{**fields, "l2_hit_rate_per_domain": domains and tuple(domains)})
+
+
+def _read(path: Path, identity: Mapping[str, Any]) -> tuple[dict[int, Attempt], int]:
+    """The attempts of a file, and the length of its complete part in bytes."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise HistoryError(f"cannot read {path}: {error.strerror}") from error
+    complete = content.rfind(b"\n") + 1
+    attempts: dict[int, Attempt] = {}
+    for number, line in enumerate(content[:complete].splitlines(), 1):
+        try:
+            entry = json.loads(line)
+            if number == 1:
+                _check_header(path, entry, identity)
+            else:
+                attempt = attempt_from_json(entry["attempt"])
+                attempts[attempt.number] = attempt
+        except (ValueError, KeyError, TypeError) as error:
+            raise HistoryError(
+                f"{path}:{number} is not a line of a history",
+                hint="begin anew without --resume, or name another file with --history",
+            ) from error
+    if not complete:
+        raise HistoryError(f"{path} is empty", hint="begin anew without --resume")
+    return attempts, complete
+
+
+def _check_header(path: Path, header: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    if header["schema"] != SCHEMA:
+        raise HistoryError(
+            f"{path} has schema {header['schema']}, this version writes schema {SCHEMA}",
+            hint="name another file with --history",
+        )
+    differing = [key for key, value in identity.items() if header["run"].get(key) != value]
+    if differing:
+        raise HistoryError(
+            f"{path} belongs to another run: its {', '.join(differing)} differ",
+            hint="begin anew without --resume, or name another file with --history",
+        )

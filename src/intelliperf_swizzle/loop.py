@@ -1,0 +1,292 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The loop of the SwizzlePerf paper: context, propose, prove, screen, measure, validate, rank."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.kernel.edit import Edit, read_exactly
+from intelliperf_swizzle.profile import Profiler
+from intelliperf_swizzle.progress import Progress, Silent
+from intelliperf_swizzle.propose import Problem, Proposer, Trial
+from intelliperf_swizzle.rank import finalists, order
+from intelliperf_swizzle.records import Attempt, Candidate, Capture, KernelSummary, Run
+from intelliperf_swizzle.subject import Subject, examine
+from intelliperf_swizzle.workbench import Workbench
+
+LEAST_GAIN = 0.01
+"""Headroom (rate) below which a run ends at once: what repeated measurements differ by."""
+
+MEASURED_LINES = 2_700_000_000
+"""Line accesses that the finalists may cost the profiler together: twenty mappings of a GEMM
+8192³, hundreds of a stencil; about half a minute on two cores."""
+
+FEWEST_MEASURED = 20
+MOST_MEASURED = 200
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is asked to do.
+
+    Attributes:
+        command: the application, as the user starts it.
+        project_directory: where it is started.
+        output_directory: for history and report, given the kernel's name.
+        kernel: work on this one; None = the one with the most to gain.
+        top_n: kernels that are looked at.
+        candidates: how many the proposer may try.
+        num_attempts: how many may be built and validated.
+        tolerance: absolute, for outputs that atomics add up in any order.
+        seed: of every random choice.
+        formula: the optimization target.
+        history: path of the history file; None = in the output directory.
+        resume: go on with the history's attempts.
+        quiet_seconds: recording ends so long after the last new launch.
+        limit_seconds: recording ends at the latest.
+        compute: whether recorded launches are executed.
+        validation_seconds: budget of one validation that executes every tile.
+    """
+
+    command: tuple[str, ...]
+    project_directory: Path
+    output_directory: Path
+    kernel: str | None = None
+    top_n: int = 10
+    candidates: int = 400
+    num_attempts: int = 10
+    tolerance: float = 1e-6
+    seed: int = 0
+    formula: str = "swizzle"
+    history: Path | None = None
+    resume: bool = False
+    quiet_seconds: float = 10.0
+    limit_seconds: float = 300.0
+    compute: Literal["auto", "always", "never"] = "auto"
+    validation_seconds: float = 10.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run, the edit that carries its best swizzle, and the user's file as it was.
+
+    Attributes:
+        run: what was tried and what came of it.
+        edit: carries the best swizzle; None where there is none.
+        file: the user's file that holds the kernel.
+        initial: its text.
+    """
+
+    run: Run
+    edit: Edit | None
+    file: str
+    initial: str
+
+    @property
+    def optimized(self) -> str | None:
+        """The file's text with the best swizzle."""
+        return self.edit.files.get(self.file, self.initial) if self.edit else None
+
+
+def optimize(
+    settings: Settings,
+    target: Target,
+    profiler: Profiler,
+    proposer: Proposer,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Runs the loop once.
+
+    Raises:
+        SwizzleError: the application, the capture or a tool failed, or the input is wrong.
+    """
+    progress = progress or Silent()
+    with recorded(settings, progress) as captured:
+        subject, others = choose(captured, settings, target, profiler, progress)
+        with opened_history(settings, subject, target, profiler, proposer) as history:
+            bench = Workbench(
+                subject, target, profiler, history, settings.tolerance, settings.validation_seconds
+            )
+            best = None
+            if subject.headroom >= LEAST_GAIN:
+                problem = pose(settings, bench)
+                progress.phase(f"searching ({proposer.name}, up to {problem.budget} candidates)")
+                proposer.propose(problem, counted(bench, problem, progress))
+                best = decide(bench, settings, progress)
+            run = conclude(settings, captured, bench, others, proposer, best)
+            file = subject.launches[0].source.entry.file
+            edit = bench.edit(best) if best else None
+            return Outcome(run, edit, file, read_exactly(Path(file)))
+
+
+def score(
+    candidate: Candidate,
+    settings: Settings,
+    target: Target,
+    profiler: Profiler,
+    progress: Progress | None = None,
+) -> tuple[Subject, Attempt]:
+    """Proves and measures one candidate on the application's kernel; nothing is edited."""
+    progress = progress or Silent()
+    with (
+        recorded(settings, progress) as captured,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        subject, _ = choose(captured, settings, target, profiler, progress)
+        history = History(Path(folder) / "history.jsonl", {})
+        bench = Workbench(
+            subject, target, profiler, history, settings.tolerance, settings.validation_seconds
+        )
+        [attempt] = bench.screen([candidate])
+        if attempt.screened_l2_hit_rate is not None:
+            attempt = bench.measure(attempt)
+        history.close()
+        return subject, attempt
+
+
+def decide(bench: Workbench, settings: Settings, progress: Progress) -> Attempt | None:
+    """Measures the finalists, then validates the better ones, best first, until one holds."""
+    places = MEASURED_LINES // max(1, bench.subject.line_accesses)
+    places = min(max(places, FEWEST_MEASURED), MOST_MEASURED)
+    chosen = finalists(bench.history.attempts, places)
+    progress.phase(f"measuring {len(chosen)} finalists ({bench.profiler.name})")
+    measured: list[Attempt] = []
+    for attempt in chosen:
+        measured.append(bench.measure(attempt))
+        leaders = order(measured)
+        progress.step(len(measured), len(chosen), leaders[0].verdict.reason if leaders else "")
+    better = [attempt for attempt in order(measured) if attempt.verdict.kind == "better"]
+    for attempt in better[: settings.num_attempts]:
+        progress.phase(f"validating {attempt.candidate.name}")
+        validated = bench.validate(attempt)
+        if validated.verdict.kind == "better":
+            return validated
+    return None
+
+
+def choose(
+    captured: Capture,
+    settings: Settings,
+    target: Target,
+    profiler: Profiler,
+    progress: Progress,
+) -> tuple[Subject, list[KernelSummary]]:
+    """The kernel to work on, and the rows of the others."""
+    subjects, untraced = examine(
+        captured,
+        target,
+        profiler,
+        kernel=settings.kernel,
+        top_n=settings.top_n,
+        progress=progress,
+    )
+    return subjects[0], [*(subject.summary for subject in subjects[1:]), *untraced]
+
+
+def pose(settings: Settings, bench: Workbench) -> Problem:
+    """The problem as a proposer sees it."""
+    return Problem(
+        launches=tuple(one.launch for one in bench.subject.traced),
+        target=bench.target,
+        baseline_l2_hit_rate=bench.baseline_screen(),
+        ceiling_l2_hit_rate=bench.subject.ceiling.l2_hit_rate,
+        budget=settings.candidates,
+        seed=settings.seed,
+    )
+
+
+def counted(bench: Workbench, problem: Problem, progress: Progress) -> Trial:
+    """The bench's `screen`, with progress shown."""
+    best = problem.baseline_l2_hit_rate
+
+    def trial(candidates: Sequence[Candidate]) -> Sequence[Attempt]:
+        nonlocal best
+        attempts = bench.screen(candidates)
+        best = max([best, *(attempt.screened_l2_hit_rate or 0 for attempt in attempts)])
+        done = min(bench.history.next_number() - 1, problem.budget)
+        progress.step(done, problem.budget, f"best {100 * best:.1f} %")
+        return attempts
+
+    return trial
+
+
+def conclude(
+    settings: Settings,
+    captured: Capture,
+    bench: Workbench,
+    others: Sequence[KernelSummary],
+    proposer: Proposer,
+    best: Attempt | None,
+) -> Run:
+    """The run as a record."""
+    subject = bench.subject
+    largest = subject.traced[0].launch
+    return Run(
+        kernel=subject.kernel,
+        kernels=(subject.summary, *others),
+        formula=settings.formula,
+        target=bench.target.name,
+        profiler=bench.profiler.name,
+        proposer=proposer.name,
+        seed=settings.seed,
+        grid=largest.grid,
+        constants=largest.constants,
+        launches=len(subject.launches),
+        baseline=subject.baseline,
+        ceiling=subject.ceiling,
+        best=best,
+        attempts=bench.history.attempts,
+        nothing_to_gain=subject.headroom < LEAST_GAIN,
+        notes=(*captured.notes, *subject.notes),
+        history=str(bench.history.path),
+    )
+
+
+@contextmanager
+def recorded(settings: Settings, progress: Progress) -> Iterator[Capture]:
+    """Captures the application; its records are removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="intelliperf-swizzle-") as folder:
+        progress.phase(f"recording {' '.join(settings.command)}")
+        yield capture(
+            settings.command,
+            folder=Path(folder),
+            cwd=settings.project_directory,
+            kernel=settings.kernel,
+            quiet_seconds=settings.quiet_seconds,
+            limit_seconds=settings.limit_seconds,
+            compute=settings.compute,
+        )
+
+
+@contextmanager
+def opened_history(
+    settings: Settings, subject: Subject, target: Target, profiler: Profiler, proposer: Proposer
+) -> Iterator[History]:
+    """The run's history file, new or resumed; closed at the end."""
+    path = settings.history or settings.output_directory / subject.kernel / "history.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    source = subject.launches[0].source.functions.values()
+    identity = {
+        "kernel": subject.kernel,
+        "source": hashlib.blake2b("".join(one.text for one in source).encode()).hexdigest()[:32],
+        "launches": [[*one.grid, *map(list, one.constants.items())] for one in subject.launches],
+        "target": target.name,
+        "profiler": profiler.name,
+        "proposer": proposer.name,
+        "seed": settings.seed,
+    }
+    history = History(path, identity, resume=settings.resume)
+    try:
+        yield history
+    finally:
+        history.close()

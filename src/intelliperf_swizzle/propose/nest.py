@@ -1,0 +1,230 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Mixed-radix orders: the space that the local search walks.
+
+A nest splits each axis of the tiles into digits and lists all digits from slow to fast; counting
+through them visits every tile once. The domain of a workgroup is the fastest digit of the launch
+index, `pid % num_xcds`; `chunk` says where in the nest it is placed: each domain owns `chunk`
+consecutive positions at a time (`None`: one contiguous share of the whole).
+
+    rows x cols, digits (row 8) (col 64) (row 8), chunk None
+    --> each domain walks bands of eight rows, column by column
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import prod
+
+from intelliperf_swizzle.propose.axes import Axis
+
+FACTORS = (2, 3, 4, 5, 8, 16, 32)
+"""Sizes that a digit is split by; larger ones come from splitting again."""
+
+_ATOM = re.compile(r"\w+(\([^()]*\))?")
+"""An expression that needs no parentheses: a name, a number, a call."""
+
+
+@dataclass(frozen=True)
+class Digit:
+    """A digit of one axis. The slowest of its axis takes what the others leave of the extent."""
+
+    axis: int
+    radix: int
+    reverse: bool = False
+
+
+@dataclass(frozen=True)
+class Nest:
+    """An order of the tiles.
+
+    Attributes:
+        axes: of the tiles, slow to fast.
+        digits: slow to fast; the radices of an axis multiply to its extent.
+        chunk: consecutive positions that a domain owns at a time; 1 = as dealt, None = its share.
+        linear: whether the kernel reads one flat `pid` (else one `pid_k` per axis).
+    """
+
+    axes: tuple[Axis, ...]
+    digits: tuple[Digit, ...]
+    chunk: int | None = None
+    linear: bool = True
+
+    @property
+    def programs(self) -> int:
+        """Number of tiles."""
+        return prod(axis.extent for axis in self.axes)
+
+    def name(self) -> str:
+        """Short and unambiguous: `nest 0:8 1:64 0:8 chunk 32`."""
+        digits = " ".join(f"{d.axis}:{d.radix}{'r' if d.reverse else ''}" for d in self.digits)
+        where = "share" if self.chunk is None else f"chunk {self.chunk}"
+        return f"nest {digits} {where}"
+
+    def text(self) -> str:
+        """The order in the swizzle language."""
+        return "\n".join([*_domain_lines(self.chunk), *_digit_lines(self), *_tile_lines(self)])
+
+
+def plain(axes: tuple[Axis, ...], *, linear: bool, chunk: int | None) -> Nest:
+    """The order in which the tiles are numbered, one digit an axis."""
+    digits = tuple(Digit(number, axis.extent) for number, axis in enumerate(axes))
+    return Nest(axes, digits, chunk, linear)
+
+
+def neighbours(nest: Nest, rng: random.Random) -> Iterator[Nest]:
+    """Nests one step away, for ever, at random: split, merge, swap, move, reverse, re-chunk."""
+    steps = (_split, _split, _swap, _move, _merge, _reverse, _chunk, _chunk)
+    while True:
+        changed = rng.choice(steps)(nest, rng)
+        if changed is not None and changed != nest:
+            yield changed
+
+
+def _domain_lines(chunk: int | None) -> list[str]:
+    """Statements that set `v`, the position in the nest."""
+    if chunk == 1:
+        return ["v = pid"]
+    lines = ["xcd = pid % num_xcds", "slot = pid // num_xcds"]
+    if chunk is None:
+        share = "num_pids // num_xcds"
+        return [*lines, f"v = xcd * ({share}) + min(xcd, num_pids % num_xcds) + slot"]
+    step = f"{chunk} * num_xcds"
+    moved = f"slot // {chunk} * ({step}) + xcd * {chunk} + slot % {chunk}"
+    return [*lines, f"v = where(pid < num_pids // ({step}) * ({step}), {moved}, pid)"]
+
+
+def _digit_lines(nest: Nest) -> list[str]:
+    """Statements that take `v` apart, fastest digit first, then reverse what is to be reversed."""
+    lines = []
+    slowest = {digit.axis: place for place, digit in reversed(list(enumerate(nest.digits)))}
+    for place in range(len(nest.digits) - 1, 0, -1):
+        digit = nest.digits[place]
+        radix = str(digit.radix)
+        if slowest[digit.axis] == place:
+            radix = _slowest_radix(nest, digit.axis)
+        lines += [f"d{place} = v % {_operand(radix)}", f"v = v // {_operand(radix)}"]
+    lines.append("d0 = v")
+    for place, digit in enumerate(nest.digits):
+        if digit.reverse and place:
+            lines.append(
+                f"d{place} = where(d{place - 1} % 2 == 1, {digit.radix - 1} - d{place}, d{place})"
+            )
+    return lines
+
+
+def _slowest_radix(nest: Nest, axis: int) -> str:
+    """What the slowest digit of an axis takes: the extent over its other radices."""
+    digits = [digit for digit in nest.digits if digit.axis == axis]
+    if digits[0].reverse:
+        return str(digits[0].radix)
+    others = prod(digit.radix for digit in digits[1:])
+    expression = nest.axes[axis].expression
+    return expression if others == 1 else f"{_operand(expression)} // {others}"
+
+
+def _tile_lines(nest: Nest) -> list[str]:
+    """Statements that put the digits of each axis together and set the outputs."""
+    coordinates = []
+    for axis in range(len(nest.axes)):
+        own = [
+            (f"d{place}", str(digit.radix))
+            for place, digit in enumerate(nest.digits)
+            if digit.axis == axis
+        ]
+        coordinates.append(_horner(own))
+    if not nest.linear:
+        names = [f"pid_{axis.expression.removeprefix('grid_')}" for axis in nest.axes]
+        return [f"{name} = {value}" for name, value in zip(names, coordinates, strict=True)]
+    lines = [f"a{axis} = {value}" for axis, value in enumerate(coordinates)]
+    extents = [(f"a{number}", axis.expression) for number, axis in enumerate(nest.axes)]
+    return [*lines, f"pid = {_horner(extents)}"]
+
+
+def _horner(digits: list[tuple[str, str]]) -> str:
+    """Digits with their radices, slow to fast, as one number: `(d0 * 8 + d2) * 4 + d3`."""
+    value = digits[0][0]
+    for name, radix in digits[1:]:
+        value = f"{_operand(value)} * {_operand(radix)} + {name}"
+    return value
+
+
+def _operand(expression: str) -> str:
+    return expression if _ATOM.fullmatch(expression) else f"({expression})"
+
+
+def _split(nest: Nest, rng: random.Random) -> Nest | None:
+    place = rng.randrange(len(nest.digits))
+    digit = nest.digits[place]
+    factors = [f for f in FACTORS if digit.radix % f == 0 and f < digit.radix]
+    if not factors or len(nest.digits) >= 2 * len(nest.axes) + 4:
+        return None
+    factor = rng.choice(factors)
+    slow, fast = Digit(digit.axis, digit.radix // factor), Digit(digit.axis, factor)
+    if rng.random() < 0.5:
+        slow, fast = replace(slow, radix=factor), replace(fast, radix=digit.radix // factor)
+    rest = [*nest.digits[:place], slow, *nest.digits[place + 1 :]]
+    rest.insert(rng.randrange(place + 1, len(rest) + 1), fast)
+    return replace(nest, digits=tuple(rest))
+
+
+def _merge(nest: Nest, rng: random.Random) -> Nest | None:
+    split = [axis for axis in range(len(nest.axes)) if _count(nest, axis) > 1]
+    if not split:
+        return None
+    axis = rng.choice(split)
+    places = [place for place, digit in enumerate(nest.digits) if digit.axis == axis]
+    first = rng.randrange(len(places) - 1)
+    slow, fast = places[first], places[first + 1]
+    keep, drop = (slow, fast) if rng.random() < 0.5 else (fast, slow)
+    radix = nest.digits[slow].radix * nest.digits[fast].radix
+    digits = [
+        replace(digit, radix=radix, reverse=False) if place == keep else digit
+        for place, digit in enumerate(nest.digits)
+        if place != drop
+    ]
+    return replace(nest, digits=tuple(digits))
+
+
+def _swap(nest: Nest, rng: random.Random) -> Nest | None:
+    if len(nest.digits) < 2:
+        return None
+    place = rng.randrange(len(nest.digits) - 1)
+    digits = list(nest.digits)
+    if digits[place].axis == digits[place + 1].axis:
+        return None
+    digits[place], digits[place + 1] = digits[place + 1], digits[place]
+    return replace(nest, digits=tuple(digits))
+
+
+def _move(nest: Nest, rng: random.Random) -> Nest | None:
+    digits = list(nest.digits)
+    digit = digits.pop(rng.randrange(len(digits)))
+    digits.insert(rng.randrange(len(digits) + 1), digit)
+    return replace(nest, digits=tuple(digits))
+
+
+def _reverse(nest: Nest, rng: random.Random) -> Nest | None:
+    if len(nest.digits) < 2:
+        return None
+    place = rng.randrange(1, len(nest.digits))
+    digits = list(nest.digits)
+    digits[place] = replace(digits[place], reverse=not digits[place].reverse)
+    return replace(nest, digits=tuple(digits))
+
+
+def _chunk(nest: Nest, rng: random.Random) -> Nest | None:
+    suffixes = []
+    for place in range(1, len(nest.digits)):
+        suffixes.append(prod(digit.radix for digit in nest.digits[place:]))
+    powers = [1 << k for k in range(nest.programs.bit_length())]
+    return replace(
+        nest, chunk=rng.choice([None, None, 1, *suffixes, *suffixes, rng.choice(powers)])
+    )
+
+
+def _count(nest: Nest, axis: int) -> int:
+    return sum(digit.axis == axis for digit in nest.digits)

@@ -1,0 +1,129 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Search without a language model: every pattern of the catalogue, then a local search.
+
+The patterns are tried at all their parameters. Then the best orders of the mixed-radix space
+(`nest`) are bettered step by step: a few parents, random neighbours of each, the best survive.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from intelliperf_swizzle.formulas import Pattern, patterns
+from intelliperf_swizzle.propose import Problem, Trial
+from intelliperf_swizzle.propose.axes import axis_choices, column_expressions
+from intelliperf_swizzle.propose.nest import Nest, neighbours, plain
+from intelliperf_swizzle.records import Candidate
+
+BATCH = 16
+"""Candidates screened together, so that both cores of a small machine are busy."""
+
+PARENTS = 6
+"""Orders that are bettered at once; fewer get stuck on the H200 GEMMs, more waste the budget."""
+
+MOST_COLUMNS = 3
+"""Guesses of the tile columns of a flat grid at which patterns are tried; the search has more."""
+
+ENOUGH = 0.002
+"""Headroom (rate) below which the search stops: less than the screen can tell apart."""
+
+
+@dataclass
+class OfflineProposer:
+    """The catalogue, then a seeded local search. Without network, key or GPU."""
+
+    name: str = "offline"
+    _tried: set[str] = field(default_factory=set)
+
+    def propose(self, problem: Problem, trial: Trial) -> None:
+        """Tries patterns, then neighbours of the best nests, until the budget is spent."""
+        tried: set[int] = set()
+        for batch in _batches(pattern_candidates(problem), BATCH):
+            tried.update(attempt.number for attempt in trial(batch))
+        self._search(problem, trial, max(problem.budget - len(tried), problem.budget // 2))
+
+    def _search(self, problem: Problem, trial: Trial, budget: int) -> None:
+        rng = random.Random(problem.seed)
+        parents = self._score(_starting_nests(problem), trial)
+        budget -= len(parents)
+        idle = 0
+        while budget > 0 and idle < 3 + problem.budget // (4 * BATCH):
+            best = parents[0][0] if parents else 0.0
+            if problem.ceiling_l2_hit_rate - best < ENOUGH:
+                return
+            children = self._score(self._offspring(parents, rng, min(BATCH, budget)), trial)
+            if not children:
+                return
+            budget -= len(children)
+            parents = _survivors([*parents, *children])
+            idle = 0 if parents[0][0] > best else idle + 1
+
+    def _offspring(
+        self, parents: Sequence[tuple[float, Nest]], rng: random.Random, count: int
+    ) -> list[Nest]:
+        """New nests, a step or two from a parent; better parents have more of them."""
+        children: list[Nest] = []
+        for _ in range(50 * count):
+            rank = min(int(rng.expovariate(0.7)), len(parents) - 1)
+            child = next(neighbours(parents[rank][1], rng))
+            if rng.random() < 0.35:
+                child = next(neighbours(child, rng))
+            if child.name() not in self._tried and len(children) < count:
+                self._tried.add(child.name())
+                children.append(child)
+        return children
+
+    def _score(self, nests: Sequence[Nest], trial: Trial) -> list[tuple[float, Nest]]:
+        """The nests that are permutations with their screened hit rates, best first."""
+        attempts = trial([Candidate(nest.text(), nest.name(), "search") for nest in nests])
+        scored = [
+            (attempt.screened_l2_hit_rate, nest)
+            for attempt, nest in zip(attempts, nests, strict=True)
+            if attempt.screened_l2_hit_rate is not None
+        ]
+        return sorted(scored, key=lambda item: (-item[0], item[1].name()))
+
+
+def pattern_candidates(problem: Problem) -> Iterator[Candidate]:
+    """Every pattern of the catalogue at every choice of its parameters."""
+    columns = column_expressions(problem.launches)[:MOST_COLUMNS]
+    for pattern in patterns():
+        for bound in _bindings(pattern, [axis.expression for axis in columns]):
+            name = " ".join([pattern.name, *(f"{key}={value}" for key, value in bound.items())])
+            yield Candidate(pattern.bind(**bound), name, "pattern", rationale=pattern.summary)
+
+
+def _bindings(pattern: Pattern, columns: Sequence[str]) -> Iterator[dict[str, int | str]]:
+    """Choices of the parameters; those that belong to the launch take its columns."""
+    choices: dict[str, Sequence[int | str]] = {
+        name: values or columns for name, values in pattern.parameters.items()
+    }
+    for bound in itertools.product(*choices.values()):
+        yield dict(zip(choices, bound, strict=True))
+
+
+def _starting_nests(problem: Problem) -> list[Nest]:
+    linear = sum(extent > 1 for extent in max(problem.launches, key=lambda x: x.programs).grid) <= 1
+    return [
+        plain(axes, linear=linear, chunk=chunk)
+        for axes in axis_choices(problem.launches)
+        for chunk in (None, 1)
+    ]
+
+
+def _survivors(scored: Sequence[tuple[float, Nest]]) -> list[tuple[float, Nest]]:
+    """The best few, no two of the same score (they are mostly the same order written twice)."""
+    survivors: list[tuple[float, Nest]] = []
+    for score, nest in sorted(scored, key=lambda item: (-item[0], item[1].name())):
+        if all(abs(score - other) > 1e-9 for other, _ in survivors):
+            survivors.append((score, nest))
+    return survivors[:PARENTS]
+
+
+def _batches(candidates: Iterator[Candidate], size: int) -> Iterator[list[Candidate]]:
+    while batch := list(itertools.islice(candidates, size)):
+        yield batch

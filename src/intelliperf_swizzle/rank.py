@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Attempts in order of merit; pure.
+
+The objective is the L2 hit rate, behind a guard: an order whose time is worse than the baseline's
+is not eligible, however high its hit rate. Source: HipKittens (arXiv 2511.08083) Table 4, where
+the order with the highest L2 hit rate (79 %) is slower than row-major (55 %).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
+
+NOISE_BAND = 0.005
+"""L2 hit rates closer than this are equal: modelled rates of one mapping differ by up to 0.4
+points between seeds (`docs/cache-model.md`), measured ones by 0.2 points on most kernels."""
+
+TIME_TOLERANCE = 0.01
+"""Relative loss of time that is still no loss; modelled times move by less between seeds."""
+
+
+def judge(measured: Measurement, baseline: Measurement) -> Verdict:
+    """Compares a measurement with the baseline's; both from the same profiler and device."""
+    gain = measured.l2_hit_rate - baseline.l2_hit_rate
+    change = f"{100 * baseline.l2_hit_rate:.1f} % → {100 * measured.l2_hit_rate:.1f} %"
+    slower = _relative_loss(measured, baseline)
+    if slower is not None and slower > TIME_TOLERANCE:
+        what = "time" if measured.time_ms is not None else "modelled memory time"
+        return Verdict("slower", f"L2 hit rate {change}, but {what} grows by {slower:.1%}")
+    if abs(gain) < NOISE_BAND:
+        kind = "no difference" if measured.profiler == "model" else "within noise"
+        return Verdict(kind, f"L2 hit rate {change}")  # type: ignore[arg-type]
+    return Verdict("better" if gain > 0 else "worse", f"L2 hit rate {change}")
+
+
+def order(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """The eligible attempts, best first.
+
+    Higher L2 hit rate first, in steps of `NOISE_BAND`; then fewer bytes from memory, then less
+    time, then the wider proof, then the shorter text.
+    """
+    return sorted(filter(_measured_and_eligible, attempts), key=_merit)
+
+
+def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
+    """The screened attempts worth measuring: the best, and the best of each family.
+
+    Half of the places go by screened hit rate alone. The other half go round the families (a
+    pattern, or the nests with one way to place the domains), because orders of one family tend to
+    fail together: those with the highest L2 hit rates may all ruin the last-level cache.
+    """
+    screened = [attempt for attempt in attempts if attempt.screened_l2_hit_rate is not None]
+    screened.sort(key=lambda attempt: (-(attempt.screened_l2_hit_rate or 0), attempt.number))
+    chosen = screened[: (places + 1) // 2]
+    families: dict[str, list[Attempt]] = {}
+    for attempt in screened[len(chosen) :]:
+        families.setdefault(_family(attempt.candidate), []).append(attempt)
+    while families and len(chosen) < places:
+        for name in list(families)[: places - len(chosen)]:
+            chosen.append(families[name].pop(0))
+            if not families[name]:
+                del families[name]
+    return chosen
+
+
+def _family(candidate: Candidate) -> str:
+    words = candidate.name.split()
+    return " ".join(words[-2:]) if candidate.origin == "search" else words[0]
+
+
+def _measured_and_eligible(attempt: Attempt) -> bool:
+    return attempt.measurement is not None and attempt.verdict.eligible
+
+
+def _merit(attempt: Attempt) -> tuple[float, ...]:
+    measured = attempt.measurement
+    assert measured is not None
+    time = measured.time_ms if measured.time_ms is not None else measured.modelled_memory_time_ms
+    checked = attempt.proof.grids_checked if attempt.proof else 0
+    return (
+        -round(measured.l2_hit_rate / NOISE_BAND),
+        float("inf") if measured.memory_bytes is None else measured.memory_bytes,
+        float("inf") if time is None else time,
+        -checked,
+        len(attempt.candidate.text),
+        attempt.number,
+    )
+
+
+def _relative_loss(measured: Measurement, baseline: Measurement) -> float | None:
+    """How much longer it takes, relative to the baseline; None where no time is known."""
+    pairs = (
+        (measured.time_ms, baseline.time_ms),
+        (measured.modelled_memory_time_ms, baseline.modelled_memory_time_ms),
+    )
+    for now, before in pairs:
+        if now is not None and before:
+            return now / before - 1
+    return None

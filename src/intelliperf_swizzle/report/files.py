@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Where a run's files go, and writing them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.records import Run
+from intelliperf_swizzle.report.markdown import markdown
+from intelliperf_swizzle.report.result import result
+
+FORMATS = (".json", ".csv", ".txt")
+
+
+class Finished(Protocol):
+    """What is written: a run, its edit (None where nothing is to be changed), the old source."""
+
+    run: Run
+    initial: str
+
+    @property
+    def optimized(self) -> str | None:
+        """The kernel's source with the best swizzle."""
+
+
+def writable(folder: Path, tell: Callable[[str], None]) -> Path:
+    """The folder, made if need be; a temporary one, named to `tell`, where it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        elsewhere = Path(tempfile.mkdtemp(prefix="swizzle-out-"))
+        tell(f"cannot write to {folder} ({error.strerror}): files go to {elsewhere}")
+        return elsewhere
+
+
+def check_format(path: Path) -> str:
+    """The ending of an output file, lower case; raises UsageError where it is not one of ours."""
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        raise UsageError(
+            f"cannot write a result as `{path.name}`", hint=f"one of {', '.join(FORMATS)}"
+        )
+    return ending
+
+
+def write_files(
+    finished: Finished,
+    folder: Path,
+    *,
+    output_file: str | None,
+    attempts_directory: str | None,
+) -> list[str]:
+    """Writes result, report and patch; returns a line for each, for people.
+
+    Args:
+        finished: the run.
+        folder: for `result.json`, `report.md` and `best.patch`.
+        output_file: another place for the result, by its ending; `-` is JSON on stdout.
+        attempts_directory: also write the diff of each validated attempt here.
+    """
+    run = finished.run
+    fields = result(run, initial=finished.initial, optimized=finished.optimized)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = {
+        "report": _write(folder / "report.md", markdown(run)),
+        "history": Path(run.history),
+    }
+    patch = folder / "best.patch"
+    if run.best and run.best.diff:
+        written["patch"] = _write(patch, run.best.diff)
+    else:
+        patch.unlink(missing_ok=True)
+    if output_file == "-":
+        sys.stdout.write(_render(fields, ".json"))
+    else:
+        path = Path(output_file) if output_file else folder / "result.json"
+        written["result"] = _write(path, _render(fields, check_format(path)))
+    if attempts_directory:
+        attempts = Path(attempts_directory)
+        attempts.mkdir(parents=True, exist_ok=True)
+        for attempt in run.attempts:
+            if attempt.diff:
+                _write(attempts / f"{run.kernel}_iteration_{attempt.number}.patch", attempt.diff)
+        written["attempts"] = attempts
+    return [f"{what}: {path}" for what, path in written.items()]
+
+
+def _write(path: Path, text: str) -> Path:
+    """Writes a file whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _render(fields: Mapping[str, Any], ending: str) -> str:
+    if ending == ".json":
+        return json.dumps(fields, indent=1, ensure_ascii=False) + "\n"
+    flat = {
+        key: json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
+        for key, value in fields.items()
+    }
+    if ending == ".txt":
+        return "".join(f"{key}: {value}\n" for key, value in flat.items())
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, flat.keys())
+    writer.writeheader()
+    writer.writerow(flat)
+    return buffer.getvalue()

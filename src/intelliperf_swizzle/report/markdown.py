@@ -1,0 +1,76 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A run as Markdown, short enough for a pull request."""
+
+from __future__ import annotations
+
+from intelliperf_swizzle.records import Run
+from intelliperf_swizzle.report import words
+
+_TEMPLATE = """\
+# {{ run.kernel }}: {{ verdict }}
+
+{{ message }}
+
+| | before | after |
+|---|---|---|
+{% for name, before, after in rows -%}
+| {{ name }} | {{ before }} | {{ after }} |
+{% endfor %}
+Ceiling: {{ ceiling }}.
+{% if run.best %}
+## The swizzle: {{ run.best.candidate.name }}
+
+```python
+{{ run.best.candidate.text.strip() }}
+```
+
+- Proof: {{ proof }}.
+- Validation: {{ validation }}.
+
+## The patch
+
+```diff
+{{ run.best.diff.rstrip() }}
+```
+{% endif %}
+## Attempts
+
+{{ run.attempts | length }} attempts: {{ outcomes }}
+{% if leaders %}
+| # | swizzle | verdict | L2 hit rate |
+|---|---|---|---|
+{% for attempt in leaders -%}
+| {{ attempt.number }} | {{ attempt.candidate.name }} | {{ attempt.verdict.kind }} | {{ "%.1f" | format(100 * attempt.measurement.l2_hit_rate) }} % |
+{% endfor %}{% endif %}
+{% for note in run.notes -%}
+- {{ note }}
+{% endfor -%}
+"""  # noqa: E501 - a row of a table is one line
+
+SHOWN = 10
+"""Attempts in the table."""
+
+
+def markdown(run: Run) -> str:
+    """The run as a Markdown page."""
+    import jinja2
+
+    measured = [attempt for attempt in run.attempts if attempt.measurement]
+    measured.sort(key=lambda a: (-(a.measurement.l2_hit_rate if a.measurement else 0), a.number))
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+    return environment.from_string(_TEMPLATE).render(
+        run=run,
+        verdict="better"
+        if run.best
+        else "nothing to gain"
+        if run.nothing_to_gain
+        else "nothing found",
+        message=words.message(run),
+        rows=words.comparison(run.baseline, run.best.measurement if run.best else None),
+        ceiling=f"{100 * run.ceiling.l2_hit_rate:.1f} % ({run.ceiling.derivation})",
+        proof=words.proof(run.best) if run.best else "",
+        validation=words.validation(run.best.validation) if run.best else "",
+        outcomes=words.outcomes(run) if run.attempts else "none.",
+        leaders=measured[:SHOWN],
+    )

@@ -1,0 +1,212 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What a run is about: the captured kernels, their traces, and the one with the most to gain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from intelliperf_swizzle.cache import ceiling
+from intelliperf_swizzle.errors import BuildError, SwizzleError, TraceError, UsageError
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernel.build import Build, build, occupancy
+from intelliperf_swizzle.language import Swizzle, parse
+from intelliperf_swizzle.mapping import prove
+from intelliperf_swizzle.profile import Profiler, TracedLaunch
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.records import (
+    Capture,
+    Ceiling,
+    Grid,
+    KernelSummary,
+    Launch,
+    Measurement,
+    Proof,
+    Witness,
+)
+from intelliperf_swizzle.trace import trace
+
+MOST_LAUNCHES = 16
+"""Distinct launches of one kernel that are traced and validated, the largest; all are proved."""
+
+IDENTITY = "pid = pid"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kernel as it is: its launches, what they touch, its hit rate and what could be gained.
+
+    Attributes:
+        kernel: its name.
+        launches: the distinct launches; a swizzle must be a permutation on each.
+        traced: the launches that the hit rate is taken over (the largest).
+        builds: of the unchanged kernel for the target, a launch each; None where it did not build.
+        baseline: the unchanged kernel's measurement.
+        ceiling: a bound on any permutation's L2 hit rate.
+        notes: sentences for the report.
+    """
+
+    kernel: str
+    launches: tuple[Launch, ...]
+    traced: tuple[TracedLaunch, ...]
+    builds: tuple[Build | None, ...]
+    baseline: Measurement
+    ceiling: Ceiling
+    notes: tuple[str, ...]
+
+    @property
+    def headroom(self) -> float:
+        """The bound minus the baseline's L2 hit rate."""
+        return max(0.0, self.ceiling.l2_hit_rate - self.baseline.l2_hit_rate)
+
+    @property
+    def to_gain(self) -> float:
+        """Headroom times traffic: L2 requests that could become hits."""
+        return self.headroom * (self.baseline.l2_requests or 0)
+
+    @property
+    def untraced(self) -> list[Launch]:
+        """The launches that are only proved."""
+        traced = {one.launch.ordinal for one in self.traced}
+        return [launch for launch in self.launches if launch.ordinal not in traced]
+
+    @property
+    def line_accesses(self) -> int:
+        """Lines touched by all traced launches: what it costs to replay one mapping."""
+        return sum(one.trace.line_accesses for one in self.traced)
+
+    @property
+    def summary(self) -> KernelSummary:
+        """Its row in the table of kernels."""
+        return KernelSummary(
+            kernel=self.kernel,
+            launches=len(self.launches),
+            programs=max(launch.programs for launch in self.launches),
+            baseline_l2_hit_rate=self.baseline.l2_hit_rate,
+            ceiling_l2_hit_rate=self.ceiling.l2_hit_rate,
+            l2_requests=self.baseline.l2_requests,
+        )
+
+
+def examine(
+    capture: Capture,
+    target: Target,
+    profiler: Profiler,
+    *,
+    kernel: str | None,
+    top_n: int,
+    progress: Progress,
+) -> tuple[list[Subject], list[KernelSummary]]:
+    """Traces and measures the captured kernels; the one with the most to gain comes first.
+
+    Returns:
+        The subjects, and a row for each kernel that could not be traced.
+
+    Args:
+        capture: what the application launched.
+        target: the GPU.
+        profiler: what measures the kernels as they are.
+        kernel: only this one, None for the `top_n` with the most programs launched.
+        top_n: kernels that are looked at.
+        progress: told of each kernel.
+
+    Raises:
+        UsageError: no launch of that kernel was captured.
+        SwizzleError: not one kernel could be traced; its reason.
+    """
+    by_kernel = _by_kernel(capture.launches)
+    if kernel is not None and kernel not in by_kernel:
+        raise UsageError(
+            f"the application launched no kernel `{kernel}`",
+            hint=f"it launched: {', '.join(sorted(by_kernel))}",
+        )
+    chosen = [kernel] if kernel else sorted(by_kernel, key=lambda k: -_programs(by_kernel[k]))
+    subjects: list[Subject] = []
+    failures: list[SwizzleError] = []
+    rows: list[KernelSummary] = []
+    for name in chosen[:top_n]:
+        progress.phase(f"tracing {name}")
+        try:
+            subjects.append(_examine_kernel(name, by_kernel[name], target, profiler))
+        except TraceError as error:
+            failures.append(error)
+            largest = max(launch.programs for launch in by_kernel[name])
+            rows.append(KernelSummary(name, len(by_kernel[name]), largest, note=error.fact))
+    if not subjects:
+        raise failures[0]
+    subjects.sort(key=lambda subject: (-subject.to_gain, subject.kernel))
+    return subjects, rows
+
+
+def prove_on(
+    swizzle: Swizzle, launches: Sequence[Launch], target: Target, sweep: Sequence[Grid] = ()
+) -> tuple[Proof, ...] | Witness:
+    """A proof for each launch, or the witness of the first launch on which it fails."""
+    proofs = []
+    for launch in launches:
+        verdict = prove(
+            swizzle,
+            launch.grid,
+            launch.constants,
+            num_xcds=target.num_xcds,
+            cus_per_xcd=target.cus_per_xcd,
+            sweep=sweep,
+        )
+        if isinstance(verdict, Witness):
+            return verdict
+        proofs.append(verdict)
+    return tuple(proofs)
+
+
+def _by_kernel(launches: Sequence[Launch]) -> dict[str, list[Launch]]:
+    grouped: dict[str, list[Launch]] = {}
+    for launch in launches:
+        grouped.setdefault(launch.kernel, []).append(launch)
+    return grouped
+
+
+def _programs(launches: Sequence[Launch]) -> int:
+    return sum(launch.programs * launch.count for launch in launches)
+
+
+def _examine_kernel(
+    kernel: str, launches: Sequence[Launch], target: Target, profiler: Profiler
+) -> Subject:
+    largest = sorted(launches, key=lambda one: (-one.programs * one.count, one.ordinal))
+    notes = []
+    if len(largest) > MOST_LAUNCHES:
+        notes.append(
+            f"{len(largest)} distinct launches: all are proved, "
+            f"the {MOST_LAUNCHES} largest are traced and validated"
+        )
+    largest = largest[:MOST_LAUNCHES]
+    with ThreadPoolExecutor(2) as pool:  # both wait for a child process
+        building = pool.submit(lambda: [_try_build(launch, target) for launch in largest])
+        traces = list(pool.map(trace, largest))
+        builds = building.result()
+    notes += [note for one in traces for note in one.notes]
+    notes += [error.fact for _, error in builds if error is not None]
+    traced = tuple(
+        TracedLaunch(launch, one, occupancy(built, target) if built else 1)
+        for launch, one, (built, _) in zip(largest, traces, builds, strict=True)
+    )
+    identity = prove_on(parse(IDENTITY), largest, target)
+    assert not isinstance(identity, Witness)
+    return Subject(
+        kernel=kernel,
+        launches=tuple(sorted(launches, key=lambda one: one.ordinal)),
+        traced=traced,
+        builds=tuple(built for built, _ in builds),
+        baseline=profiler.measure(traced, identity),
+        ceiling=ceiling(traces, target),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _try_build(launch: Launch, target: Target) -> tuple[Build | None, BuildError | None]:
+    try:
+        return build(launch, target), None
+    except BuildError as error:
+        return None, error

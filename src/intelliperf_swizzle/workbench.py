@@ -1,0 +1,197 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What can be done to a candidate: prove and screen it, measure it, splice, build and validate it.
+
+The cheap half (`screen`) costs milliseconds and refuses most; the expensive half (`measure`,
+`validate`) costs seconds. Each step appends what became of the attempt to the history, so nothing
+is lost, and a permutation that the history knows is not tried again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from intelliperf_swizzle.errors import BuildError, LanguageError, SpliceError
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.kernel.build import build
+from intelliperf_swizzle.kernel.splice import Edit, splice
+from intelliperf_swizzle.language import Swizzle, parse
+from intelliperf_swizzle.mapping import describe, sweep_grids
+from intelliperf_swizzle.profile import Profiler
+from intelliperf_swizzle.profile.model import ModelScreen
+from intelliperf_swizzle.rank import judge
+from intelliperf_swizzle.records import Attempt, Candidate, Proof, Verdict, Witness
+from intelliperf_swizzle.subject import Subject, prove_on
+from intelliperf_swizzle.validate import safe_order, validate
+
+
+@dataclass(frozen=True)
+class _Proved:
+    swizzle: Swizzle
+    proofs: tuple[Proof, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        return "+".join(proof.fingerprint for proof in self.proofs)
+
+
+class Workbench:
+    """The steps of a run on one kernel, with its history.
+
+    Args:
+        subject: the kernel as it is.
+        target: the GPU.
+        profiler: what measures; the cache model screens whatever it is.
+        history: where attempts are remembered.
+        tolerance: for outputs that atomics add up in any order.
+        validation_seconds: budget of one validation; beyond it a sample of tiles is compared.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        target: Target,
+        profiler: Profiler,
+        history: History,
+        tolerance: float,
+        validation_seconds: float,
+    ):
+        self.subject = subject
+        self.target = target
+        self.profiler = profiler
+        self.history = history
+        self._tolerance = tolerance
+        self._validation_seconds = validation_seconds
+        self._model = ModelScreen(subject.traced, target)
+        self._known = history.known()
+        self._proved: dict[int, _Proved] = {}
+        self._edits: dict[int, Edit] = {}
+        self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
+
+    # --- the cheap half -------------------------------------------------------------------------
+
+    def screen(self, candidates: Sequence[Candidate]) -> list[Attempt]:
+        """Proves and screens candidates on all cores; an attempt each, in order.
+
+        A permutation that is known already gives the attempt that it was first.
+        """
+        outcomes = list(self._pool.map(self._prove, candidates))
+        rates = list(self._pool.map(self._screen_rate, outcomes))
+        return [
+            self._screened(candidate, outcome, rate)
+            for candidate, outcome, rate in zip(candidates, outcomes, rates, strict=True)
+        ]
+
+    def baseline_screen(self) -> float:
+        """The unchanged kernel's L2 hit rate as the screen sees it."""
+        return self._model.baseline()
+
+    def _prove(self, candidate: Candidate) -> _Proved | Verdict:
+        try:
+            swizzle = parse(candidate.text)
+            launches = [one.launch for one in self.subject.traced]
+            proofs = prove_on(swizzle, launches, self.target)
+            if not isinstance(proofs, Witness):
+                untraced = prove_on(swizzle, self.subject.untraced, self.target)
+                proofs = untraced if isinstance(untraced, Witness) else proofs
+        except LanguageError as error:
+            return Verdict("not a swizzle", str(error))
+        if isinstance(proofs, Witness):
+            return Verdict("not a permutation", "; ".join(describe(proofs)), proofs)
+        unsafe = self._unsafe(proofs)
+        return Verdict("unsafe order", unsafe) if unsafe else _Proved(swizzle, proofs)
+
+    def _unsafe(self, proofs: Sequence[Proof]) -> str | None:
+        """Why programs that depend on each other would no longer come in order, or None."""
+        for one, proof in zip(self.subject.traced, proofs, strict=True):
+            if reason := safe_order(one.trace, proof.tile):
+                return reason
+        return None
+
+    def _screen_rate(self, outcome: _Proved | Verdict) -> float | None:
+        if isinstance(outcome, Verdict):
+            return None
+        known = self._known.get(outcome.fingerprint)
+        if known is not None and known.screened_l2_hit_rate is not None:
+            return known.screened_l2_hit_rate
+        return self._model.hit_rate([proof.tile for proof in outcome.proofs])
+
+    def _screened(
+        self, candidate: Candidate, outcome: _Proved | Verdict, rate: float | None
+    ) -> Attempt:
+        number = self.history.next_number()
+        if isinstance(outcome, Verdict):
+            return self.history.record(Attempt(number, candidate, outcome))
+        known = self._known.get(outcome.fingerprint)
+        if known is not None:
+            self._proved.setdefault(known.number, outcome)
+            return known
+        assert rate is not None
+        attempt = Attempt(
+            number,
+            candidate,
+            Verdict("screened out", f"screened at {100 * rate:.1f} %"),
+            fingerprint=outcome.fingerprint,
+            proof=outcome.proofs[0],
+            screened_l2_hit_rate=rate,
+        )
+        self._known[outcome.fingerprint] = attempt
+        self._proved[number] = outcome
+        return self.history.record(attempt)
+
+    # --- the expensive half ---------------------------------------------------------------------
+
+    def measure(self, attempt: Attempt) -> Attempt:
+        """Profiles a screened attempt and judges it against the baseline."""
+        if attempt.measurement is not None:
+            return attempt
+        measurement = self.profiler.measure(
+            self.subject.traced, self._proved[attempt.number].proofs
+        )
+        verdict = judge(measurement, self.subject.baseline)
+        return self.history.record(replace(attempt, measurement=measurement, verdict=verdict))
+
+    def validate(self, attempt: Attempt) -> Attempt:
+        """Splices, builds and compares an attempt; refused ones come back with the reason."""
+        proved = self._proved[attempt.number]
+        launches = [one.launch for one in self.subject.traced]
+        sweep = sweep_grids(launches[0].grid)
+        wide = prove_on(proved.swizzle, launches[:1], self.target, sweep)
+        assert not isinstance(wide, Witness)
+        try:
+            edit = self.edit(attempt)
+            build(launches[0], self.target, edit.functions)
+        except (SpliceError, BuildError) as error:
+            return self.history.record(
+                replace(attempt, verdict=Verdict("does not build", str(error)))
+            )
+        outcome = validate(
+            launches,
+            edit,
+            proved.proofs,
+            traces=[one.trace for one in self.subject.traced],
+            tolerance=self._tolerance,
+            budget_seconds=self._validation_seconds,
+        )
+        verdict = attempt.verdict
+        if not outcome.same_bits:
+            verdict = Verdict("output differs", outcome.difference or "outputs differ")
+        return self.history.record(
+            replace(attempt, proof=wide[0], validation=outcome, verdict=verdict, diff=edit.diff)
+        )
+
+    def edit(self, attempt: Attempt) -> Edit:
+        """The attempt spliced into the kernel's source; raises SpliceError."""
+        if attempt.number not in self._edits:
+            self._edits[attempt.number] = splice(
+                self.subject.launches[0].source,
+                self._proved[attempt.number].swizzle,
+                target=self.target,
+                launches=self.subject.launches,
+                name=attempt.candidate.name,
+            )
+        return self._edits[attempt.number]

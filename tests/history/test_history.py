@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The history survives a kill at any byte and is resumed by the same run only."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from intelliperf_swizzle.errors import HistoryError
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.records import (
+    Attempt,
+    Candidate,
+    Measurement,
+    Validation,
+    Verdict,
+    Witness,
+)
+
+RUN = {"kernel": "matmul", "seed": 0}
+
+
+def attempts() -> list[Attempt]:
+    refused = Attempt(
+        1,
+        Candidate("pid = 0", "all to one", "user", rationale="ünïcode\nand lines"),
+        Verdict(
+            "not a permutation",
+            "tile 0 is computed by programs 0 and 1",
+            Witness((0, 1, 0), (1, 2), 7, ((3, 9),), 0.125),
+        ),
+    )
+    measured = Attempt(
+        2,
+        Candidate("pid = pid", "identity", "pattern"),
+        Verdict("no difference", "41.0 %"),
+        fingerprint="ab" * 16,
+        screened_l2_hit_rate=0.4,
+        measurement=Measurement("model", "mi300x", 0.41, l2_hit_rate_per_domain=(0.4, 0.42)),
+        validation=Validation("all-tiles", 1, 64, 64, True),
+        diff="--- a\n+++ b\n",
+    )
+    return [refused, measured]
+
+
+def test_what_was_recorded_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    history = History(path, RUN)
+    for attempt in attempts():
+        history.record(attempt)
+    history.close()
+    assert list(History(path, RUN, resume=True).attempts) == attempts()
+
+
+def test_the_last_word_on_an_attempt_counts(tmp_path: Path) -> None:
+    history = History(tmp_path / "history.jsonl", RUN)
+    first = history.record(attempts()[1])
+    history.record(replace(first, verdict=Verdict("slower", "memory time grows")))
+    history.close()
+    [resumed] = History(tmp_path / "history.jsonl", RUN, resume=True).attempts
+    assert resumed.verdict.kind == "slower"
+
+
+def test_a_file_cut_at_any_byte_is_resumed_with_its_whole_lines(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.jsonl"
+    history = History(whole, RUN)
+    for attempt in attempts():
+        history.record(attempt)
+    history.close()
+    content = whole.read_bytes()
+    header = content.index(b"\n") + 1
+    path = tmp_path / "cut.jsonl"
+    for cut in range(header, len(content) + 1, 7):
+        path.write_bytes(content[:cut])
+        resumed = History(path, RUN, resume=True)
+        assert len(resumed.attempts) == content[header:cut].count(b"\n")
+        resumed.record(replace(attempts()[1], number=9))
+        resumed.close()
+        assert History(path, RUN, resume=True).attempts[-1].number == 9
+
+
+def test_a_killed_process_loses_no_finished_attempt(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    script = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from intelliperf_swizzle.history import History\n"
+        "from intelliperf_swizzle.records import Attempt, Candidate, Verdict\n"
+        "history = History(Path(sys.argv[1]), {'kernel': 'matmul', 'seed': 0})\n"
+        "for n in range(1, 51):\n"
+        "    history.record(Attempt(n, Candidate('pid = pid', 'x', 'user'),"
+        " Verdict('screened out', '')))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", script, str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(History(path, RUN, resume=True).attempts) == 50
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is empty"),
+        (b"not json\n", ":1 is not a line"),
+        (b'{"schema":99,"run":{}}\n', "schema 99"),
+        (
+            json.dumps({"schema": 1, "run": {"kernel": "softmax", "seed": 0}}).encode() + b"\n",
+            "kernel",
+        ),
+        (
+            json.dumps({"schema": 1, "run": RUN}).encode() + b'\n{"attempt":{}}\n',
+            ":2 is not a line",
+        ),
+    ],
+)
+def test_what_is_no_history_of_this_run_is_refused_and_left_alone(
+    tmp_path: Path, content: bytes, says: str
+) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(HistoryError, match=says):
+        History(path, RUN, resume=True)
+    assert path.read_bytes() == content
+
+
+def test_a_full_disk_is_one_clear_error() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    with pytest.raises(HistoryError, match="No space left"):
+        History(Path("/dev/full"), RUN)

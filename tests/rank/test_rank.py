@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The order of merit, and the guard before it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from intelliperf_swizzle.rank import finalists, judge, order
+from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
+
+BASELINE = Measurement("model", "mi300x", 0.55, modelled_memory_time_ms=1.0, memory_bytes=100)
+
+
+def attempt(number: int, rate: float, memory: int = 100, text: str = "pid = pid") -> Attempt:
+    return Attempt(
+        number,
+        Candidate(text, f"nest {number}", "search"),
+        Verdict("better", ""),
+        measurement=replace(BASELINE, l2_hit_rate=rate, memory_bytes=memory),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rate", "time_ms", "kind"),
+    [
+        (0.79, 0.9, "better"),
+        (0.79, 1.12, "slower"),
+        (0.79, 1.005, "better"),
+        (0.40, 1.0, "worse"),
+        (0.552, 1.0, "no difference"),
+        (0.79, None, "better"),
+    ],
+)
+def test_a_higher_hit_rate_counts_only_without_loss_of_time(
+    rate: float, time_ms: float | None, kind: str
+) -> None:
+    measured = replace(BASELINE, l2_hit_rate=rate, modelled_memory_time_ms=time_ms)
+    assert judge(measured, BASELINE).kind == kind
+
+
+def test_measured_time_decides_before_modelled_time() -> None:
+    baseline = replace(BASELINE, profiler="ncu", time_ms=2.0)
+    faster = replace(baseline, l2_hit_rate=0.7, time_ms=1.5, modelled_memory_time_ms=9.0)
+    assert judge(faster, baseline).kind == "better"
+    assert (
+        judge(replace(faster, time_ms=2.5, modelled_memory_time_ms=0.1), baseline).kind == "slower"
+    )
+
+
+def test_hit_rate_leads_in_steps_of_the_noise_band_then_memory_bytes() -> None:
+    ranked = order(
+        [
+            attempt(1, 0.700, memory=50),
+            attempt(2, 0.701, memory=40),
+            attempt(3, 0.80, memory=90),
+            attempt(4, 0.60, memory=1),
+        ]
+    )
+    assert [one.number for one in ranked] == [3, 2, 1, 4]
+
+
+def test_a_shorter_text_wins_between_equals_and_the_order_does_not_depend_on_the_input() -> None:
+    equals = [attempt(1, 0.7, text="pid = pid + 0"), attempt(2, 0.7), attempt(3, 0.7, text="x" * 9)]
+    for shuffled in itertools.permutations(equals):
+        assert [one.number for one in order(shuffled)] == [2, 3, 1]
+
+
+def test_what_is_refused_or_not_measured_is_not_ranked() -> None:
+    refused = replace(attempt(1, 0.99), verdict=Verdict("output differs", "tile 3"))
+    unmeasured = replace(attempt(2, 0.99), measurement=None)
+    slower = replace(attempt(3, 0.99), verdict=Verdict("slower", ""))
+    assert order([refused, unmeasured, slower, attempt(4, 0.6)]) == [attempt(4, 0.6)]
+
+
+def test_finalists_are_the_best_and_the_best_of_each_family() -> None:
+    def screened(number: int, rate: float, name: str) -> Attempt:
+        return Attempt(
+            number,
+            Candidate("pid = pid", name, "pattern"),
+            Verdict("screened out", ""),
+            screened_l2_hit_rate=rate,
+        )
+
+    flock = [screened(n, 0.9 - n / 1000, f"window w={n}") for n in range(10)]
+    others = [screened(10, 0.5, "snake"), screened(11, 0.4, "rows a=1"), screened(12, 0.3, "rows")]
+    chosen = finalists([*flock, *others], places=6)
+    assert [one.number for one in chosen] == [0, 1, 2, 3, 10, 11]
+    assert finalists([*flock, *others], places=50) == [*flock[:10], *others]
