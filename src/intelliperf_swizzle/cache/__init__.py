@@ -1,3 +1,11 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The cache model: screening (`screen`), full replay (`replay`) and the bound (`bound`)."""
+"""The cache model: a quick screen, a full replay, and the bound that no order exceeds."""
+
+from __future__ import annotations
+
+from intelliperf_swizzle.cache.bound import ceiling
+from intelliperf_swizzle.cache.model import FULL, Physics, Run, replay
+from intelliperf_swizzle.cache.screen import Screen
+
+__all__ = ["FULL", "Physics", "Run", "Screen", "ceiling", "replay"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from intelliperf_swizzle.cache.counting import misses_per_line, requests_per_line
 from intelliperf_swizzle.cache.drift import drift
-from intelliperf_swizzle.cache.stream import merge
+from intelliperf_swizzle.cache.stream import merge, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace
 
@@ -42,7 +42,7 @@ class Screen:
     ) -> None:
         self.target = target
         self.programs = trace.tiles
-        self._stream = merge(trace, whole_units=whole_units)
+        self._stream = stream_of(trace) if whole_units else merge(trace, whole_units=False)
         self._slots = target.cus_per_xcd * occupancy
         self._drift = drift(self._slots, target.num_xcds, target.step_skip_probability, seed)
         self._unit_lines = self._stream.unit_lines

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,11 @@ class Stream:
     unit_line: Int32Array
 
     @property
+    def tiles(self) -> int:
+        """Number of tiles."""
+        return len(self.tile_offset) - 1
+
+    @property
     def units(self) -> int:
         """Number of units."""
         return len(self.unit_offset) - 1
@@ -48,6 +54,18 @@ class Stream:
     def plain_units(self) -> Int32Array:
         """Unit of each reference, without the mark of an access's last: int32[references]."""
         return np.where(self.ref_unit < 0, ~self.ref_unit, self.ref_unit)
+
+
+_STREAMS: dict[int, Stream] = {}
+
+
+def stream_of(trace: Trace) -> Stream:
+    """The stream of a trace, merged at the first call and kept as long as the trace lives."""
+    key = id(trace)
+    if key not in _STREAMS:
+        _STREAMS[key] = merge(trace)
+        weakref.finalize(trace, _STREAMS.pop, key, None)
+    return _STREAMS[key]
 
 
 def merge(trace: Trace, *, whole_units: bool = True) -> Stream:

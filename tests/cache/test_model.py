@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from traces_by_hand import ATOMIC, READ, WRITE, gemm, streaming, transpose, written_out
 
-from intelliperf_swizzle.cache.replay import Physics, replay, traffic
+from intelliperf_swizzle.cache.model import Physics, Run, replay, traffic
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.hardware import load_target
 
@@ -201,7 +201,7 @@ def test_units_change_nothing_where_footprints_do_not_overlap(seed, occupancy):
 )
 def test_streaming_hits_on_the_second_halves_of_its_writes_only(reads_, writes, rate):
     trace = streaming(2048, reads_, writes)
-    found = replay([(trace, np.arange(2048), 1)], MI300X, 4)
+    found = replay([(trace, np.arange(2048), 1, 4)], MI300X)
     assert found.l2_hit_rate == pytest.approx(rate)
 
 
@@ -219,7 +219,7 @@ def test_layer_norm_that_reads_its_row_twice_hits_four_requests_in_six():
         ]
         for p in range(programs)
     ]
-    found = replay([(written_out(tiles), np.arange(programs), 1)], MI300X, 1)
+    found = replay([Run(written_out(tiles), np.arange(programs))], MI300X)
     assert found.l2_hit_rate == pytest.approx(4 / 6, abs=0.01)
 
 
@@ -251,7 +251,7 @@ def test_bytes_are_conserved_from_level_to_level(small_gemm):
     assert total.l1_hit_lines + total.requests.sum() == read_lines + 2 * written_lines
     assert total.written_bytes == 512 * 512 * 2
     assert total.fill_lines == total.misses.sum() - written_lines
-    found = replay([(small_gemm, order, 1)], tiny(), 1)
+    found = replay([Run(small_gemm, order)], tiny())
     assert found.memory_bytes == found.llc_bytes - 128 * total.llc_hit_lines
     assert found.llc_bytes == 128 * total.fill_lines + total.written_bytes
 
@@ -263,7 +263,7 @@ def test_same_seed_same_numbers_and_another_seed_others(small_gemm):
     order = np.arange(small_gemm.tiles)
 
     def run(seed):
-        return replay([(small_gemm, order, 1)], target, 1, Physics(seed=seed))
+        return replay([Run(small_gemm, order)], target, Physics(seed=seed))
 
     assert run(5) == run(5)
     assert len({run(seed).l2_hit_rate for seed in range(4)}) > 1
@@ -272,12 +272,12 @@ def test_same_seed_same_numbers_and_another_seed_others(small_gemm):
 def test_launches_are_summed_with_their_counts():
     streams = [streaming(64, 1, 1), streaming(64, 3, 1)]
     order = np.arange(64)
-    found = replay([(streams[0], order, 2), (streams[1], order, 1)], MI300X, 1)
+    found = replay([Run(streams[0], order, 2), Run(streams[1], order)], MI300X)
     # 2 × (1 + 2) + 1 × (3 + 2) requests a line, one hit a written line
     assert found.l2_hit_rate == pytest.approx(3 / 11)
     assert found.l2_requests == 64 * 4 * 11
 
 
 def test_a_launch_without_accesses_has_no_rate_to_speak_of():
-    found = replay([(written_out([[], reads(0)]), np.arange(2), 1)], MI300X, 1)
+    found = replay([Run(written_out([[], reads(0)]), np.arange(2))], MI300X)
     assert (found.l2_requests, found.l2_hit_rate) == (1, 0.0)

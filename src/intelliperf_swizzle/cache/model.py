@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from intelliperf_swizzle.cache.counting import bytes_per_line, misses_per_line, requests_per_line
 from intelliperf_swizzle.cache.drift import drift
 from intelliperf_swizzle.cache.screen import cores
-from intelliperf_swizzle.cache.stream import Stream, merge
+from intelliperf_swizzle.cache.stream import Stream, stream_of
 from intelliperf_swizzle.hardware import BitRule, Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
@@ -79,48 +79,45 @@ class Traffic:
         return Traffic(*(getattr(self, f) * count for f in self.__dataclass_fields__))
 
 
-Run = tuple["Trace | Stream", Int64Array, int]
-"""A launch: its trace or stream, the order `tile: int64[programs]`, how often it was launched."""
+class Run(NamedTuple):
+    """A launch to be replayed.
+
+    Attributes:
+        trace: of the launch.
+        tile: int64[programs]; launch index -> tile.
+        launches: how often it was launched.
+        occupancy: workgroups resident on one CU.
+    """
+
+    trace: Trace
+    tile: Int64Array
+    launches: int = 1
+    occupancy: int = 1
 
 
 def replay(
-    runs: Sequence[Run], target: Target, occupancy: int, physics: Physics = FULL
+    runs: Sequence[tuple[Trace, Int64Array, int, int]], target: Target, physics: Physics = FULL
 ) -> Measurement:
     """Replay launches under their orders and read the modelled counters.
 
     Every launch starts with cold caches. Hit rates are ratios of sums over all launches.
 
     Args:
-        runs: traces (or their streams, which saves the merging) with orders and counts.
+        runs: `Run`s, or tuples of the same fields; at least one.
         target: on which GPU.
-        occupancy: workgroups resident on one CU.
         physics: which effects to take into account.
 
     Cost: 1 to 20 ns a line access on each core. Memory: 9 bytes a touched line and domain at work,
     12 bytes a reference.
     """
-    total = sum_traffic(
-        [
-            traffic(
-                stream if isinstance(stream, Stream) else merge(stream),
-                tile,
-                target,
-                occupancy,
-                physics,
-            )
-            * count
-            for stream, tile, count in runs
-        ]
-    )
-    return measurement(total, target, physics)
-
-
-def sum_traffic(parts: Sequence[Traffic]) -> Traffic:
-    """The traffic of several launches together; at least one."""
+    parts = [
+        traffic(stream_of(trace), tile, target, occupancy, physics) * launches
+        for trace, tile, launches, occupancy in runs
+    ]
     total = parts[0]
     for part in parts[1:]:
         total = total + part
-    return total
+    return measurement(total, target, physics)
 
 
 def traffic(
