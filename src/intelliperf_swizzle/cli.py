@@ -101,7 +101,7 @@ def add_host_options(parser: argparse.ArgumentParser) -> None:
         "--accordo_absolute_tolerance",
         type=float,
         default=1e-6,
-        help="for outputs that atomics add up in any order (1e-6); all others must be the same bits",
+        help="for sums by atomics (1e-6); all other outputs must be the same bits",
     )
     group.add_argument("--unittest_command", help="must exit 0 with the swizzled kernel")
     group.add_argument("-m", "--model", default="gpt-4o", help="language model")
@@ -268,13 +268,17 @@ def _prove(arguments: Sequence[str]) -> int:
     target = load_target(options.target)
     grid = _grid(options.grid)
     pattern, text = _swizzle(options.swizzle, options.set)
-    constants = {
-        name: value
-        for name, value in _bindings(options.set).items()
-        if name not in pattern.parameters
-    }
+    swizzle = parse(text)
+    settings = _bindings(options.set)
+    unread = set(settings) - set(pattern.parameters) - swizzle.names
+    if unread:
+        raise UsageError(
+            f"`{pattern.name}` does not read `{sorted(unread)[0]}`",
+            hint=f"its parameters are: {', '.join(pattern.parameters) or 'none'}",
+        )
+    constants = {name: settings[name] for name in set(settings) - set(pattern.parameters)}
     verdict = prove(
-        parse(text),
+        swizzle,
         grid,
         constants,
         num_xcds=target.num_xcds,
@@ -338,6 +342,7 @@ def _settings(options: argparse.Namespace, command: tuple[str, ...]) -> Settings
         limit_seconds=options.limit_seconds,
         compute=options.compute,
         validation_seconds=options.validation_seconds,
+        unittest_command=options.unittest_command,
     )
 
 

@@ -56,6 +56,7 @@ class Settings:
         limit_seconds: recording ends at the latest.
         compute: whether recorded launches are executed.
         validation_seconds: budget of one validation that executes every tile.
+        unittest_command: must pass with the swizzled kernel; run where launches are computed.
     """
 
     command: tuple[str, ...]
@@ -74,6 +75,7 @@ class Settings:
     limit_seconds: float = 300.0
     compute: Literal["auto", "always", "never"] = "auto"
     validation_seconds: float = 10.0
+    unittest_command: str | None = None
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,10 @@ def decide(bench: Workbench, settings: Settings, progress: Progress) -> Attempt 
     for attempt in better[: settings.num_attempts]:
         progress.phase(f"validating {attempt.candidate.name}")
         validated = bench.validate(attempt)
+        if validated.verdict.kind == "better" and settings.unittest_command:
+            validated = bench.unit_test(
+                validated, settings.unittest_command, settings.project_directory
+            )
         if validated.verdict.kind == "better":
             return validated
     return None

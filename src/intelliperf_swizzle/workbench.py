@@ -13,6 +13,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from intelliperf_swizzle.errors import BuildError, LanguageError, SpliceError
 from intelliperf_swizzle.hardware import Target
@@ -27,6 +28,10 @@ from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import Attempt, Candidate, Proof, Verdict, Witness
 from intelliperf_swizzle.subject import Subject, prove_on
 from intelliperf_swizzle.validate import safe_order, validate
+from intelliperf_swizzle.validate.unit_test import unit_test
+
+UNIT_TEST_LIMIT_SECONDS = 600.0
+"""A user's test that takes longer on a CPU is not worth its wait."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,17 @@ class Workbench:
         return self.history.record(
             replace(attempt, proof=wide[0], validation=outcome, verdict=verdict, diff=edit.diff)
         )
+
+    def unit_test(self, attempt: Attempt, command: str, project: Path) -> Attempt:
+        """Runs the user's own test on the swizzled kernel, where launches are computed at all."""
+        if not all(launch.computed for launch in self.subject.launches):
+            return attempt
+        failure = unit_test(
+            command, project, self.edit(attempt), limit_seconds=UNIT_TEST_LIMIT_SECONDS
+        )
+        if failure is None:
+            return attempt
+        return self.history.record(replace(attempt, verdict=Verdict("output differs", failure)))
 
     def edit(self, attempt: Attempt) -> Edit:
         """The attempt spliced into the kernel's source; raises SpliceError."""

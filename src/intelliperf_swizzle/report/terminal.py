@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -79,15 +80,17 @@ def scored(
     return Group(table, verdict) if attempt.measurement else Group(verdict)
 
 
-def catalogue(patterns: Sequence[Pattern]) -> Table:
-    """The patterns, one a row."""
-    table = Table(title="patterns")
-    for name in ("name", "what it does", "condition", "parameters"):
-        table.add_column(name, overflow="fold")
+def catalogue(patterns: Sequence[Pattern]) -> RenderableType:
+    """The patterns: name, parameters and condition, and what each does."""
+    lines: list[RenderableType] = []
     for pattern in patterns:
-        parameters = ", ".join(pattern.parameters)
-        table.add_row(pattern.name, pattern.summary, pattern.condition or "none", parameters)
-    return table
+        head = Text(pattern.name, style="bold")
+        if pattern.parameters:
+            head.append(f"  ({', '.join(pattern.parameters)})", style="not bold")
+        if pattern.condition:
+            head.append(f"  only where {pattern.condition}", style="not bold yellow")
+        lines += [head, Padding(Text(" ".join(pattern.summary.split())), (0, 0, 0, 4))]
+    return Group(*lines)
 
 
 def gpus(targets: Sequence[Target]) -> Table:
