@@ -132,8 +132,13 @@ _LIKE = (
 )
 _NEW = ("new_empty", "new_zeros", "new_ones", "new_full", "new_tensor", "new_empty_strided")
 
-_default_devices = [CPU]
-"""Where a tensor made without a device goes is the last: `set_default_device`, `with device:`."""
+
+def _default_device() -> torch.device:
+    """Where a tensor made without a device goes: `set_default_device`, `with torch.device`."""
+    for mode in reversed(torch.overrides._get_current_function_mode_stack()):
+        if isinstance(mode, torch_device.DeviceContext):
+            return mode.wanted  # set by `_patch_devices`
+    return CPU
 
 
 def _patch_constructors() -> None:
@@ -148,6 +153,11 @@ def _patch_constructors() -> None:
         setattr(torch, name, _placed_like(getattr(torch, name)))
     for name in _NEW:
         setattr(torch.Tensor, name, _placed_like(getattr(torch.Tensor, name)))
+    for owner, name in (
+        *((torch, name) for name in ("empty", "empty_like", "empty_strided")),
+        *((torch.Tensor, name) for name in ("new_empty", "new_empty_strided")),
+    ):
+        setattr(owner, name, _cleared(getattr(owner, name)))
     for name in ("empty", "zeros"):
         setattr(torch, name, _from_calloc(getattr(torch, name)))
     from_numpy: Any = torch.from_numpy
@@ -164,7 +174,7 @@ def _placed(construct: Callable[..., Any]) -> Callable[..., Any]:
         if device is not None:
             options["device"] = _real(device)
         made = construct(*arguments, **options)
-        return made if is_cuda(device or _default_devices[-1]) else _on_host(made)
+        return made if is_cuda(device or _default_device()) else _on_host(made)
 
     return placed
 
@@ -185,13 +195,25 @@ def _placed_like(construct: Callable[..., Any]) -> Callable[..., Any]:
     return placed
 
 
+def _cleared(construct: Callable[..., Any]) -> Callable[..., Any]:
+    """`empty` without chance: what was in the memory before must not differ from run to run."""
+
+    @functools.wraps(construct)
+    def make(*arguments: Any, **options: Any) -> Any:
+        made = construct(*arguments, **options)
+        with torch.no_grad():  # large memory comes from the system, as zeros
+            return made.zero_() if made.nbytes <= LARGE_BYTES else made
+
+    return make
+
+
 def _from_calloc(construct: Callable[..., Any]) -> Callable[..., Any]:
     """`empty` and `zeros` whose pages take no memory until they are written, and start as zeros."""
 
     @functools.wraps(construct)
     def make(*arguments: Any, **options: Any) -> Any:
         shape = _shape(arguments)
-        device = options.get("device") or _default_devices[-1]
+        device = options.get("device") or _default_device()
         plain = set(options) <= {"dtype", "device", "requires_grad", "pin_memory"}
         if shape is None or 0 in shape or not plain or torch.device(_real(device)) != CPU:
             return construct(*arguments, **options)
@@ -224,22 +246,14 @@ def _zeros(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
 
 def _patch_devices() -> None:
     context: Any = torch_device.DeviceContext
-    init, enter, leave = context.__init__, context.__enter__, context.__exit__
+    init = context.__init__
 
     def __init__(self: Any, device: Any) -> None:  # noqa: N807
         self.wanted = CUDA if is_cuda(device) else torch.device(device)
         init(self, _real(device))
 
-    def __enter__(self: Any) -> Any:  # noqa: N807
-        _default_devices.append(self.wanted)
-        return enter(self)
-
-    def __exit__(self: Any, *exception: Any) -> Any:  # noqa: N807
-        _default_devices.pop()
-        return leave(self, *exception)
-
-    context.__init__, context.__enter__, context.__exit__ = __init__, __enter__, __exit__
-    torch.get_default_device = lambda: _default_devices[-1]
+    context.__init__ = __init__
+    torch.get_default_device = _default_device
 
     class Generator(torch.Generator):  # type: ignore[misc]
         """A random generator of the CPU, whatever device is asked for."""

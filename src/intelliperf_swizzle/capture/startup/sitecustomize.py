@@ -57,7 +57,8 @@ def _load_package() -> None:
     spec = spec_from_file_location(
         _PACKAGE, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
     )
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     sys.modules[_PACKAGE] = module = module_from_spec(spec)
     spec.loader.exec_module(module)
 

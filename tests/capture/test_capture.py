@@ -1,0 +1,437 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Real applications, run as real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.launches import save_launch
+from intelliperf_swizzle.records import (
+    Capture,
+    DescriptorArgument,
+    DtypeArgument,
+    FunctionArgument,
+    Launch,
+    TensorArgument,
+)
+
+HERE = Path(__file__).parent
+KERNELS = HERE.parents[1] / "benchmarks" / "kernels"
+
+KERNEL = """
+import os, signal, sys, time
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def scale_kernel(x, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + places, tl.load(x + places, mask=places < n) * 2, mask=places < n)
+
+def launch(n=64):
+    scale_kernel[(triton.cdiv(n, 32),)](torch.ones(n, device="cuda"), n, BLOCK=32)
+"""
+
+
+def application(folder: Path, text: str) -> Path:
+    script = folder / "app.py"
+    script.write_text(KERNEL + text)
+    return script
+
+
+def contents(launch: Launch, argument: str, dtype: str) -> np.ndarray:
+    tensor = launch.arguments[argument]
+    assert isinstance(tensor, TensorArgument)
+    path = launch.storages[tensor.storage].contents
+    assert path is not None
+    return np.load(path).view(dtype)
+
+
+@pytest.fixture(scope="module")
+def styles(tmp_path_factory: pytest.TempPathFactory) -> Capture:
+    script = HERE / "applications" / "styles.py"
+    command = [sys.executable, str(script), "--device", "cuda"]
+    return capture(command, folder=tmp_path_factory.mktemp("styles"), cwd=HERE)
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Capture:
+    script = HERE / "applications" / "pipeline.py"
+    # no budget at all: what writes integers is computed all the same
+    return capture(
+        [sys.executable, str(script)],
+        folder=tmp_path_factory.mktemp("pipeline"),
+        cwd=HERE,
+        compute_budget_seconds=0.0,
+    )
+
+
+def test_an_application_in_the_usual_styles_runs_to_its_end(styles: Capture) -> None:
+    assert (styles.ended_by, styles.exit_code) == ("exit", 0), styles.last_lines
+    assert styles.notes == ()
+    assert "registers 0" in styles.last_lines
+    recorded = [(launch.kernel, launch.grid, launch.count) for launch in styles.launches]
+    assert recorded == [
+        ("tuned_kernel", (5, 1, 1), 3),
+        ("heuristic_kernel", (8, 1, 1), 1),
+        ("heuristic_kernel", (7, 1, 1), 1),
+        ("apply_kernel", (3, 2, 1), 1),
+    ]
+    assert [launch.ordinal for launch in styles.launches] == [0, 1, 2, 3]
+    assert all(launch.computed for launch in styles.launches)
+
+
+def test_arguments_are_recorded_in_signature_order_with_what_tuners_chose(styles: Capture) -> None:
+    tuned, even, uneven, applied = styles.launches
+    assert list(tuned.arguments) == ["x", "out", "n", "BLOCK"]
+    assert tuned.arguments["BLOCK"] == 64
+    assert tuned.constexprs == ("BLOCK",)
+    assert tuned.options["num_warps"] == 2
+    assert (even.arguments["EVEN"], uneven.arguments["EVEN"]) == (True, False)
+    assert even.constants == {"n": 256, "BLOCK": 32}
+    assert applied.arguments["SIDE"] == 16, "a default value is an argument"
+    assert applied.arguments["DTYPE"] == DtypeArgument("fp32")
+    function = applied.arguments["FUNCTION"]
+    assert isinstance(function, FunctionArgument)
+    assert applied.source.functions[function.key].name == "square"
+    assert applied.arguments["x"] == TensorArgument(0, "fp64", (40, 24), (24, 1), 0)
+    assert applied.options == {"num_stages": 1}
+
+
+def test_sources_are_the_users_lines(styles: Capture) -> None:
+    for launch in styles.launches:
+        for function in launch.source.functions.values():
+            lines = Path(function.file).read_text().splitlines()[function.first_line - 1 :]
+            assert function.text.splitlines() == lines[: len(function.text.splitlines())]
+    tuned = styles.launches[0].source
+    assert tuned.entry.text.startswith("@triton.autotune(")
+    assert tuned.entry.names["SCALE"] == ("constexpr", 3)
+    assert tuned.entry.names["DTYPE"] == ("dtype", "fp32")
+    assert tuned.entry.names["tl"] == ("module", "triton.language")
+    assert "triton" not in tuned.entry.names, "only a decorator reads it"
+    kind, key = tuned.entry.names["offsets"]
+    assert kind == "function"
+    assert Path(tuned.functions[key].file).name == "local_blocks.py"
+    kind, meanings = styles.launches[1].source.entry.names["local_blocks"]
+    assert kind == "namespace"
+    assert meanings["SHIFT"] == ("constexpr", 5)
+    assert meanings["offsets"][0] == "function"
+
+
+def test_contents_are_those_before_the_launch(styles: Capture, pipeline: Capture) -> None:
+    _, even, uneven, _ = styles.launches
+    assert not contents(even, "out", "f4").any()
+    assert np.array_equal(contents(uneven, "out", "f4"), np.arange(256) + 5)
+    histogram, gather = pipeline.launches[:2]
+    counts = np.bincount(contents(histogram, "keys", "i4"), minlength=8)
+    assert not contents(histogram, "counts", "i4").any()
+    assert np.array_equal(contents(gather, "counts", "i4"), counts)
+
+
+def test_kernels_that_wait_and_descriptors(pipeline: Capture) -> None:
+    assert (pipeline.ended_by, pipeline.exit_code) == ("exit", 0), pipeline.last_lines
+    _, _, chained, locked, doubled = pipeline.launches
+    flags, total = chained.arguments["flags"], chained.arguments["total"]
+    assert isinstance(flags, TensorArgument)
+    assert isinstance(total, TensorArgument)
+    assert flags.storage == total.storage, "views of one storage stay views of one storage"
+    assert (total.offset_bytes, len(chained.storages)) == (24, 1)
+    assert locked.computed
+    described = doubled.arguments["x"]
+    assert isinstance(described, DescriptorArgument)
+    assert described.block_shape == (8, 16)
+    assert described.base == TensorArgument(0, "fp16", (32, 16), (16, 1), 0)
+
+
+def test_a_record_suffices_to_run_the_launch(
+    styles: Capture, pipeline: Capture, tmp_path: Path
+) -> None:
+    records = []
+    for number, launch in enumerate((*styles.launches, *pipeline.launches)):
+        records.append(tmp_path / f"{number}.json")
+        save_launch(launch, records[-1])
+    command = [sys.executable, HERE / "revive_and_run.py", tmp_path, *records]
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    memories = [
+        {int(number): bytes.fromhex(text) for number, text in json.loads(line).items()}
+        for line in answer.stdout.splitlines()
+    ]
+    tuned, even, _, applied, _, gather, chained, locked, doubled = memories
+    assert np.allclose(view(tuned[1], "f4"), view(tuned[0], "f4") * 3)
+    assert even[1] == contents(styles.launches[2], "out", "f4").tobytes()
+    assert np.allclose(view(applied[1], "f4"), view(applied[0], "f8") ** 2)
+    assert np.array_equal(view(gather[2], "f4"), view(gather[0], "i4"))
+    assert view(chained[0], "i4")[6] == 15
+    assert np.all(view(locked[1], "f4") == 9)
+    assert np.all(view(doubled[1], "f2") == 2)
+
+
+def view(memory: bytes, dtype: str) -> np.ndarray:
+    return np.frombuffer(memory, dtype)
+
+
+def test_other_ways_to_start_python(tmp_path: Path) -> None:
+    """A shell script, from a read-only folder, that runs a module of a package, then a script."""
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "mod.py").write_text(KERNEL + "launch()")
+    script = tmp_path / "direct.py"
+    script.write_text(f"#!{sys.executable}\n{KERNEL}\nlaunch(96)")
+    script.chmod(0o755)
+    (tmp_path / "run.sh").write_text(f"{sys.executable} -m pkg.mod && ./direct.py\n")
+    before = sorted(tmp_path.rglob("*"))
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    folder = tmp_path.with_name(tmp_path.name + "-records")
+    try:
+        run = capture(["bash", "run.sh"], folder=folder, cwd=tmp_path)
+    finally:
+        tmp_path.chmod(0o755)
+    assert run.exit_code == 0, run.last_lines
+    assert [launch.grid for launch in run.launches] == [(2, 1, 1), (3, 1, 1)]
+    assert sorted(tmp_path.rglob("*")) == before, "something was written among the sources"
+
+
+def test_a_failing_application_has_been_captured(tmp_path: Path) -> None:
+    script = application(tmp_path, "launch(); print('about to fail'); sys.exit(3)")
+    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    assert (run.ended_by, run.exit_code) == ("exit", 3)
+    assert run.last_lines == ("about to fail",)
+    (note,) = run.notes
+    assert "exit status 3" in note
+    assert script.exists()
+
+
+def test_a_killed_application_has_been_captured(tmp_path: Path) -> None:
+    application(tmp_path, "launch(); os.kill(os.getpid(), signal.SIGKILL)")
+    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    assert (run.ended_by, run.exit_code) == ("exit", -signal.SIGKILL)
+    assert [launch.kernel for launch in run.launches] == ["scale_kernel"]
+    assert "SIGKILL" in run.notes[0]
+
+
+def test_an_application_that_goes_on_for_ever_is_ended_when_quiet(tmp_path: Path) -> None:
+    text = """
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print(os.getpid(), flush=True)
+while True:
+    launch()
+    time.sleep(0.01)
+"""
+    application(tmp_path, text)
+    run = capture(
+        [sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path, quiet_seconds=1
+    )
+    assert (run.ended_by, run.exit_code) == ("quiet", None)
+    (launch,) = run.launches
+    assert launch.count > 2, "the same launch is counted"
+    assert launch.computed
+    assert "1 s after its last new launch" in run.notes[0]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(run.last_lines[0]), 0)
+
+
+def test_what_would_take_minutes_is_recorded_and_not_computed(tmp_path: Path) -> None:
+    """8192³, and the application computes its own reference, twice, before and after."""
+    text = """
+x = torch.randn(8192, 8192, device="cuda", dtype=torch.float16)
+reference = x @ x
+scale_kernel[(2**20,)](x, x.numel() // 2, BLOCK=32)
+scale_kernel[(2**21,)](x, x.numel(), BLOCK=32)
+assert torch.allclose(x @ x, 4 * reference + 1), "wrong"
+"""
+    application(tmp_path, text)
+    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    assert (run.ended_by, run.exit_code) == ("exit", 1)
+    assert [launch.computed for launch in run.launches] == [False, False]
+    assert run.launches[1].storages[0].contents is None
+    notes = " ".join(run.notes)
+    assert "2 of 2 launches were recorded and not computed (`scale_kernel`)" in notes
+    assert "random tensors above 32 MiB were not filled" in notes
+    assert "large matrix products of torch were not computed" in notes
+
+
+@pytest.mark.parametrize(("compute", "computed"), [("always", True), ("never", False)])
+def test_compute_can_be_demanded_and_forbidden(
+    tmp_path: Path, compute: str, computed: bool
+) -> None:
+    text = """
+x = torch.ones(32, device="cuda")
+scale_kernel[1,](x, 32, BLOCK=32)
+print(x[0].item())
+"""
+    application(tmp_path, text)
+    run = capture(
+        [sys.executable, "app.py"],
+        folder=tmp_path / "out",
+        cwd=tmp_path,
+        compute=compute,  # type: ignore[arg-type]
+        compute_budget_seconds=0,
+    )
+    assert [launch.computed for launch in run.launches] == [computed]
+    assert run.last_lines == ("2.0" if computed else "1.0",)
+
+
+def test_a_training_loop_leaves_a_bounded_number_of_records(tmp_path: Path) -> None:
+    text = """
+x = torch.ones(32, device="cuda")
+for step in range(50):
+    scale_kernel[1,](x, step, BLOCK=32)
+"""
+    application(tmp_path, text)
+    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    assert len(run.launches) == 32
+    assert sum(launch.count for launch in run.launches) == 50
+    assert "after 32 different launches" in " ".join(run.notes)
+
+
+def test_one_kernel_of_several(tmp_path: Path, pipeline: Capture) -> None:
+    command = [sys.executable, str(HERE / "applications" / "pipeline.py")]
+    run = capture(command, folder=tmp_path / "a", cwd=HERE, kernel="gather_kernel")
+    assert [launch.kernel for launch in run.launches] == ["gather_kernel"]
+    assert run.launches[0].arguments == pipeline.launches[1].arguments
+    assert run.launches[0].ordinal == 1
+
+
+def test_an_unknown_kernel_names_those_that_were_launched(tmp_path: Path) -> None:
+    application(tmp_path, "launch()")
+    with pytest.raises(CaptureError, match="never launches the kernel `gemm`") as caught:
+        capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path, kernel="gemm")
+    assert caught.value.hint == "it launches `scale_kernel`"
+
+
+def test_a_kernel_without_text_is_named(tmp_path: Path) -> None:
+    text = """
+scale_kernel = triton.jit(scale_kernel.fn)
+scale_kernel.fn.__code__ = scale_kernel.fn.__code__.replace(co_filename="<string>")
+try: launch()
+except Exception: pass
+"""
+    application(tmp_path, text)
+    with pytest.raises(CaptureError) as caught:
+        capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    assert "`scale_kernel` was neither recorded nor executed" in caught.value.details[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "hint"),
+    [
+        (
+            r"import sys; sys.stdout.buffer.write(bytes(range(256)) * 99 + b'\nthe end\n'); 1 / 0",
+            "ended with exit status 1",
+            "never imported Triton",
+        ),
+        ("import triton; print('the end')", "ended with exit status 0", "launched no kernel"),
+        ("import triton; print('the end'); 1 / 0", "exit status 1", "before its first launch"),
+    ],
+)
+def test_no_launch(tmp_path: Path, text: str, sentence: str, hint: str) -> None:
+    (tmp_path / "app.py").write_text(text)
+    with pytest.raises(CaptureError, match="no Triton launch was recorded") as caught:
+        capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    assert sentence in caught.value.fact
+    assert hint in (caught.value.hint or "")
+    assert "the end" in caught.value.details
+    assert caught.value.exit_code == 1
+
+
+def test_a_time_limit_without_a_launch(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("import time\nprint('waiting')\ntime.sleep(1000)")
+    with pytest.raises(CaptureError, match=r"time limit of 0\.5 s") as caught:
+        capture(
+            [sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path, limit_seconds=0.5
+        )
+    assert caught.value.details == ("waiting",)
+
+
+def test_a_binary_that_is_not_python(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="ended with exit status 0") as caught:
+        capture(["/bin/true"], folder=tmp_path, cwd=tmp_path)
+    assert "not HIP or CUDA binaries" in (caught.value.hint or "")
+
+
+def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="no-such-program") as caught:
+        capture(["no-such-program", "x"], folder=tmp_path, cwd=tmp_path)
+    assert caught.value.hint
+
+
+def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(
+        "import os, subprocess, sys, time\n"
+        "sleeper = subprocess.Popen(['sleep', '1000'])\n"
+        "open('pids', 'w').write(f'{os.getpid()} {sleeper.pid}')\n"
+        "os.rename('pids', 'pids.txt')\ntime.sleep(1000)"
+    )
+    parent = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "from intelliperf_swizzle.capture import capture\n"
+            f"capture([{sys.executable!r}, 'app.py'], folder='out', cwd='.')",
+        ],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (tmp_path / "pids.txt").exists():
+        assert parent.poll() is None
+        time.sleep(0.01)
+    parent.send_signal(signal.SIGINT)
+    _, errors = parent.communicate()
+    assert "KeyboardInterrupt" in errors
+    for pid in map(int, (tmp_path / "pids.txt").read_text().split()):
+        assert not is_alive(pid)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_other_python_processes_are_left_alone(tmp_path: Path) -> None:
+    """The user's own sitecustomize runs, and neither NumPy nor we are imported."""
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.from_the_user = True")
+    text = "import sys; print(sys.from_the_user, 'numpy' in sys.modules, 'pathlib' in sys.modules)"
+    (tmp_path / "app.py").write_text(text)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with pytest.raises(CaptureError) as caught:
+        capture(
+            [sys.executable, "app.py"],
+            folder=tmp_path / "out",
+            cwd=tmp_path,
+            environment=environment,
+        )
+    plain = subprocess.run(
+        [sys.executable, "app.py"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert caught.value.details == (plain.stdout.strip(),)
+    assert plain.stdout.startswith("True False")
+
+
+@pytest.mark.parametrize(
+    ("name", "grid"), [("gemm", 4096), ("transpose", 65536), ("stencil_2d", 65536)]
+)
+def test_our_own_applications_as_a_user_runs_them(name: str, grid: int, tmp_path: Path) -> None:
+    command = [sys.executable, str(KERNELS / f"{name}.py")]
+    run = capture(command, folder=tmp_path, cwd=KERNELS)
+    assert run.exit_code == 0, run.last_lines
+    (launch,) = run.launches
+    assert launch.programs == grid
+    assert not launch.computed
