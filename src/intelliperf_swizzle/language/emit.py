@@ -283,6 +283,7 @@ _LATEX = {
     "*": _infix(r"\cdot", 9),
     "%": _infix(r"\bmod", 9),
     "//": _call(r"\left\lfloor \frac{{{}}}{{{}}} \right\rfloor", 2),
+    "cdiv": _call(r"\left\lceil \frac{{{}}}{{{}}} \right\rceil", 2),
     "min": _call(r"\min({}, {})", 2),
     "max": _call(r"\max({}, {})", 2),
 }
@@ -343,4 +344,16 @@ class _Printer:
                 yield from (rf"& \quad {row[2:]}" for row in self.latex(statement.body))
             else:
                 target = self.expression(Name(statement.target))
-                yield rf"& {target} \leftarrow {self.expression(statement.value)}"
+                yield rf"& {target} \leftarrow {self.expression(_with_cdiv(statement.value))}"
+
+
+def _with_cdiv(expression: Expression) -> Expression:
+    """`(a + (b - 1)) // b` as the `cdiv(a, b)` that it was."""
+    match expression:
+        case Operation(
+            "//", (Operation("+", (left, Operation("-", (right, Number(1))))), divisor)
+        ) if right == divisor:
+            return Operation("cdiv", (_with_cdiv(left), _with_cdiv(right)))
+        case Operation(operator, operands):
+            return Operation(operator, tuple(_with_cdiv(operand) for operand in operands))
+    return expression

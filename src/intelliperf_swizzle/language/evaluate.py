@@ -47,7 +47,7 @@ class _Lanes:
 
     def tightened(self) -> _Lanes:
         if isinstance(self.values, int):
-            return self
+            return _Lanes(self.values, self.values, self.values)
         return _Lanes(self.values, int(self.values.min()), int(self.values.max()))
 
 

@@ -75,7 +75,7 @@ def _fold_block(statements: tuple[Statement, ...], known: dict[str, int]) -> tup
         if isinstance(statement, Loop):
             for name in assigned_names(statement.body):
                 known.pop(name, None)
-            folded.append(Loop(statement.count, _fold_block(statement.body, dict(known))))
+            folded.append(Loop(statement.count, _fold_block(statement.body, known)))
             continue
         value = _number(statement.value, known)
         known.pop(statement.target, None)

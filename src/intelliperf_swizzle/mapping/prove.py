@@ -105,7 +105,7 @@ def _witness(tile: Int64Array) -> Witness:
         missing=tuple(missing[:LISTED].tolist()),
         missing_count=len(missing),
         out_of_range=tuple((int(i), int(tile[i])) for i in outside[:LISTED]),
-        computed_fraction=1 - len(missing) / tiles,
+        computed_fraction=(tiles - len(missing)) / tiles,
     )
 
 
