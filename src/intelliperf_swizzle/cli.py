@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from intelliperf_swizzle import __version__
-from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.errors import LanguageError, SwizzleError, UsageError
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.formulas import Pattern
@@ -286,6 +286,8 @@ def _prove(arguments: Sequence[str]) -> int:
         sweep=sweep_grids(grid),
     )
     if isinstance(verdict, Witness):
+        if verdict.failure is not None:
+            raise LanguageError(verdict.failure)
         refused = refusal(
             verdict, pattern.name, grid, num_xcds=target.num_xcds, hint=_condition_hint(pattern)
         )

@@ -200,7 +200,7 @@ def _examine_kernel(
         traced=traced,
         builds=tuple(built for built, _ in builds),
         baseline=profiler.measure(traced, identity),
-        ceiling=ceiling(traces, target),
+        ceiling=ceiling(traces, target, [launch.count for launch in largest]),
         notes=tuple(dict.fromkeys(notes)),
     )
 

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from intelliperf_swizzle.cache.replay import measurement, sum_traffic, traffic
-from intelliperf_swizzle.cache.screen import Screen
-from intelliperf_swizzle.cache.stream import Stream, merge
+from intelliperf_swizzle.cache import Run, Screen, replay
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.records import Int64Array, Measurement, Proof, Trace
+from intelliperf_swizzle.records import Int64Array, Measurement, Proof
 
 
 class ModelProfiler:
@@ -23,23 +21,15 @@ class ModelProfiler:
 
     def __init__(self, target: Target):
         self._target = target
-        self._streams: dict[int, tuple[Trace, Stream]] = {}
         self.device = target.name
 
     def measure(self, launches: Sequence[TracedLaunch], proofs: Sequence[Proof]) -> Measurement:
         """One measurement over all launches, each as often as it was seen."""
-        parts = [
-            traffic(self._stream(one.trace), proof.tile, self._target, one.occupancy)
-            * one.launch.count
+        runs = [
+            Run(one.trace, proof.tile, one.launch.count, one.occupancy)
             for one, proof in zip(launches, proofs, strict=True)
         ]
-        return measurement(sum_traffic(parts), self._target)
-
-    def _stream(self, trace: Trace) -> Stream:
-        """The trace with its lines merged, once for all measurements."""
-        if id(trace) not in self._streams:
-            self._streams[id(trace)] = trace, merge(trace)
-        return self._streams[id(trace)][1]
+        return replay(runs, self._target)
 
 
 class ModelScreen:
