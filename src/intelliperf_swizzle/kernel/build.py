@@ -31,7 +31,7 @@ class Build:
     Attributes:
         registers: 32-bit vector registers of a thread; None where the tool that tells is missing.
         scalar_registers: of a wave; None on NVIDIA GPUs.
-        spills: registers of a thread that were spilled to memory; None as for `registers`.
+        spills: registers of a thread that were spilled to memory; None on NVIDIA GPUs.
         lds_bytes: shared memory of a workgroup.
         num_warps: warps (wavefronts) of a workgroup.
         seconds: time to compile.

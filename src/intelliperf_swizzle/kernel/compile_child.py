@@ -150,30 +150,20 @@ def _amd_needs(compiled: Any) -> dict[str, int]:
 
 
 def _nvidia_needs(compiled: Any) -> dict[str, int | None]:
-    """Registers as `ptxas -v` prints them; unknown where there is no ptxas."""
-    target = compiled.metadata.target
-    suffix = "a" if target.arch >= 90 else ""
+    """Registers as `cuobjdump` reads them in the machine code; unknown where it cannot be run."""
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "kernel.ptx"
-        source.write_text(compiled.asm["ptx"])
-        command = [
-            triton.knobs.nvidia.ptxas.path,
-            "-v",
-            f"--gpu-name=sm_{target.arch}{suffix}",
-            str(source),
-            "-o",
-            str(source.with_suffix(".cubin")),
-        ]
+        binary = Path(folder) / "kernel.cubin"
+        binary.write_bytes(compiled.asm["cubin"])
+        command = [triton.knobs.nvidia.cuobjdump.path, "-res-usage", str(binary)]
         try:
-            printed = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+            printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         except (OSError, subprocess.CalledProcessError):
-            return {"registers": None, "scalar_registers": None, "spills": None}
-    registers = re.search(r"Used (\d+) registers", printed)
-    spilled = re.search(r"(\d+) bytes spill stores", printed)
+            printed = ""
+    registers = re.search(r"\bREG:(\d+)", printed)
     return {
         "registers": int(registers[1]) if registers else None,
         "scalar_registers": None,
-        "spills": int(spilled[1]) // 4 if spilled else None,
+        "spills": None,
     }
 
 

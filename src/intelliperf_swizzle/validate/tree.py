@@ -73,6 +73,16 @@ def same_tree(
     return max((o for o in outcomes if isinstance(o, Difference)), key=lambda found: found.line)
 
 
+def reads_program_id(function: SourceFunction) -> bool:
+    """Whether a function reads the program id by any name."""
+    names = _meanings(function, {}).program_id
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr == "program_id")
+        or (isinstance(node, ast.Name) and node.id in names)
+        for node in ast.walk(ast.parse(function.text))
+    )
+
+
 def _function(text: str) -> ast.FunctionDef | None:
     body = ast.parse(text).body
     return body[0] if len(body) == 1 and isinstance(body[0], ast.FunctionDef) else None

@@ -1,0 +1,246 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The gate of every swizzled kernel: same syntax tree, proved mapping, same bytes."""
+
+from __future__ import annotations
+
+import ast
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.records import (
+    Access,
+    Argument,
+    DescriptorArgument,
+    Int64Array,
+    Launch,
+    Proof,
+    TensorArgument,
+    Trace,
+    Validation,
+)
+from intelliperf_swizzle.validate.probe import Probe, probe
+from intelliperf_swizzle.validate.request import EDITED, Answer, Request
+from intelliperf_swizzle.validate.sample import sample_tiles
+from intelliperf_swizzle.validate.tree import Difference, reads_program_id, same_tree
+
+SLACK_SECONDS = 60.0
+"""What a child may take beyond five budgets: its start, the probe, tiles that must be run."""
+
+
+def validate(
+    launches: Sequence[Launch],
+    edit: Edit,
+    proofs: Sequence[Proof],
+    *,
+    traces: Sequence[Trace],
+    tolerance: float,
+    budget_seconds: float,
+) -> Validation:
+    """Compares a kernel with its swizzled form on every distinct launch.
+
+    For each launch: apart from an inserted block of integer arithmetic and the reads of the
+    program id, the functions are the same syntax tree; the block, interpreted over the whole grid,
+    computes the proved mapping; and all programs of both kernels leave the same bytes in every
+    storage, or, where that would exceed the budget, each of a sample of tiles does.
+
+    Args:
+        launches: distinct launches of one kernel.
+        edit: of `kernel.splice`.
+        proofs: one a launch.
+        traces: one a launch; they tell what is only written, and where order matters.
+        tolerance: absolute and relative, for floats where programs add to them atomically.
+        budget_seconds: for executing programs, over all launches.
+
+    Raises:
+        ValidationError: if the original kernel cannot be run, so that nothing can be compared.
+    """
+    difference = _file_difference(edit)
+    answers: list[Answer] = []
+    for launch, proof, trace in zip(launches, proofs, traces, strict=True):
+        if difference is not None:
+            break
+        probes = _probes(launch, edit.functions)
+        if isinstance(probes, str):
+            difference = probes
+            break
+        budget = budget_seconds / len(launches)
+        request = _request(launch, edit, proof, trace, probes, budget, tolerance)
+        answers.append(_answer(request))
+        difference = answers[-1].difference
+    loose = any(a.all_tiles and t.order_matters for a, t in zip(answers, traces, strict=False))
+    complete = bool(answers) and all(answer.all_tiles for answer in answers)
+    return Validation(
+        method="all-tiles" if complete else "mapping-and-sample",
+        launches=len(answers),
+        tiles_compared=sum(answer.tiles_compared for answer in answers),
+        tiles=sum(launch.programs for launch in launches),
+        same_bits=difference is None,
+        rule="tolerance" if loose else "bits",
+        tolerance=tolerance if loose else None,
+        difference=difference,
+    )
+
+
+# --- the text -------------------------------------------------------------------------------------
+
+
+def _file_difference(edit: Edit) -> str | None:
+    """Where the user's file would not hold the functions that are validated, or None."""
+    trees = [ast.parse(text) for text in edit.files.values()]
+    written = {
+        _shape(node)
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+    }
+    for key, text in edit.functions.items():
+        if not all(_shape(node) in written for node in ast.parse(text).body):
+            return f"the edited file does not hold the edited `{key}`"
+    return None
+
+
+def _shape(node: ast.AST) -> str:
+    return ast.dump(node, include_attributes=False)
+
+
+def _probes(launch: Launch, edits: Mapping[str, str]) -> tuple[Probe, ...] | str:
+    """The probe of every edited function, or in words where the texts differ too much."""
+    source = launch.source
+    constexprs = {n: v for n, v in launch.constants.items() if n in launch.constexprs}
+    probes: list[Probe] = []
+    for key, function in source.functions.items():
+        if key not in edits:
+            if reads_program_id(function):
+                return f"`{function.name}` still reads the program id that the launch gives it"
+            continue
+        own = constexprs if key == source.kernel else {}
+        insertion = same_tree(function, edits[key], own)
+        if isinstance(insertion, Difference):
+            return (
+                f"`{function.name}` differs in more than its program ids: "
+                f"line {insertion.line} of the edited text: {insertion.reason}"
+            )
+        made = probe(launch, key, insertion)
+        if isinstance(made, str):
+            return made
+        probes.append(made)
+    return tuple(probes)
+
+
+# --- the child process ----------------------------------------------------------------------------
+
+
+def _request(
+    launch: Launch,
+    edit: Edit,
+    proof: Proof,
+    trace: Trace,
+    probes: tuple[Probe, ...],
+    budget_seconds: float,
+    tolerance: float,
+) -> Request:
+    sample, required = sample_tiles(launch.grid, proof.tile)
+    return Request(
+        launch=launch,
+        edits=edit.functions,
+        tile=proof.tile,
+        probes=probes,
+        read_storages=_read_storages(launch, trace),
+        sample=sample,
+        required=required,
+        budget_seconds=budget_seconds,
+        all_tiles=trace.waits,
+        tolerance=tolerance if trace.order_matters else None,
+    )
+
+
+def _read_storages(launch: Launch, trace: Trace) -> frozenset[int]:
+    """The storages of which some program reads, or updates, a byte."""
+    lowest, highest = _shape_extent(trace)
+    reads = trace.shape_kind[trace.access_shape] != Access.WRITE
+    base, shape = trace.access_base[reads], trace.access_shape[reads]
+    first_line = [segment.first_line for segment in trace.segments]
+    places = {
+        int(place)
+        for line in (base + lowest[shape], base + highest[shape])
+        for place in np.unique(np.searchsorted(first_line, line, side="right") - 1)
+    }
+    storages = _storage_of_names(launch)
+    names = [name for place in places if place >= 0 for name in trace.segments[place].names]
+    return frozenset(storages[name] for name in names)
+
+
+def _shape_extent(trace: Trace) -> tuple[Int64Array, Int64Array]:
+    """Lowest and highest relative line of each shape."""
+    starts = trace.shape_offset[:-1]
+    lines = trace.shape_line.astype(np.int64)
+    return np.minimum.reduceat(lines, starts), np.maximum.reduceat(lines, starts)
+
+
+def _storage_of_names(launch: Launch) -> dict[str, int]:
+    storages: dict[str, int] = {}
+
+    def visit(name: str, argument: Argument) -> None:
+        if isinstance(argument, TensorArgument):
+            storages[name] = argument.storage
+        elif isinstance(argument, DescriptorArgument):
+            visit(name, argument.base)
+        elif isinstance(argument, tuple):
+            for position, item in enumerate(argument):
+                visit(f"{name}[{position}]", item)
+
+    for name, argument in launch.arguments.items():
+        visit(name, argument)
+    return storages
+
+
+def _answer(request: Request) -> Answer:
+    """Runs the child; a crash of the edited kernel alone is a difference.
+
+    Raises:
+        ValidationError: the original kernel crashes, fails or hangs.
+    """
+    kernel = request.launch.kernel
+    with tempfile.TemporaryDirectory(prefix="swizzle-validate-") as name:
+        folder = Path(name)
+        (folder / "request.pickle").write_bytes(pickle.dumps(request))
+        failure, details = _run_child(folder, 5 * request.budget_seconds + SLACK_SECONDS)
+        if failure is None:
+            answer: Answer = pickle.loads((folder / "answer.pickle").read_bytes())
+            return answer
+        stage = (folder / "stage").read_text() if (folder / "stage").exists() else ""
+    if stage == EDITED:
+        return Answer(False, 0, f"the swizzled kernel {failure}: {details[-1]}")
+    raise ValidationError(f"kernel `{kernel}` {failure} under the interpreter", details=details)
+
+
+def _run_child(folder: Path, limit_seconds: float) -> tuple[str | None, tuple[str, ...]]:
+    """How the child failed, None if it did not, and the last lines that it printed."""
+    command = [sys.executable, "-m", "intelliperf_swizzle.validate.compare_child", str(folder)]
+    try:
+        child = subprocess.run(
+            command,
+            env={**os.environ, "TRITON_INTERPRET": "1"},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=limit_seconds,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        return f"did not end within {limit_seconds:.0f} s", ("no message",)
+    lines = tuple(child.stderr.strip().splitlines()[-8:]) or ("no message",)
+    if child.returncode:
+        return f"fails (exit code {child.returncode})", lines
+    return None, lines

@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What the memory of a launch holds before it: recorded contents, seeded values or poison.
+
+Contents are a function of the storage and the place in it, made block by block, so that a storage
+of gigabytes costs only what is touched and two memories of the same launch begin alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from intelliperf_swizzle.records import (
+    Argument,
+    DescriptorArgument,
+    Launch,
+    TensorArgument,
+    UInt8Array,
+)
+
+BLOCK_BYTES = 1 << 16
+_POISON_SEED, _VALUE_SEED = 1, 2
+_FLOATS = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}
+
+
+class Contents:
+    """The initial bytes of a launch's storages.
+
+    A storage that the launch only writes holds poison (random bytes), recorded or not, so that
+    what is left of an earlier run is never taken for output. Another one holds what was recorded;
+    if nothing was, floats between -1 and 1, and zeros where its elements are integers.
+
+    Args:
+        launch: whose storages.
+        read: numbers of the storages that the launch reads.
+    """
+
+    def __init__(self, launch: Launch, read: Collection[int]):
+        self._read = frozenset(read)
+        self._dtypes = element_types(launch)
+        self._recorded = {
+            number: np.load(storage.contents, mmap_mode="r")
+            for number, storage in launch.storages.items()
+            if storage.contents is not None
+        }
+
+    def write(self, number: int, block: int, buffer: UInt8Array) -> None:
+        """Writes block `block` of a storage, in its place in the buffer of the whole storage."""
+        part = buffer[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
+        if number not in self._read:
+            random = np.random.default_rng((_POISON_SEED, number, block))
+            part[:] = random.integers(0, 256, BLOCK_BYTES, np.uint8)[: len(part)]
+        elif number in self._recorded:
+            start = block * BLOCK_BYTES
+            part[:] = self._recorded[number][start : start + len(part)]
+        else:
+            values = _values(self._dtypes.get(number, "int8"), number, block)
+            part[:] = values[: len(part)]
+
+    def write_all(self, number: int, buffer: UInt8Array) -> None:
+        """Writes a whole storage."""
+        for block in range(-(-len(buffer) // BLOCK_BYTES)):
+            self.write(number, block, buffer)
+
+
+def element_types(launch: Launch) -> dict[int, str]:
+    """Storage -> Triton's name of the dtype of the first tensor argument that views it."""
+    dtypes: dict[int, str] = {}
+
+    def visit(argument: Argument) -> None:
+        if isinstance(argument, TensorArgument):
+            dtypes.setdefault(argument.storage, argument.dtype)
+        elif isinstance(argument, DescriptorArgument):
+            visit(argument.base)
+        elif isinstance(argument, tuple):
+            for item in argument:
+                visit(item)
+
+    for argument in launch.arguments.values():
+        visit(argument)
+    return dtypes
+
+
+def _values(dtype: str, number: int, block: int) -> UInt8Array:
+    """BLOCK_BYTES of seeded values."""
+    random = np.random.default_rng((_VALUE_SEED, number, block))
+    if dtype in _FLOATS:
+        kind = np.dtype(_FLOATS[dtype])
+        uniform = random.random(BLOCK_BYTES // kind.itemsize, np.float32) * 2 - 1
+        return uniform.astype(kind).view(np.uint8)
+    if dtype == "bf16":
+        uniform = random.random(BLOCK_BYTES // 2, np.float32) * 2 - 1
+        return (uniform.view(np.uint32) >> 16).astype(np.uint16).view(np.uint8)
+    if dtype.startswith("fp8"):
+        # Without the top bit of the exponent: below 2 in every format, never infinite or NaN.
+        return random.integers(0, 256, BLOCK_BYTES, np.uint8) & np.uint8(0xBF)
+    return np.zeros(BLOCK_BYTES, np.uint8)

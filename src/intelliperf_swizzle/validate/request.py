@@ -1,0 +1,58 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What `validate` asks of its child process, and what that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from intelliperf_swizzle.records import Int64Array, Launch
+from intelliperf_swizzle.validate.probe import Probe
+
+ORIGINAL, EDITED = "original", "edited"
+"""What the child is running, as its stage file says."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One launch to compare.
+
+    Attributes:
+        launch: as it was recorded.
+        edits: function key -> its text with the swizzle in it.
+        tile: int64[programs]; the proved mapping, launch index -> tile.
+        probes: of every edited function.
+        read_storages: numbers of the storages that the launch reads; the others get poison.
+        sample: launch indices to execute where not all can be, the most telling first.
+        required: how many of these must not be left out.
+        budget_seconds: for executing programs of both kernels.
+        all_tiles: whether to execute all, whatever the budget (programs wait for each other).
+        tolerance: for floats where atomics make the order of additions matter, else None.
+    """
+
+    launch: Launch
+    edits: Mapping[str, str]
+    tile: Int64Array
+    probes: tuple[Probe, ...]
+    read_storages: frozenset[int]
+    sample: Int64Array
+    required: int
+    budget_seconds: float
+    all_tiles: bool
+    tolerance: float | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found.
+
+    Attributes:
+        all_tiles: whether all tiles were executed.
+        tiles_compared: how many were.
+        difference: the first one in words, None if there is none.
+    """
+
+    all_tiles: bool
+    tiles_compared: int
+    difference: str | None = None
