@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
+# ruff: noqa: N803
 """Small kernels of every kind that a trace must get right, and launches of them.
 
 The names of a kernel's globals are found here in the simplest way that does for this file.
@@ -322,7 +323,7 @@ def odds_and_ends(x, o, seed, BLOCK: tl.constexpr):
         v = v * 2
     v = libdevice.tanh(tl.sort(v)) + tl.rand(seed, at)
     low, high = tl.split(tl.reshape(v, (BLOCK // 2, 2)))
-    tl.store(o + at, tl.reshape(tl.join(high, low), (BLOCK,)) + tl.flip(v))
+    tl.store(o + at, tl.reshape(tl.join(high, low), (BLOCK,)) + tl.flip(v, 0))
 
 
 @triton.jit

@@ -38,7 +38,7 @@ class AddressSpace(Protocol):
 class Observer(Protocol):
     """Who wants to know of every access."""
 
-    def access(
+    def observe(
         self, program: int, kind: Access, addresses: Addresses, mask: Mask, item_bytes: int
     ) -> None:
         """A program accesses `item_bytes` at each active address (any shape; C order)."""
@@ -50,10 +50,12 @@ class SequentialRun:
 
     Attributes:
         waits: whether a program waited for another.
+        locks: whether a program took a lock (a compare-and-swap), and so might have waited.
         lanes_outside: accesses of single elements outside every storage, which were left out.
     """
 
     waits: bool
+    locks: bool
     lanes_outside: int
 
 
@@ -101,7 +103,7 @@ def run_programs(
     memory = _WatchedMemory(triton_interpreter._interpreter, scheduler, space, observer, select)
     with _replaced(triton_interpreter, "_interpreter", memory):
         scheduler.run_all()
-    return SequentialRun(scheduler.waited, memory.lanes_outside)
+    return SequentialRun(scheduler.waited, memory.locks, memory.lanes_outside)
 
 
 @contextmanager
@@ -142,6 +144,7 @@ class _WatchedMemory:
         self._select = select
         self._poll: tuple[Any, ...] | None = None
         self._polls = 0
+        self.locks = False
         self.lanes_outside = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -186,6 +189,7 @@ class _WatchedMemory:
 
     def atomic_cas(self, addresses: Addresses, compare: Any, value: Any, sem: Any) -> Any:
         """Compare and swap."""
+        self.locks = True
         mask = np.ones(addresses.shape, np.bool_)
 
         def swap() -> Any:
@@ -211,7 +215,8 @@ class _WatchedMemory:
         *operands: Any,
     ) -> Any:
         """One access of one word; vain repetitions of the same make the program wait."""
-        poll = (kind, int(addresses.reshape(-1)[0]), *(str(operand) for operand in operands))
+        word = (int(addresses.reshape(-1)[0]), bool(np.all(mask)))
+        poll = (kind, *word, *(str(operand) for operand in operands))
         repeated = poll == self._poll
         if not repeated:
             self._report(kind, addresses, mask, item_bytes)
@@ -244,7 +249,7 @@ class _WatchedMemory:
         self._poll = None
         if self._observer is not None:
             program = self._scheduler.current
-            self._observer.access(program, kind, addresses, mask, item_bytes)
+            self._observer.observe(program, kind, addresses, mask, item_bytes)
 
     def _inside(
         self, addresses: Addresses, mask: Mask, *, count: bool = True

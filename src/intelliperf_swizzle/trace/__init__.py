@@ -1,0 +1,7 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Launch -> for each tile, the cache lines it touches."""
+
+from intelliperf_swizzle.trace.parent import trace
+
+__all__ = ["trace"]

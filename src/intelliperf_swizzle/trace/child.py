@@ -1,0 +1,120 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The child process that interprets a launch: `python -m intelliperf_swizzle.trace.child FOLDER`.
+
+Reads `launch.json` in the folder and writes `trace.npz`, or `refusal.json` with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.interpreter.batched import NotBatchableError, run_batched
+from intelliperf_swizzle.interpreter.revive import LiveLaunch, revive, run_sequential
+from intelliperf_swizzle.launches import load_launch
+from intelliperf_swizzle.records import Access, Launch, Trace
+from intelliperf_swizzle.trace.files import save_trace
+from intelliperf_swizzle.trace.recorder import TraceRecorder
+from intelliperf_swizzle.trace.sharing import (
+    reads_what_is_written,
+    shared_writes,
+    updates_collide,
+)
+
+_WAITING_NOTE = "programs wait for each other; every wait was taken to end"
+
+
+def trace_here(launch: Launch, folder: Path) -> Trace:
+    """Trace a launch in this process (`TRITON_INTERPRET=1` must be set); see `trace.trace`.
+
+    Raises:
+        TraceError: the kernel cannot be interpreted or needs contents that were not recorded.
+    """
+    live = revive(launch, folder)
+    try:
+        return _batched(live)
+    except NotBatchableError as refusal:
+        missing = sorted(
+            name
+            for number in refusal.storages
+            if not live.memory.has_contents(number)
+            for name in live.memory.names(number)
+        )
+        if missing:
+            raise TraceError(
+                f"{refusal.reason} in {launch.kernel}, and the contents of "
+                f"{', '.join(missing)} were not recorded",
+                hint="record the launch with the contents of its tensors",
+            ) from refusal
+        reason = refusal.reason
+    except Exception as error:  # an operation that only the plain interpreter knows
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return _sequential(revive(launch, folder), f"traced program by program: {reason}")
+
+
+def _batched(live: LiveLaunch) -> Trace:
+    recorder = TraceRecorder(live.memory.begin, live.memory.end)
+    run = run_batched(live, recorder)
+    trace = recorder.trace(
+        live.launch.grid,
+        live.memory.segments,
+        method="batched",
+        notes=_notes(recorder, (_WAITING_NOTE,) if run.waits else ()),
+        waits=run.waits,
+    )
+    if reads_what_is_written(trace, run.control, recorder.value_loads):
+        raise NotBatchableError("what a program does depends on what the launch itself writes")
+    return _with_sharing(trace, recorder)
+
+
+def _sequential(live: LiveLaunch, note: str) -> Trace:
+    recorder = TraceRecorder(live.memory.begin, live.memory.end)
+    try:
+        run = run_sequential(live, observer=recorder)
+    except Exception as error:
+        raise TraceError(
+            f"{live.launch.kernel} cannot be interpreted: {' '.join(str(error).split())[:500]}",
+            details=(note,),
+        ) from error
+    recorder.finish_single()
+    trace = recorder.trace(
+        live.launch.grid,
+        live.memory.segments,
+        method="sequential",
+        notes=_notes(recorder, (note,)),
+        waits=run.waits or run.locks,
+    )
+    return _with_sharing(trace, recorder)
+
+
+def _notes(recorder: TraceRecorder, notes: tuple[str, ...]) -> tuple[str, ...]:
+    if not recorder.lanes_outside:
+        return notes
+    return (
+        *notes,
+        f"{recorder.lanes_outside} element accesses lie outside every tensor and are left out",
+    )
+
+
+def _with_sharing(trace: Trace, recorder: TraceRecorder) -> Trace:
+    order_matters = bool((trace.shape_kind == Access.ATOMIC).any()) and updates_collide(
+        trace, recorder.atomic_words
+    )
+    return replace(trace, shared_writes=shared_writes(trace), order_matters=order_matters)
+
+
+def main(folder: Path) -> None:
+    """Trace the launch in the folder."""
+    try:
+        save_trace(trace_here(load_launch(folder / "launch.json"), folder), folder / "trace.npz")
+    except TraceError as error:
+        stated = {"fact": error.fact, "hint": error.hint, "details": error.details}
+        (folder / "refusal.json").write_text(json.dumps(stated))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

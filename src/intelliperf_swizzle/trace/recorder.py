@@ -1,0 +1,465 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""From accesses to a trace: each access becomes a first line and a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.records import (
+    LINE_BYTES,
+    Access,
+    Grid,
+    Int32Array,
+    Int64Array,
+    Segment,
+    Trace,
+)
+from intelliperf_swizzle.trace.shapes import (
+    NO_SHAPE,
+    ShapeTable,
+    distinct,
+    group_rows,
+    touched_lines,
+)
+
+_LINE_SHIFT = LINE_BYTES.bit_length() - 1
+_REMEMBERED_TERMS = 16
+"""Terms whose grouping is remembered: those of a loop's pointers come again in every iteration."""
+_MOST_WORDS = 1 << 22
+"""Words of atomics that are kept (64 MB) to tell whether programs update the same one."""
+_MOST_LANES = 1 << 22
+"""Lanes that are spread out at once where programs are irregular (32 MB of addresses)."""
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """The rows (programs) of a term, grouped by what they are up to a constant.
+
+    Attributes:
+        first: int64[rows]; each row's first number.
+        group: int32[rows].
+        patterns: number of each group's pattern, shared by all terms of a recorder.
+        rows: each group's row less its first number, shaped as a term of one program.
+    """
+
+    first: Int64Array
+    group: Int32Array
+    patterns: tuple[int, ...]
+    rows: tuple[npt.NDArray[Any], ...]
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of one program's access relative to its base address.
+
+    Attributes:
+        shape: number of the shape.
+        line: first line less the base's line.
+        low, high: first byte and byte after the last one, less the base.
+    """
+
+    shape: int
+    line: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Accesses of some programs, program by program."""
+
+    programs: Int64Array
+    count: Int64Array
+    base: Int32Array
+    shape: Int32Array
+
+
+class TraceRecorder:
+    """Takes accesses from the interpreter, in batches or one by one.
+
+    Args:
+        begin: int64[storages]; first address of each storage, increasing.
+        end: int64[storages]; address after its last byte.
+    """
+
+    def __init__(self, begin: Int64Array, end: Int64Array) -> None:
+        self._begin, self._end = begin, end
+        self._shapes = ShapeTable()
+        self._parts: list[_Part] = []
+        self._patterns: dict[tuple[Any, ...], int] = {}
+        self._remembered: dict[tuple[int, int], tuple[Any, _Groups]] = {}
+        self._regular: dict[tuple[Any, ...], _Lines] = {}
+        self._single: dict[int, list[tuple[int, int]]] = {}
+        self.lanes_outside = 0
+        self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
+        self.atomic_words: list[tuple[Int64Array, Int64Array]] | None = []
+        self._word_count = 0
+
+    # --- one by one ----------------------------------------------------------------------------
+
+    def observe(
+        self,
+        program: int,
+        kind: Access,
+        addresses: npt.NDArray[np.uint64],
+        mask: npt.NDArray[np.bool_],
+        item_bytes: int,
+    ) -> None:
+        """One access of one program; `addresses` of any shape, in C order."""
+        lanes = np.ascontiguousarray(addresses).reshape(1, -1).view(np.int64)
+        active = np.broadcast_to(mask, addresses.shape).reshape(1, -1)
+        first, shape = self._spread(kind, lanes, active, item_bytes)
+        accesses = self._single.setdefault(program, [])
+        if kind == Access.ATOMIC:
+            words = lanes[active]
+            self._keep_words(np.full(len(words), program), words)
+        if shape[0] != NO_SHAPE:
+            accesses.append((int(first[0]), int(shape[0])))
+
+    def finish_single(self) -> None:
+        """Keep the programs that were observed one by one."""
+        for program, accesses in self._single.items():
+            table = np.array(accesses, np.int64).reshape(-1, 2)
+            self._parts.append(
+                _Part(
+                    np.array([program], np.int64),
+                    np.array([len(table)], np.int64),
+                    table[:, 0].astype(np.int32),
+                    table[:, 1].astype(np.int32),
+                )
+            )
+        self._single = {}
+
+    # --- in batches ----------------------------------------------------------------------------
+
+    def begin(self, programs: Int64Array) -> None:
+        """A batch begins."""
+        self._programs = programs
+        self._accesses: list[tuple[Int64Array, Int32Array]] = []
+        self._words: list[tuple[Int64Array, Int64Array]] = []
+        self._remembered.clear()
+
+    def access(
+        self,
+        kind: Access,
+        addresses: Sequence[npt.NDArray[np.int64]],
+        mask: Sequence[npt.NDArray[np.bool_]],
+        item_bytes: int,
+        active: npt.NDArray[np.bool_],
+    ) -> int:
+        """The active programs access a block; see `interpreter.batched.Recorder`."""
+        if kind == Access.ATOMIC:
+            self._note_words(addresses, mask)
+        selected = None if active.all() else np.flatnonzero(active)
+        count = len(active) if selected is None else len(selected)
+        grouped = [self._grouped(term, selected) for term in addresses]
+        if any(2 * len(groups.rows) > count > 32 for groups in grouped):
+            first, shape = self._irregular(kind, addresses, mask, item_bytes, selected, count)
+        else:
+            masks = [self._grouped(term, selected) for term in mask]
+            first, shape = self._by_groups(kind, grouped, masks, item_bytes)
+            self._check_inside(kind, addresses, mask, item_bytes, selected, first, shape, grouped)
+        self._accesses.append(_spread_over(first, shape, selected, len(active)))
+        return len(self._accesses) - 1
+
+    def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
+        """A batch is over; see `interpreter.batched.Recorder`."""
+        for number, origin in value_loads.items():
+            whole_base, whole_shape = self._broadcast(number)
+            touching = active & (whole_shape != NO_SHAPE)
+            self.value_loads.append((origin, whole_base[touching], whole_shape[touching]))
+        for rows, words in self._words:
+            kept = active[rows]
+            self._keep_words(self._programs[rows[kept]], words[kept])
+        programs = self._programs[active]
+        base = np.empty((len(self._accesses), len(programs)), np.int32)
+        shape = np.empty((len(self._accesses), len(programs)), np.int32)
+        for number in range(len(self._accesses)):
+            whole_base, whole_shape = self._broadcast(number)
+            base[number], shape[number] = whole_base[active], whole_shape[active]
+        touching = shape.T != NO_SHAPE
+        self._parts.append(
+            _Part(programs, touching.sum(axis=1), base.T[touching], shape.T[touching])
+        )
+        self._accesses = []
+
+    def _note_words(
+        self, addresses: Sequence[npt.NDArray[np.int64]], mask: Sequence[npt.NDArray[np.bool_]]
+    ) -> None:
+        """Keep row number in the batch and address of every active lane of an atomic."""
+        extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
+        common = (len(self._programs), *extents)
+        if self.atomic_words is None or self._word_count + np.prod(common) > _MOST_WORDS:
+            self.atomic_words = None
+            return
+        lanes = np.broadcast_to(sum(addresses), common)
+        active = np.ones(common, np.bool_)
+        for bits in mask:
+            active &= bits
+        self._words.append((np.nonzero(active)[0], lanes[active]))
+
+    def _keep_words(self, programs: Int64Array, words: Int64Array) -> None:
+        self._word_count += len(words)
+        if self.atomic_words is None or self._word_count > _MOST_WORDS:
+            self.atomic_words = None
+            return
+        self.atomic_words.append((programs, words))
+
+    def _broadcast(self, number: int) -> tuple[Int64Array, Int32Array]:
+        base, shape = self._accesses[number]
+        count = len(self._programs)
+        return np.broadcast_to(base, count), np.broadcast_to(shape, count)
+
+    def _grouped(self, term: npt.NDArray[Any], selected: Int64Array | None) -> _Groups:
+        """Group the programs of a term; remembered by the identity of the term."""
+        key = (term.__array_interface__["data"][0], 0 if selected is None else len(selected))
+        found = self._remembered.get(key)
+        if found is not None and found[0].shape == term.shape and found[0].strides == term.strides:
+            return found[1]
+        rows = term if selected is None or len(term) == 1 else term[selected]
+        groups = self._group_bits(rows) if term.dtype == np.bool_ else self._group(rows)
+        while len(self._remembered) >= _REMEMBERED_TERMS:
+            del self._remembered[next(iter(self._remembered))]
+        self._remembered[key] = (term, groups)
+        return groups
+
+    def _group(self, rows: npt.NDArray[np.int64]) -> _Groups:
+        """Rows that differ by a constant are in one group."""
+        flat = np.ascontiguousarray(rows.reshape(len(rows), -1))
+        if flat.shape[1] == 1 or len(flat) == 1:
+            group, chosen = np.zeros(len(flat), np.int32), np.zeros(1, np.int64)
+        else:
+            group, chosen = group_rows(flat)
+        patterns = tuple(rows[at : at + 1] - flat[at, 0] for at in chosen)
+        return _Groups(flat[:, 0], group, self._numbers(patterns), patterns)
+
+    def _group_bits(self, rows: npt.NDArray[np.bool_]) -> _Groups:
+        """Only equal rows are in one group (a leading 0 keeps all 0 apart from all 1)."""
+        flat = rows.reshape(len(rows), -1)
+        if len(flat) == 1 or flat.all():
+            group, chosen = np.zeros(len(flat), np.int32), np.zeros(1, np.int64)
+        else:
+            zeros = np.zeros((len(flat), 1), np.int64)
+            group, chosen = group_rows(np.concatenate((zeros, flat), axis=1))
+        patterns = tuple(rows[at : at + 1] for at in chosen)
+        return _Groups(np.zeros(1, np.int64), group, self._numbers(patterns), patterns)
+
+    def _numbers(self, patterns: Sequence[npt.NDArray[Any]]) -> tuple[int, ...]:
+        return tuple(
+            self._patterns.setdefault(
+                (pattern.shape, pattern.dtype.char, pattern.tobytes()), len(self._patterns)
+            )
+            for pattern in patterns
+        )
+
+    def _by_groups(
+        self, kind: Access, addresses: Sequence[_Groups], masks: Sequence[_Groups], item_bytes: int
+    ) -> tuple[Int64Array, Int32Array]:
+        """First line and shape per program (or one for all), computed once per kind of program."""
+        base: Any = sum(groups.first for groups in addresses)
+        code: Any = base & (LINE_BYTES - 1)
+        for groups in (*addresses, *masks):
+            if len(groups.patterns) > 1:
+                code = code * len(groups.patterns) + groups.group
+        kinds, which = distinct(np.atleast_1d(code))
+        found = [
+            self._lines_of(kind, addresses, masks, item_bytes, int(at), int(base[at % len(base)]))
+            for at in kinds
+        ]
+        shape = np.array([lines.shape for lines in found], np.int32)[which]
+        line = np.array([lines.line for lines in found], np.int64)[which]
+        self._low = base + np.array([lines.low for lines in found], np.int64)[which]
+        self._high = base + np.array([lines.high for lines in found], np.int64)[which]
+        return (base >> _LINE_SHIFT) + line, shape
+
+    def _lines_of(
+        self,
+        kind: Access,
+        addresses: Sequence[_Groups],
+        masks: Sequence[_Groups],
+        item_bytes: int,
+        at: int,
+        base: int,
+    ) -> _Lines:
+        """The lines of the program at one row."""
+        residue = base & (LINE_BYTES - 1)
+        chosen = [_row(groups, at) for groups in addresses]
+        covered = [_row(groups, at) for groups in masks]
+        key = (
+            int(kind), item_bytes, residue,
+            tuple(g.patterns[i] for g, i in zip(addresses, chosen, strict=True)),
+            tuple(g.patterns[i] for g, i in zip(masks, covered, strict=True)),
+        )  # fmt: skip
+        lines = self._regular.get(key)
+        if lines is None:
+            lanes: Any = residue
+            for groups, i in zip(addresses, chosen, strict=True):
+                lanes = lanes + groups.rows[i]
+            active: Any = np.ones((1,) * lanes.ndim, np.bool_)
+            for groups, i in zip(masks, covered, strict=True):
+                active = active & groups.rows[i]
+            lines = self._compute(kind, lanes, active, item_bytes, residue)
+            self._regular[key] = lines
+        return lines
+
+    def _compute(
+        self,
+        kind: Access,
+        lanes: npt.NDArray[np.int64],
+        active: npt.NDArray[np.bool_],
+        item_bytes: int,
+        residue: int,
+    ) -> _Lines:
+        common = np.broadcast_shapes(lanes.shape, active.shape)
+        lanes = np.broadcast_to(lanes, common).reshape(1, -1)
+        active = np.broadcast_to(active, common).reshape(1, -1)
+        if not active.any():
+            return _Lines(NO_SHAPE, 0, 0, 0)
+        touched = lanes[active]
+        # Lines are counted from one that is below all lanes, because numbers must not be negative.
+        raised = -(int(touched.min()) // LINE_BYTES) * LINE_BYTES
+        offset, line, sectors = touched_lines(lanes + raised, active, item_bytes)
+        first, shape = self._shapes.add(kind, offset, line, sectors)
+        return _Lines(
+            int(shape[0]),
+            int(first[0]) - raised // LINE_BYTES,
+            int(touched.min()) - residue,
+            int(touched.max()) + item_bytes - residue,
+        )
+
+    def _check_inside(
+        self,
+        kind: Access,
+        addresses: Sequence[npt.NDArray[np.int64]],
+        mask: Sequence[npt.NDArray[np.bool_]],
+        item_bytes: int,
+        selected: Int64Array | None,
+        first: Int64Array,
+        shape: Int32Array,
+        grouped: Sequence[_Groups],
+    ) -> None:
+        """Redo, lane by lane, the programs with lanes outside the storage of their others."""
+        place = np.searchsorted(self._begin, self._low, side="right") - 1
+        wrong = (shape != NO_SHAPE) & ((place < 0) | (self._high > self._end[place]))
+        if not wrong.any():
+            return
+        rows = np.flatnonzero(np.broadcast_to(wrong, np.broadcast_shapes(first.shape, shape.shape)))
+        programs = rows if selected is None else selected[rows]
+        first[rows], shape[rows] = self._irregular(
+            kind, addresses, mask, item_bytes, programs, len(programs)
+        )
+
+    def _irregular(
+        self,
+        kind: Access,
+        addresses: Sequence[npt.NDArray[np.int64]],
+        mask: Sequence[npt.NDArray[np.bool_]],
+        item_bytes: int,
+        selected: Int64Array | None,
+        count: int,
+    ) -> tuple[Int64Array, Int32Array]:
+        """First line and shape per program, from all its lanes."""
+        extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
+        lanes_each = int(np.prod(extents))
+        step = max(1, _MOST_LANES // max(1, lanes_each))
+        first, shape = np.empty(count, np.int64), np.empty(count, np.int32)
+        for start in range(0, count, step):
+            rows = np.arange(start, min(count, start + step))
+            at = rows if selected is None else selected[rows]
+            lanes: Any = sum(_rows(term, at) for term in addresses)
+            active: Any = np.ones((1,) * (1 + len(extents)), np.bool_)
+            for term in mask:
+                active = active & _rows(term, at)
+            common = (len(rows), *extents)
+            first[rows], shape[rows] = self._spread(
+                kind,
+                np.ascontiguousarray(np.broadcast_to(lanes, common)).reshape(len(rows), -1),
+                np.ascontiguousarray(np.broadcast_to(active, common)).reshape(len(rows), -1),
+                item_bytes,
+            )
+        return first, shape
+
+    def _spread(
+        self,
+        kind: Access,
+        lanes: npt.NDArray[np.int64],
+        active: npt.NDArray[np.bool_],
+        item_bytes: int,
+    ) -> tuple[Int64Array, Int32Array]:
+        """First line and shape of each row of lanes, without the lanes outside every storage."""
+        place = np.searchsorted(self._begin, lanes, side="right") - 1
+        inside = active & (place >= 0) & (lanes < self._end[place])
+        self.lanes_outside += int(np.count_nonzero(active)) - int(np.count_nonzero(inside))
+        return self._shapes.add(kind, *touched_lines(lanes, inside, item_bytes))
+
+    # --- the trace -----------------------------------------------------------------------------
+
+    def trace(
+        self,
+        grid: Grid,
+        segments: tuple[Segment, ...],
+        *,
+        method: Literal["batched", "sequential"],
+        notes: tuple[str, ...] = (),
+        waits: bool = False,
+    ) -> Trace:
+        """Everything recorded, in the order of the tiles."""
+        tiles = grid[0] * grid[1] * grid[2]
+        count = np.zeros(tiles, np.int64)
+        for part in self._parts:
+            count[part.programs] = part.count
+        tile_offset = np.concatenate((np.zeros(1, np.int64), np.cumsum(count)))
+        base = np.empty(tile_offset[-1], np.int32)
+        shape = np.empty(tile_offset[-1], np.int32)
+        for part in self._parts:
+            _place(tile_offset, part.programs, part.count, part.base, part.shape, base, shape)
+        shape_offset, shape_line, shape_sectors, shape_kind = self._shapes.arrays()
+        return Trace(
+            grid, tile_offset, base, shape, shape_offset, shape_line, shape_sectors, shape_kind,
+            segments, method, notes, waits=waits,
+        )  # fmt: skip
+
+
+def _row(groups: _Groups, at: int) -> int:
+    return int(groups.group[at % len(groups.group)])
+
+
+def _rows(term: npt.NDArray[Any], at: Int64Array) -> npt.NDArray[Any]:
+    return term if len(term) == 1 else term[at]
+
+
+def _spread_over(
+    first: Int64Array, shape: Int32Array, selected: Int64Array | None, count: int
+) -> tuple[Int64Array, Int32Array]:
+    """First lines and shapes of the selected programs among all; one entry if all are the same."""
+    if selected is None:
+        return first, shape
+    all_first, all_shape = np.zeros(count, np.int64), np.full(count, NO_SHAPE, np.int32)
+    all_first[selected], all_shape[selected] = first, shape
+    return all_first, all_shape
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _place(
+    tile_offset: Int64Array,
+    programs: Int64Array,
+    count: Int64Array,
+    part_base: Int32Array,
+    part_shape: Int32Array,
+    base: Int32Array,
+    shape: Int32Array,
+) -> None:
+    read = 0
+    for at in range(programs.size):
+        write = tile_offset[programs[at]]
+        for access in range(count[at]):
+            base[write + access] = part_base[read + access]
+            shape[write + access] = part_shape[read + access]
+        read += count[at]

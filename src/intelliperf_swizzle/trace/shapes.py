@@ -1,0 +1,292 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The shapes of accesses: which lines relative to the first one, each distinct shape kept once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.records import (
+    LINE_BYTES,
+    SECTOR_BYTES,
+    Access,
+    Int32Array,
+    Int64Array,
+    UInt8Array,
+)
+
+_SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
+_SECTORS_MASK = LINE_BYTES // SECTOR_BYTES - 1
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+NO_SHAPE = -1
+"""The shape of an access that touches no line."""
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def touched_lines(
+    addresses: Int64Array, mask: npt.NDArray[np.bool_], item_bytes: int
+) -> tuple[Int64Array, Int64Array, UInt8Array]:
+    """Lines of each row of lanes, once each, in the order of first touch.
+
+    Args:
+        addresses: int64[rows, lanes].
+        mask: bool[rows, lanes]; which lanes are active.
+        item_bytes: bytes that a lane touches.
+
+    Returns:
+        offset int64[rows + 1], line int64[offset[-1]], sectors uint8[offset[-1]].
+    """
+    rows, lanes = addresses.shape
+    offset = np.zeros(rows + 1, np.int64)
+    line = np.empty(max(lanes, 16), np.int64)
+    sectors = np.empty(max(lanes, 16), np.uint8)
+    size = 16
+    while size < 4 * lanes:
+        size *= 2
+    table = np.zeros(size, np.int64)
+    stamp = np.full(size, -1, np.int64)
+    count = 0
+    for row in range(rows):
+        last = np.int64(-1)
+        last_at = np.int64(-1)
+        if count + 2 * lanes > line.size:
+            line = np.concatenate((line, np.empty(line.size + 2 * lanes, np.int64)))
+            sectors = np.concatenate((sectors, np.empty(sectors.size + 2 * lanes, np.uint8)))
+        for lane in range(lanes):
+            if not mask[row, lane]:
+                continue
+            first = addresses[row, lane] >> _SECTOR_SHIFT
+            final = (addresses[row, lane] + item_bytes - 1) >> _SECTOR_SHIFT
+            for sector in range(first, final + 1):
+                at_line = sector // (_SECTORS_MASK + 1)
+                bit = np.uint8(1) << np.uint8(sector & _SECTORS_MASK)
+                if at_line != last:
+                    slot = np.int64((np.uint64(at_line) * _MULTIPLIER) >> np.uint64(40)) & np.int64(
+                        size - 1
+                    )
+                    while stamp[slot] == row and line[table[slot]] != at_line:
+                        slot = (slot + 1) & (size - 1)
+                    if stamp[slot] != row:
+                        stamp[slot] = row
+                        table[slot] = count
+                        line[count] = at_line
+                        sectors[count] = 0
+                        count += 1
+                    last = at_line
+                    last_at = table[slot]
+                sectors[last_at] |= bit
+        offset[row + 1] = count
+    return offset, line[:count], sectors[:count]
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _intern(
+    offset: Int64Array,
+    line: Int64Array,
+    sectors: UInt8Array,
+    kind: int,
+    shape_count: int,
+    shape_offset: Int64Array,
+    shape_line: Int32Array,
+    shape_sectors: UInt8Array,
+    shape_kind: UInt8Array,
+    table: Int32Array,
+) -> tuple[int, Int32Array]:
+    """Find or add each row's shape; the arrays are long enough. Returns new count, shape ids."""
+    ids = np.full(offset.size - 1, NO_SHAPE, np.int32)
+    size = table.size
+    for row in range(offset.size - 1):
+        begin, end = offset[row], offset[row + 1]
+        if begin == end:
+            continue
+        base = line[begin]
+        key = np.uint64(kind + 1)
+        for at in range(begin, end):
+            key = (key ^ np.uint64((line[at] - base) * 16 + sectors[at])) * _MULTIPLIER
+            key ^= key >> np.uint64(29)
+        slot = np.int64(key >> np.uint64(20)) & np.int64(size - 1)
+        while True:
+            found = table[slot]
+            if found < 0:
+                start = shape_offset[shape_count]
+                for at in range(begin, end):
+                    shape_line[start + at - begin] = line[at] - base
+                    shape_sectors[start + at - begin] = sectors[at]
+                shape_offset[shape_count + 1] = start + end - begin
+                shape_kind[shape_count] = kind
+                table[slot] = shape_count
+                ids[row] = shape_count
+                shape_count += 1
+                break
+            start = shape_offset[found]
+            same = shape_offset[found + 1] - start == end - begin and shape_kind[found] == kind
+            if same:
+                for at in range(begin, end):
+                    if (
+                        shape_line[start + at - begin] != line[at] - base
+                        or shape_sectors[start + at - begin] != sectors[at]
+                    ):
+                        same = False
+                        break
+            if same:
+                ids[row] = found
+                break
+            slot = (slot + 1) & (size - 1)
+    return shape_count, ids
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _rehash(
+    count: int,
+    shape_offset: Int64Array,
+    shape_line: Int32Array,
+    shape_sectors: UInt8Array,
+    shape_kind: UInt8Array,
+    size: int,
+) -> Int32Array:
+    table = np.full(size, -1, np.int32)
+    for shape in range(count):
+        key = np.uint64(np.int64(shape_kind[shape]) + 1)
+        for at in range(shape_offset[shape], shape_offset[shape + 1]):
+            key = (key ^ np.uint64(np.int64(shape_line[at]) * 16 + shape_sectors[at])) * _MULTIPLIER
+            key ^= key >> np.uint64(29)
+        slot = np.int64(key >> np.uint64(20)) & np.int64(size - 1)
+        while table[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[slot] = shape
+    return table
+
+
+class ShapeTable:
+    """All distinct shapes of a trace, numbered in the order in which they were first met."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._offset = np.zeros(257, np.int64)
+        self._line = np.empty(4096, np.int32)
+        self._sectors = np.empty(4096, np.uint8)
+        self._kind = np.empty(256, np.uint8)
+        self._table = np.full(1024, -1, np.int32)
+
+    def add(
+        self, kind: Access, offset: Int64Array, line: Int64Array, sectors: UInt8Array
+    ) -> tuple[Int64Array, Int32Array]:
+        """First line and shape of each row of `touched_lines`; `NO_SHAPE` for empty rows."""
+        self._grow(len(offset) - 1, len(line))
+        self._count, ids = _intern(
+            offset, line, sectors, int(kind), self._count,
+            self._offset, self._line, self._sectors, self._kind, self._table,
+        )  # fmt: skip
+        first = np.zeros(len(ids), np.int64)
+        first[ids >= 0] = line[offset[:-1][ids >= 0]]
+        return first, ids
+
+    def arrays(self) -> tuple[Int64Array, Int32Array, UInt8Array, UInt8Array]:
+        """`shape_offset`, `shape_line`, `shape_sectors`, `shape_kind` of a trace."""
+        offset = self._offset[: self._count + 1].copy()
+        lines = int(offset[-1])
+        return (
+            offset,
+            self._line[:lines].copy(),
+            self._sectors[:lines].copy(),
+            self._kind[: self._count].copy(),
+        )
+
+    def _grow(self, rows: int, lines: int) -> None:
+        self._offset = _longer(self._offset, self._count + rows + 1)
+        self._kind = _longer(self._kind, self._count + rows)
+        used = int(self._offset[self._count])
+        self._line = _longer(self._line, used + lines)
+        self._sectors = _longer(self._sectors, used + lines)
+        size = self._table.size
+        while size < 2 * (self._count + rows):
+            size *= 2
+        if size > self._table.size:
+            self._table = _rehash(
+                self._count, self._offset, self._line, self._sectors, self._kind, size
+            )
+
+
+def _longer(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
+    if len(array) >= length:
+        return array
+    longer = np.empty(max(length, 2 * len(array)), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def group_rows(rows: Int64Array) -> tuple[Int32Array, Int64Array]:
+    """Group rows that are equal up to a constant.
+
+    Args:
+        rows: int64[n, lanes].
+
+    Returns:
+        group int32[n], representative int64[groups] (the first row of each group).
+    """
+    count, lanes = rows.shape
+    group = np.zeros(count, np.int32)
+    representative = np.empty(count, np.int64)
+    size = 16
+    while size < 2 * count:
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    groups = 0
+    for row in range(count):
+        if groups > 0 and _same_up_to_constant(rows, row, representative[group[row - 1]]):
+            group[row] = group[row - 1]
+            continue
+        key = np.uint64(0)
+        for lane in range(1, lanes):
+            key = (key ^ np.uint64(rows[row, lane] - rows[row, 0])) * _MULTIPLIER
+            key ^= key >> np.uint64(29)
+        slot = np.int64(key >> np.uint64(20)) & np.int64(size - 1)
+        while table[slot] >= 0 and not _same_up_to_constant(rows, row, representative[table[slot]]):
+            slot = (slot + 1) & (size - 1)
+        if table[slot] < 0:
+            table[slot] = groups
+            representative[groups] = row
+            groups += 1
+        group[row] = table[slot]
+    return group, representative[:groups].copy()
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _same_up_to_constant(rows: Int64Array, row: int, other: int) -> bool:
+    difference = rows[row, 0] - rows[other, 0]
+    for lane in range(1, rows.shape[1]):
+        if rows[row, lane] - rows[other, lane] != difference:
+            return False
+    return True
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def distinct(codes: Int64Array) -> tuple[Int64Array, Int32Array]:
+    """Positions of the first of each distinct code, and for each code which one it is."""
+    size = 16
+    while size < 2 * codes.size:
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    first = np.empty(codes.size, np.int64)
+    which = np.empty(codes.size, np.int32)
+    count = 0
+    for at in range(codes.size):
+        if at > 0 and codes[at] == codes[at - 1]:
+            which[at] = which[at - 1]
+            continue
+        key = np.uint64(codes[at]) * _MULTIPLIER
+        slot = np.int64(key >> np.uint64(32)) & np.int64(size - 1)
+        while table[slot] >= 0 and codes[first[table[slot]]] != codes[at]:
+            slot = (slot + 1) & (size - 1)
+        if table[slot] < 0:
+            table[slot] = count
+            first[count] = at
+            count += 1
+        which[at] = table[slot]
+    return first[:count].copy(), which
