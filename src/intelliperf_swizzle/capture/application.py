@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from intelliperf_swizzle.capture.journal import Journal
+from intelliperf_swizzle.capture.journal import Execution, Journal
 from intelliperf_swizzle.capture.settings import FOLDER_VARIABLE, Settings, save_settings
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.launches import load_launch, save_launch
@@ -58,8 +58,9 @@ def capture(
         quiet_seconds: the application is ended this long after the last new launch.
         limit_seconds: the application is ended after this time in any case.
         compute: whether recorded launches are also executed: `always`, `never`, or `auto`: those
-            that take less than half a second, those that write integers, and others as far as
-            the budget goes.
+            that take less than half a second, others as far as the budget goes, and beyond it
+            those that write integers, from which later launches may compute addresses, where
+            they take less than half of what is left of the time limit.
         compute_budget_seconds: seconds that `auto` spends on executing launches.
         environment: of the command, ours by default.
         on_progress: told in a sentence of each new launch.
@@ -69,9 +70,9 @@ def capture(
     """
     place = Path(folder).resolve()
     place.mkdir(parents=True, exist_ok=True)
-    save_settings(Settings(compute, compute_budget_seconds), place)
-    watch = _Watch(Journal(place), on_progress)
     start = time.monotonic()
+    save_settings(Settings(compute, compute_budget_seconds, start + limit_seconds), place)
+    watch = _Watch(Journal(place), on_progress)
     process = _start(command, place, cwd, os.environ if environment is None else environment)
     try:
         ended_by = watch.until_over(process, quiet_seconds, start + limit_seconds)
@@ -89,7 +90,11 @@ def capture(
         ended_by=ended_by,
         exit_code=exit_code,
         seconds=time.monotonic() - start,
-        notes=(*outcome.notes(), *_computed(chosen), *dict.fromkeys(watch.notes)),
+        notes=(
+            *outcome.notes(),
+            *_computed(chosen, watch, compute_budget_seconds),
+            *dict.fromkeys(watch.notes),
+        ),
         last_lines=outcome.last_lines,
         folder=place,
     )
@@ -153,7 +158,7 @@ class _Watch:
     on_progress: Callable[[str], None] | None
     records: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    computed: set[str] = field(default_factory=set)
+    executions: dict[str, Execution] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     pythons: int = 0
     imported_triton: bool = False
@@ -192,7 +197,8 @@ class _Watch:
         elif event["event"] == "note":
             self.notes.append(event["text"])
         elif event["event"] == "new":
-            self.records.append(record)
+            if record not in self.counts:  # two processes may see it for the first time at once
+                self.records.append(record)
             self.counts[record] += 1
             self._running.add(record)
             if self.on_progress:
@@ -201,19 +207,20 @@ class _Watch:
             self.counts[record] += 1
         elif event["event"] == "ran":
             self._running.discard(record)
-            if event["computed"]:
-                self.computed.add(record)
+            self.executions[record] = Execution(
+                event["computed"], event["seconds"], event["for_integers"]
+            )
 
 
 def _launches(folder: Path, watch: _Watch) -> list[Launch]:
     """The recorded launches, completed with what the journal says of them, here and on disk."""
     launches = []
-    for ordinal, record in enumerate(dict.fromkeys(watch.records)):
+    for ordinal, record in enumerate(watch.records):
         path = folder / "launches" / f"{record}.json"
         launch = replace(
             load_launch(path),
             count=watch.counts[record],
-            computed=record in watch.computed,
+            computed=record in watch.executions and watch.executions[record].computed,
             ordinal=ordinal,
         )
         save_launch(launch, path)
@@ -260,15 +267,29 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _computed(launches: Sequence[Launch]) -> tuple[str, ...]:
-    recorded_only = [launch for launch in launches if not launch.computed]
-    if not recorded_only:
-        return ()
-    names = ", ".join(dict.fromkeys(f"`{launch.kernel}`" for launch in recorded_only))
-    return (
-        f"{len(recorded_only)} of {len(launches)} launches were recorded and not computed"
-        f" ({names}): outputs of the application are not meaningful",
-    )
+def _computed(launches: Sequence[Launch], watch: _Watch, budget_seconds: float) -> list[str]:
+    """Which launches were computed and why, where it is not all of them within the budget."""
+    longest: dict[tuple[str, bool], float] = {}
+    for launch in launches:
+        execution = watch.executions.get(watch.records[launch.ordinal])
+        if execution is None or (execution.computed and not execution.for_integers):
+            continue
+        key = (launch.kernel, execution.computed)
+        longest[key] = max(longest.get(key, 0.0), execution.seconds or 0.0)
+    notes = []
+    for (kernel, computed), seconds in longest.items():
+        if computed:
+            notes.append(
+                f"`{kernel}` took {seconds:.0f} s, beyond the budget: it writes integers, which"
+                " later launches may need"
+            )
+            continue
+        reason = f" (about {seconds:.0f} s; the budget is {budget_seconds:g} s)" if seconds else ""
+        notes.append(
+            f"`{kernel}` was recorded and not computed{reason}: what the application makes of its"
+            " output means nothing"
+        )
+    return notes
 
 
 def _no_launch(

@@ -9,17 +9,33 @@ the line that was being written. Events:
     {"event": "triton"}                                it imported Triton
     {"event": "new", "record": name}                   a launch was seen for the first time
     {"event": "again", "record": name}                 … once more
-    {"event": "ran", "record": name, "computed": bool} the first one is over
+    {"event": "ran", "record": name, …}                the first one is over: how it was `Execution`
     {"event": "note", "text": sentence}                something for the report
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 FILE = "journal.jsonl"
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Whether a recorded launch was executed.
+
+    Attributes:
+        computed: whether all its programs were run.
+        seconds: what that took, or would have taken; None where it was not tried.
+        for_integers: whether it went on beyond the budget because it writes integers.
+    """
+
+    computed: bool
+    seconds: float | None
+    for_integers: bool = False
 
 
 def write(folder: Path, event: str, **fields: Any) -> None:

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from intelliperf_swizzle.capture import journal
 from intelliperf_swizzle.capture.describe import LiveLaunch, describe
+from intelliperf_swizzle.capture.journal import Execution
 from intelliperf_swizzle.capture.settings import Settings
 from intelliperf_swizzle.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.launches import save_launch
@@ -108,12 +110,12 @@ class Recorder:
                 self._execute(live, before, execute)
             return
         journal.write(self._folder, "new", record=name)
-        computed = False
+        execution = Execution(computed=False, seconds=None)
         try:
-            computed = self._execute(live, before, execute)
+            execution = self._execute(live, before, execute)
         finally:
-            journal.write(self._folder, "ran", record=name, computed=computed)
-        if not computed:
+            journal.write(self._folder, "ran", record=name, **asdict(execution))
+        if not execution.computed:
             self._left_out.add(name)
 
     def _note(self, sentence: str) -> None:
@@ -171,32 +173,38 @@ class Recorder:
 
     def _execute(
         self, live: LiveLaunch, before: dict[int, UInt8Array], execute: Callable[[], Any]
-    ) -> bool:
-        """Run all programs, unless that would take too long: whether they were all run."""
+    ) -> Execution:
+        """Run all programs, unless that would take too long."""
         if self._settings.compute == "never":
-            return False
-        start = time.monotonic()
+            return Execution(computed=False, seconds=None)
 
         def writes_integers() -> bool:
             return any(not np.array_equal(before[n], live.memory[n]) for n in live.integers)
 
-        budget = None if self._settings.compute == "always" else self._seconds_left
-        stopwatch = _Stopwatch(live.launch, budget, writes_integers)
+        always = self._settings.compute == "always"
+        stopwatch = _Stopwatch(
+            live.launch,
+            budget=math.inf if always else self._seconds_left,
+            budget_for_integers=(self._settings.deadline - time.monotonic()) / 2,
+            writes_integers=writes_integers,
+        )
         try:
             with stopwatch:
                 execute()
-        except _BudgetSpent:
-            return False
+            computed = True
+        except _BudgetSpentError:
+            computed = False
         finally:
-            self._seconds_left -= time.monotonic() - start
-        return True
+            self._seconds_left -= stopwatch.seconds
+        seconds = stopwatch.seconds if computed else stopwatch.estimate
+        return Execution(computed, seconds, stopwatch.for_integers)
 
 
 def _digest(contents: UInt8Array) -> str:
     return hashlib.blake2b(contents.data, digest_size=16).hexdigest()
 
 
-class _BudgetSpent(BaseException):
+class _BudgetSpentError(BaseException):
     """Ends the execution of a launch; not an Exception, which the interpreter would wrap."""
 
 
@@ -204,20 +212,37 @@ class _Stopwatch:
     """While active, ends the interpreter's run of a launch that would exceed the budget.
 
     Asked at every load, after half a second, one second, two … : if the programs that remain take
-    as long as those that ran, is there time for them? A launch that has written integers goes on:
-    later launches may compute addresses from them.
+    as long as those that ran, is there time for them? A launch that has written integers by then
+    has another budget: later launches may compute addresses from them.
+
+    Attributes:
+        estimate: seconds that the whole launch takes, as of the last question.
+        for_integers: whether it is only the integers for which it went on.
     """
 
     def __init__(
-        self, launch: Launch, budget: float | None, writes_integers: Callable[[], bool]
+        self,
+        launch: Launch,
+        *,
+        budget: float,
+        budget_for_integers: float,
+        writes_integers: Callable[[], bool],
     ) -> None:
+        self.estimate = 0.0
+        self.for_integers = False
         self._programs = launch.programs
         self._grid = launch.grid
         self._budget = budget
+        self._budget_for_integers = budget_for_integers
         self._writes_integers = writes_integers
         self._begun = 0
         self._start = time.monotonic()
         self._next_question = PROBE_SECONDS
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start."""
+        return time.monotonic() - self._start
 
     def __enter__(self) -> None:
         from triton.runtime import interpreter
@@ -240,15 +265,16 @@ class _Stopwatch:
         self._select(x, y, z)
 
     def _ask(self) -> None:
-        seconds = time.monotonic() - self._start
-        if self._budget is None or seconds < self._next_question:
+        seconds = self.seconds
+        if seconds < self._next_question:
             return
         self._next_question = 2 * seconds
-        if seconds * self._programs / max(self._begun, 1) <= self._budget:
+        self.estimate = seconds * self._programs / max(self._begun, 1)
+        if self.estimate <= self._budget:
             return
-        if not self._writes_integers():
-            raise _BudgetSpent
-        self._budget = None
+        self.for_integers = self._writes_integers() and self.estimate <= self._budget_for_integers
+        if not self.for_integers:
+            raise _BudgetSpentError
 
 
 class _Asking:

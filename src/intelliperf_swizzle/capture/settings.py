@@ -22,10 +22,12 @@ class Settings:
     Attributes:
         compute: `always`, `never`, or `auto`: as far as the budget goes.
         compute_budget_seconds: for all launches together.
+        deadline: when the application will be ended, on the monotonic clock of the machine.
     """
 
     compute: Literal["auto", "always", "never"]
     compute_budget_seconds: float
+    deadline: float
 
 
 def save_settings(settings: Settings, folder: Path) -> None:

@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+# ruff: noqa: N803, N806
+"""What the names in a kernel mean, read from live jit functions."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import math
+import types
+
+import numpy as np
+import pytest
+import torch
+import triton
+import triton.language as tl
+from triton.language import load as read
+from triton.language.standard import zeros_like
+
+from intelliperf_swizzle.capture.sources import UnreadableKernelError, read_source
+from intelliperf_swizzle.interpreter.render import render_module
+
+SHIFT = 7
+WIDTHS = (1, 2.5, [np.int64(3), None])
+WRAPPED = tl.constexpr(16)
+WRAPPED_DTYPE = tl.constexpr(tl.float16)
+POINTER = tl.pointer_type(tl.int8)
+ACCUMULATE_IN = tl.float32
+HALF = torch.float16
+NOT_A_CONSTANT = object()
+settings = types.SimpleNamespace(deep=types.SimpleNamespace(block=64, unused=1), other=2)
+
+
+class Order(enum.IntEnum):
+    ROWS = 0
+    COLUMNS = 1
+
+
+def min(a, b):
+    """Shadows the builtin."""
+    return a
+
+
+@triton.jit
+def even(n):
+    return True if n == 0 else odd(n - 1)
+
+
+@triton.jit
+def odd(n):
+    return False if n == 0 else even(n - 1)
+
+
+@triton.jit
+def many_names(x, n: tl.int32, dtype: tl.constexpr = ACCUMULATE_IN, BLOCK: tl.constexpr = WRAPPED):
+    SHIFT_LOCALLY = SHIFT + len(WIDTHS) + math.floor(n)
+    for places in tl.static_range(Order.COLUMNS):
+        read(x + places * settings.deep.block + min(places, WRAPPED), POINTER, WRAPPED_DTYPE)
+    zeros_like(HALF, NOT_A_CONSTANT, [places + 1 for places in range(SHIFT_LOCALLY)], abs(n))
+    return even(n), undefined_name  # noqa: F821
+
+
+def closed_over(BLOCK, step):
+    @triton.jit
+    def closure(x):
+        tl.store(x + BLOCK, step(BLOCK))
+
+    return closure
+
+
+class Holder:
+    @staticmethod
+    @triton.jit
+    def held(x):
+        tl.store(x, SHIFT)
+
+
+def test_every_kind_of_name() -> None:
+    source, _ = read_source(many_names)
+    names = dict(source.entry.names)
+    assert names.pop("NOT_A_CONSTANT")[0] == "unknown"
+    assert names.pop("min")[0] == "unknown", "a plain function is not for a kernel"
+    kind, key = names.pop("even")
+    assert (kind, source.functions[key].name) == ("function", "even")
+    assert names == {
+        "ACCUMULATE_IN": ("dtype", "fp32"),
+        "HALF": ("attribute", "torch", "float16"),
+        "Order": ("namespace", {"COLUMNS": ("constant", 1)}),
+        "POINTER": ("pointer", "int8"),
+        "SHIFT": ("constant", 7),
+        "WIDTHS": ("constant", (1, 2.5, [3, None])),
+        "WRAPPED": ("constexpr", 16),
+        "WRAPPED_DTYPE": ("dtype", "fp16"),
+        "math": ("module", "math"),
+        "read": ("attribute", "triton.language.core", "load"),
+        "settings": ("namespace", {"deep": ("namespace", {"block": ("constant", 64)})}),
+        "tl": ("module", "triton.language"),
+        "zeros_like": ("attribute", "triton.language.standard", "zeros_like"),
+    }
+
+
+def test_functions_that_call_each_other_are_read_once(tmp_path) -> None:
+    source, keys = read_source(many_names, [even, odd])
+    assert sorted(function.name for function in source.functions.values()) == [
+        "even",
+        "many_names",
+        "odd",
+    ]
+    assert source.functions[keys[id(odd.fn)]].names == {"even": ("function", keys[id(even.fn)])}
+    assert render_module(source, tmp_path).exists()
+
+
+def test_two_closures_of_one_text_have_two_keys() -> None:
+    first, second = closed_over(8, even), closed_over(16, odd)
+    source, keys = read_source(first, [second])
+    assert keys[id(first.fn)] != keys[id(second.fn)]
+    assert source.entry.names["BLOCK"] == ("constant", 8)
+    assert source.functions[keys[id(second.fn)]].names["BLOCK"] == ("constant", 16)
+    assert source.entry.indent == "    "
+    assert source.entry.text.startswith("@triton.jit\ndef closure(x):\n    tl.store")
+    lines, first_line = inspect.getsourcelines(first.fn)
+    assert source.entry.first_line == first_line
+    assert source.entry.text == "".join(line.removeprefix("    ") for line in lines)
+
+
+def test_a_static_method_is_read_with_its_decorators() -> None:
+    source, _ = read_source(Holder.held)
+    assert source.entry.text.startswith("@staticmethod\n@triton.jit\ndef held")
+    assert source.entry.names == {"SHIFT": ("constant", 7), "tl": ("module", "triton.language")}
+
+
+def test_what_has_no_text_is_refused() -> None:
+    class Jit:
+        """A jit function that Triton itself refuses to make; ours must name it all the same."""
+
+        __module__ = "triton.runtime.jit"
+
+        def __init__(self, fn):
+            self.fn = fn
+
+    with pytest.raises(UnreadableKernelError, match="`<lambda>` is not written as a `def`"):
+        read_source(Jit(lambda x: x))
+    scope: dict[str, object] = {}
+    exec("def made(x): pass", scope)
+    with pytest.raises(UnreadableKernelError, match="the text of `made` is in no file"):
+        read_source(Jit(scope["made"]))
