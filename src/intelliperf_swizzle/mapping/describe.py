@@ -27,7 +27,7 @@ def describe(witness: Witness) -> tuple[str, ...]:
             f"{program}" + (f" (tile {tile})" if tile != -1 else "")
             for program, tile in witness.out_of_range
         )
-        lines.append(f"out of range are programs {listed}")
+        lines.append(f"first programs out of range: {listed}")
     if witness.missing_count > len(witness.missing):
         lines.append(f"computed: {100 * witness.computed_fraction:.2f} % of the tiles")
     return tuple(lines)

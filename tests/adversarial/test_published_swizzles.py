@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Published swizzles that drop tiles are refused with the right count, and accepted elsewhere."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from intelliperf_swizzle.formulas import load_swizzle
+from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.mapping import prove, sweep_grids
+from intelliperf_swizzle.records import Grid, Proof, Witness
+
+HERE = Path(__file__).parent
+
+
+def outcome(
+    name: str, grid: Grid, sweep: tuple[Grid, ...] = (), **constants: int
+) -> Proof | Witness:
+    swizzle = parse(load_swizzle(HERE / f"{name}.yaml").text)
+    return prove(swizzle, grid, constants, num_xcds=8, cus_per_xcd=38, sweep=sweep)
+
+
+def head_first(batch: int, heads: int, blocks: int) -> tuple[Grid, dict[str, int]]:
+    return (batch * heads * blocks, 1, 1), {"BATCH": batch, "H": heads, "NB": blocks}
+
+
+@pytest.mark.parametrize(
+    ("name", "grid", "computed"),
+    [
+        ("figure-06-layer-norm", (20480, 1, 1), 64),
+        ("figure-07-softmax", (32768, 1, 1), 64),
+        ("figure-08-fdtd", (128, 128, 1), 1024),
+        ("figure-08-fdtd", (256, 256, 1), 2048),
+        ("figure-09-stencil", (256, 256, 1), 256),
+        ("figure-10-transpose", (1024, 1024, 1), 131072),
+        ("figure-10-transpose", (256, 256, 1), 8192),
+        ("figure-11-transpose-aware", (313, 313, 1), 97968),
+        ("figure-12-transpose-unaware", (1024, 1024, 1), 1024),
+        ("figure-13-transpose-overload", (1024, 1024, 1), 1024),
+        ("stream-k-remap", (228, 1, 1), 224),
+        ("stream-k-remap", (108, 1, 1), 104),
+        ("stream-k-remap", (132, 1, 1), 128),
+        ("stream-k-remap", (110, 1, 1), 104),
+        ("stream-k-remap", (4332, 1, 1), 4328),
+        ("ceiling-division", (300, 1, 1), 297),
+        ("everything-to-tile-0", (4096, 1, 1), 1),
+    ],
+)
+def test_refused_with_the_tiles_that_nobody_computes(name: str, grid: Grid, computed: int) -> None:
+    witness = outcome(name, grid)
+    assert isinstance(witness, Witness)
+    assert witness.failure is None
+    assert math.prod(grid) - witness.missing_count == computed
+    assert witness.computed_fraction == computed / math.prod(grid)
+
+
+@pytest.mark.parametrize(
+    ("batch", "heads", "computed"),
+    [(2, 16, 1 / 2), (4, 16, 1 / 4), (8, 64, 1 / 8), (1, 12, 544 / 768)],
+)
+def test_published_head_first_drops_batches_and_heads(
+    batch: int, heads: int, computed: float
+) -> None:
+    grid, constants = head_first(batch, heads, 64)
+    witness = outcome("published-head-first", grid, **constants)
+    assert isinstance(witness, Witness)
+    assert witness.computed_fraction == computed
+
+
+def test_published_head_first_holds_for_one_batch_and_heads_that_8_divides() -> None:
+    grid, constants = head_first(1, 16, 64)
+    assert isinstance(outcome("published-head-first", grid, **constants), Proof)
+
+
+@pytest.mark.parametrize(
+    ("name", "grid"),
+    [
+        ("figure-07-softmax", (64, 1, 1)),
+        ("figure-11-transpose-aware", (1024, 1024, 1)),
+        *(("figure-13-linear", (4**k, 1, 1)) for k in range(11)),
+        ("figure-13-linear", (1024, 1024, 1)),
+        ("stream-k-remap", (304, 1, 1)),
+        ("ceiling-division", (304, 1, 1)),
+    ],
+)
+def test_accepted_where_it_is_a_permutation(name: str, grid: Grid) -> None:
+    assert isinstance(outcome(name, grid), Proof)
+
+
+def test_the_certificate_of_the_stream_k_remap_names_its_condition() -> None:
+    proof = outcome("stream-k-remap", (304, 1, 1), sweep=sweep_grids((304, 1, 1)))
+    assert isinstance(proof, Proof)
+    assert proof.condition == "num_pids % 8 == 0"
+
+
+def test_every_file_here_is_used() -> None:
+    source = Path(__file__).read_text()
+    assert [file.stem for file in HERE.glob("*.yaml") if f'"{file.stem}"' not in source] == []

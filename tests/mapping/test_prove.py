@@ -1,0 +1,210 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The proof: certificate or witness, checked against counting by hand."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intelliperf_swizzle.errors import LanguageError, UsageError
+from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.mapping import describe, guard, prove, refusal, sweep_grids
+from intelliperf_swizzle.records import Grid, Proof, Witness
+
+STRIDE = "pid = (pid % 8) * (num_pids // 8) + pid // 8"
+
+
+def proved(
+    text: str, grid: Grid, sweep: tuple[Grid, ...] = (), **constants: int
+) -> Proof | Witness:
+    return prove(parse(text), grid, constants, num_xcds=8, cus_per_xcd=38, sweep=sweep)
+
+
+@given(st.lists(st.integers(-1, 9), min_size=1, max_size=8))
+def test_witness_and_certificate_agree_with_counting(tile: list[int]) -> None:
+    # Any table can be written in the language: program i goes to tile[i].
+    text = "pid = " + "".join(f"where(pid == {i}, {t}, " for i, t in enumerate(tile))
+    outcome = proved(text + "0" + ")" * len(tile), (len(tile), 1, 1))
+
+    times = Counter(tile)
+    missing = [t for t in range(len(tile)) if not times[t]]
+    outside = [(i, t) for i, t in enumerate(tile) if not 0 <= t < len(tile)]
+    if not missing:
+        assert isinstance(outcome, Proof)
+        assert outcome.tile.tolist() == tile
+        return
+    assert isinstance(outcome, Witness)
+    assert list(outcome.missing) == missing
+    assert outcome.missing_count == len(missing)
+    assert list(outcome.out_of_range) == outside
+    assert outcome.computed_fraction == (len(tile) - len(missing)) / len(tile)
+    repeated = [t for t in times if 0 <= t < len(tile) and times[t] > 1]
+    if not repeated:
+        assert outcome.collision is None
+        return
+    first, second, shared = outcome.collision or (0, 0, -1)
+    assert tile[first] == tile[second] == shared
+    assert first < second
+    assert first == min(tile.index(t) for t in repeated)
+
+
+def test_the_fingerprint_is_that_of_the_table() -> None:
+    outcome = proved("pid = num_pids - 1 - pid", (1000, 1, 1))
+    other = proved("last = num_pids - 1\npid = last - pid", (1000, 1, 1))
+    assert isinstance(outcome, Proof)
+    table = np.arange(999, -1, -1, dtype="<i8").tobytes()
+    assert outcome.fingerprint == hashlib.blake2b(table, digest_size=16).hexdigest()
+    assert outcome == other
+
+
+def keeps_swapped_bits_in_range(grid: Grid) -> bool:
+    programs = range(math.prod(grid))
+    return all((pid >> 1 & 0x5555) + ((pid & 0x5555) << 1) in programs for pid in programs)
+
+
+@pytest.mark.parametrize(
+    ("text", "grid", "condition", "holds"),
+    [
+        ("pid = num_pids - 1 - pid", (304, 1, 1), None, lambda _: True),
+        # On one program everything in range is a permutation; that is not held against a modulus.
+        (STRIDE, (304, 1, 1), "num_pids % 8 == 0", lambda g: g[0] % 8 == 0 or g[0] == 1),
+        (
+            STRIDE,
+            (32, 3, 1),
+            "num_pids % 8 == 0",
+            lambda g: math.prod(g) % 8 == 0 or g == (1, 1, 1),
+        ),
+        (STRIDE, (2, 4, 3), "num_pids % 8 == 0", lambda g: math.prod(g) % 8 == 0 or g == (1, 1, 1)),
+        ("pid = pid * 7 % num_pids", (304, 1, 1), "num_pids % 7 != 0", lambda g: g[0] % 7 != 0),
+        ("pid_1 = pid_1 ^ 3", (5, 8, 1), "grid_1 % 4 == 0", lambda g: g[1] % 4 == 0),
+        (
+            "pid = ((pid >> 1) & 0x55555555) | ((pid & 0x55555555) << 1)",
+            (64, 1, 1),
+            "{} of 4096 grids checked",
+            keeps_swapped_bits_in_range,
+        ),
+        (
+            "pid = where(num_pids == 304, pid, 0)",
+            (304, 1, 1),
+            "{} of 4096 grids checked",
+            lambda g: g[0] in (1, 304),
+        ),
+        (
+            "pid = pid // (5 - num_pids)",
+            (4, 1, 1),
+            "{} of 4096 grids checked",
+            lambda g: g[0] in (1, 4),
+        ),
+    ],
+)
+def test_the_sweep_tells_where_it_holds(
+    text: str, grid: Grid, condition: str | None, holds: Callable[[Grid], bool]
+) -> None:
+    outcome = proved(text, grid, sweep=sweep_grids(grid))
+    assert isinstance(outcome, Proof)
+    held = [other for other in sweep_grids(grid) if holds(other)]
+    assert outcome.grids_checked == len({grid, *held})
+    assert outcome.largest_checked == max(math.prod(other) for other in (grid, *held))
+    assert outcome.condition == (condition.format(len(held)) if condition else None)
+
+
+def test_the_launch_itself_counts_as_checked() -> None:
+    outcome = proved(STRIDE, (8000, 1, 1))
+    assert isinstance(outcome, Proof)
+    assert (outcome.grids_checked, outcome.largest_checked) == (1, 8000)
+    assert outcome.condition is None
+
+
+def test_a_failing_text_is_a_witness_with_the_reason() -> None:
+    witness = proved("pid = 100 // pid", (8, 1, 1))
+    assert isinstance(witness, Witness)
+    assert witness.failure is not None
+    assert witness.failure.startswith("1:7: the divisor of `//` is 0")
+    message = str(refusal(witness, "mine", (8, 1, 1), num_xcds=8))
+    assert message.startswith("`mine` is not a permutation of 8 tiles on 8 XCDs: it has no value")
+    assert "the divisor of `//` is 0; it must be positive for program 0" in message
+
+
+def test_an_unbound_name_is_no_witness_but_an_error() -> None:
+    with pytest.raises(LanguageError, match="unknown name `width`"):
+        proved("pid = pid % width", (8, 1, 1))
+
+
+@pytest.mark.parametrize("grid", [(0, 1, 1), (2**20, 2**20, 1)])
+def test_a_grid_that_cannot_be_checked_is_refused(grid: Grid) -> None:
+    with pytest.raises(UsageError, match="cannot be checked"):
+        proved("pid = pid", grid)
+
+
+def test_the_refusal_reads_as_in_the_style_guide() -> None:
+    witness = proved(STRIDE, (228, 1, 1))
+    assert isinstance(witness, Witness)
+    hint = "the swizzle needs num_pids % 8 == 0; `xcd-contiguous` has no such condition"
+    assert str(refusal(witness, "xcd-stride", (228, 1, 1), num_xcds=8, hint=hint)) == (
+        "`xcd-stride` is not a permutation of 228 tiles on 8 XCDs: 4 tiles are never computed\n"
+        "  tile 28 is computed by programs 1 and 224\n"
+        "  never computed: 224 225 226 227\n"
+        f"hint: {hint}"
+    )
+
+
+def test_a_long_witness_is_cut_and_says_so() -> None:
+    witness = proved("pid = pid % 64 * 3", (128, 1, 1))
+    assert isinstance(witness, Witness)
+    assert describe(witness) == (
+        "tile 0 is computed by programs 0 and 64",
+        "never computed: 1 2 4 5 7 8 10 11 and 77 more",
+        "first programs out of range: 43 (tile 129), 44 (tile 132), 45 (tile 135), 46 (tile 138), "
+        "47 (tile 141), 48 (tile 144), 49 (tile 147), 50 (tile 150)",
+        "computed: 33.59 % of the tiles",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STRIDE,
+        "tail = num_pids % 8\nwhole = 1 // (1 - min(tail, 1))\n" + STRIDE,
+        "launched = pid\nwhole = num_pids // 8\npid = launched % 8 * whole + launched // 8",
+    ],
+)
+def test_a_guard_closes_a_swizzle_for_multiples(text: str) -> None:
+    outcome = prove(
+        guard(parse(text), 8),
+        (228, 1, 1),
+        {},
+        num_xcds=8,
+        cus_per_xcd=38,
+        sweep=sweep_grids((228, 1, 1)),
+    )
+    assert isinstance(outcome, Proof)
+    assert outcome.condition is None
+    assert outcome.tile[:3].tolist() == [0, 28, 56]
+    assert outcome.tile[224:].tolist() == [224, 225, 226, 227]
+
+
+def test_a_guard_does_not_mend_a_wrong_multiple() -> None:
+    guarded = guard(parse(STRIDE), 4)
+    assert isinstance(prove(guarded, (228, 1, 1), {}, num_xcds=8, cus_per_xcd=38), Witness)
+
+
+@pytest.mark.parametrize(
+    ("text", "multiple"), [("pid_0 = pid_0", 8), ("pid = pid + 0 * grid_1", 8), ("pid = pid", 0)]
+)
+def test_what_cannot_be_guarded_is_refused(text: str, multiple: int) -> None:
+    with pytest.raises(UsageError):
+        guard(parse(text), multiple)
+
+
+def test_every_sweep_has_the_axes_of_its_grid() -> None:
+    assert len(sweep_grids((7, 1, 1))) == 4096
+    assert all(grid[2] == 1 for grid in sweep_grids((7, 2, 1)))
+    assert {grid[2] for grid in sweep_grids((7, 2, 3))} == {1, 2, 3, 5, 8}
