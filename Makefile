@@ -13,7 +13,7 @@ JOBS ?= 2
 # For test-pythons: interpreters to look for, what to install, what to test
 PYTHONS ?= python3.10 python3.12 python3.13
 PURE_NEEDS := hatchling hypothesis jinja2 jsonschema libcst numba numpy pytest pyyaml rich
-PURE_TESTS := $(wildcard $(addprefix tests/,language mapping formulas cache hardware records))
+PURE_TESTS := $(addprefix tests/,adversarial cache hardware history language mapping patterns rank)
 
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed

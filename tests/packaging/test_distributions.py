@@ -112,7 +112,8 @@ def test_wheel_holds_the_package_and_the_formulas_and_nothing_else(
     package = files(checkout / "src")
     formulas = files(checkout / "formulas")
     assert "patterns/identity.yaml" in formulas
-    assert inside == package | {f"intelliperf_swizzle/formulas/{name}" for name in formulas}
+    installed_formulas = {f"intelliperf_swizzle/formulas/{name}" for name in formulas}
+    assert inside == package | installed_formulas | files(checkout / "startup")
     assert "intelliperf_swizzle/py.typed" in inside
     assert "intelliperf_swizzle/hardware/gpus/mi300x.yaml" in inside
 
