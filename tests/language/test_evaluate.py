@@ -58,6 +58,15 @@ def test_a_text_may_be_legal_on_one_grid_and_not_on_another() -> None:
         tiles(text, (50_000, 1, 1))
 
 
+def test_chunks_of_a_large_grid_are_one_grid() -> None:
+    grid = (300, 400, 2)
+    order = tiles("pid = num_pids - 1 - (pid_0 + grid_0 * (pid_1 + grid_1 * pid_2))", grid)
+    np.testing.assert_array_equal(order, np.arange(240_000)[::-1])
+    np.testing.assert_array_equal(tiles("pid_2 = pid_2", grid), np.arange(240_000))
+    with pytest.raises(LanguageError, match="positive for program 200000"):
+        tiles("pid = pid // where(pid == 200000, 0, 1)", grid)
+
+
 def test_axes_run_from_the_first_to_the_last() -> None:
     grid = (4, 3, 2)
     np.testing.assert_array_equal(

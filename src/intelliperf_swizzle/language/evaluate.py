@@ -8,6 +8,7 @@ shifts) agree: where a text passes them, no target can tell the difference.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -20,6 +21,7 @@ from intelliperf_swizzle.language.parse import LARGEST, check
 from intelliperf_swizzle.language.syntax import (
     AXES,
     CONDITIONS,
+    GRID,
     Assignment,
     Expression,
     Name,
@@ -32,6 +34,8 @@ from intelliperf_swizzle.language.syntax import (
 from intelliperf_swizzle.records import Constants, Grid, Int64Array
 
 LARGEST_SHIFT = 30
+CHUNK = 1 << 15
+"""Programs evaluated together: temporaries stay in a core's L2 cache, which is 3 times faster."""
 
 Values: TypeAlias = "int | Int64Array"
 Truth: TypeAlias = "bool | npt.NDArray[np.bool_]"
@@ -75,67 +79,71 @@ def evaluate(
     Cost: linear in programs × operations; a few milliseconds for a million programs.
     """
     check(swizzle, constants)
-    inputs = _inputs(swizzle.names, grid, constants, num_xcds, cus_per_xcd)
-    evaluation = _Evaluation(inputs)
-    evaluation.run(swizzle.statements)
     programs = grid[0] * grid[1] * grid[2]
-    if swizzle.outputs == ("pid",):
-        tile = evaluation.variables["pid"].values
-    else:
-        tile = _linear(swizzle, evaluation.variables, grid)
-    return np.array(np.broadcast_to(tile, programs), dtype=np.int64)
+    tile = np.empty(programs, np.int64)
+    numbers = _numbers(swizzle.names, grid, constants, num_xcds, cus_per_xcd)
+    for first in range(0, programs, CHUNK):
+        pid = np.arange(first, min(first + CHUNK, programs), dtype=np.int64)
+        evaluation = _Evaluation({**numbers, **_program_ids(swizzle.names, pid, grid)})
+        try:
+            evaluation.run(swizzle.statements)
+        except _IllegalValueError as illegal:
+            raise illegal.refusal(first) from None
+        linear = swizzle.outputs == ("pid",)
+        variables = evaluation.variables
+        tile[first : first + CHUNK] = (
+            variables["pid"].values if linear else _linear(swizzle, variables, pid, grid)
+        )
+    return tile
 
 
-def _inputs(
+def _numbers(
     names: frozenset[str], grid: Grid, constants: Constants, num_xcds: int, cus_per_xcd: int
 ) -> dict[str, _Lanes]:
-    programs = grid[0] * grid[1] * grid[2]
-    numbers: dict[str, int] = {
+    """The inputs that are the same for all programs; the language's own come first."""
+    numbers = {
         **{name: int(value) for name, value in constants.items()},
-        "num_pids": programs,
-        "grid_0": grid[0],
-        "grid_1": grid[1],
-        "grid_2": grid[2],
+        "num_pids": grid[0] * grid[1] * grid[2],
+        **dict(zip(GRID, grid, strict=True)),
         "num_xcds": num_xcds,
         "cus_per_xcd": cus_per_xcd,
     }
-    inputs = {
+    return {
         name: _Lanes(numbers[name], numbers[name], numbers[name]) for name in names & {*numbers}
     }
-    for name in names & {"pid", *AXES}:
-        inputs[name] = _program_ids(name, grid)
-    return inputs
 
 
-def _program_ids(name: str, grid: Grid) -> _Lanes:
-    pid = np.arange(grid[0] * grid[1] * grid[2], dtype=np.int64)
-    if name == "pid":
-        return _Lanes(pid, 0, len(pid) - 1)
-    axis = AXES.index(name)
-    along = pid // int(np.prod(grid[:axis])) % grid[axis]
-    return _Lanes(along, 0, grid[axis] - 1)
-
-
-def _linear(swizzle: Swizzle, variables: dict[str, _Lanes], grid: Grid) -> Values:
-    """`pid_0 + grid_0 * (pid_1 + grid_1 * pid_2)`, -1 where a coordinate is out of range."""
-    tile: Values = 0
-    inside: Truth = True
-    stride = 1
+def _program_ids(names: frozenset[str], pid: Int64Array, grid: Grid) -> dict[str, _Lanes]:
+    """Those of `pid`, `pid_0`, `pid_1`, `pid_2` that are asked for."""
+    ids = {}
+    if "pid" in names:
+        ids["pid"] = _Lanes(pid, int(pid[0]), int(pid[-1]))
     for axis, name in enumerate(AXES):
-        assigned = name in swizzle.outputs
-        along = variables[name] if assigned else _program_ids(name, grid)
-        tile = tile + along.values * stride
-        if assigned:
-            inside = inside & (along.values >= 0) & (along.values < grid[axis])
-        stride *= grid[axis]
+        if name in names:
+            ids[name] = _Lanes(pid // math.prod(grid[:axis]) % grid[axis], 0, grid[axis] - 1)
+    return ids
+
+
+def _linear(
+    swizzle: Swizzle, variables: dict[str, _Lanes], pid: Int64Array, grid: Grid
+) -> Int64Array:
+    """`pid_0 + grid_0 * (pid_1 + grid_1 * pid_2)`, -1 where a coordinate is out of range."""
+    kept = frozenset(AXES) - {*swizzle.outputs}
+    along = {**variables, **_program_ids(kept, pid, grid)}
+    tile = np.zeros_like(pid)
+    inside = np.ones(len(pid), np.bool_)
+    for axis, name in enumerate(AXES):
+        coordinate = along[name].values
+        tile += coordinate * math.prod(grid[:axis])
+        inside &= (coordinate >= 0) & (coordinate < grid[axis])
     return np.where(inside, tile, -1)
 
 
 class _Evaluation:
-    """Runs statements over all programs at once; `variables` are the values so far."""
+    """Runs statements for a chunk of programs; `variables` are the values so far."""
 
     def __init__(self, inputs: dict[str, _Lanes]) -> None:
-        self.variables = dict(inputs)
+        self.variables = inputs
 
     def run(self, statements: tuple[Statement, ...]) -> None:
         for statement in statements:
@@ -292,7 +300,19 @@ def _within(
     if lanes.low >= low and lanes.high <= high:
         return lanes
     worst = lanes.low if lanes.low < low else lanes.high
-    who = ""
-    if not isinstance(lanes.values, int):
-        who = f" for program {int(np.argmax(lanes.values == worst))}"
-    raise LanguageError(f"{place[0]}:{place[1]}: {reason.format(worst)}{who}", hint=hint)
+    lane = None if isinstance(lanes.values, int) else int(np.argmax(lanes.values == worst))
+    raise _IllegalValueError(place, reason.format(worst), lane, hint)
+
+
+class _IllegalValueError(Exception):
+    """A value that the language forbids, at a lane of a chunk (None: the same for all)."""
+
+    def __init__(self, place: Place, reason: str, lane: int | None, hint: str | None) -> None:
+        super().__init__(reason)
+        self.fact = f"{place[0]}:{place[1]}: {reason}"
+        self.lane = lane
+        self.hint = hint
+
+    def refusal(self, first: int) -> LanguageError:
+        who = "" if self.lane is None else f" for program {first + self.lane}"
+        return LanguageError(self.fact + who, hint=self.hint)

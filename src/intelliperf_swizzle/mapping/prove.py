@@ -69,7 +69,7 @@ def prove(
     return Proof(
         grid=grid,
         tile=tile,
-        fingerprint=hashlib.blake2b(tile.tobytes(), digest_size=16).hexdigest(),
+        fingerprint=hashlib.blake2b(tile.data, digest_size=16).hexdigest(),
         grids_checked=len({grid, *held}),
         largest_checked=max(math.prod(other) for other in (grid, *held)),
         condition=condition(further, holds),
