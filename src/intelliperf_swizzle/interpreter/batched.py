@@ -179,7 +179,7 @@ def _batched_language(live: LiveLaunch, builder: _BatchedBuilder) -> Iterator[No
         stack.enter_context(_set(triton_interpreter.interpreter_semantic, "builder", builder))
         stack.enter_context(_set(triton_interpreter.ReduceOps, "apply", builder.reduce))
         stack.enter_context(_set(triton_interpreter.ScanOps, "apply", builder.scan))
-        stack.enter_context(patched_language(live.function))
+        stack.enter_context(patched_language())
         for function in live.functions.values():
             module = function.fn.__globals__
             stack.enter_context(_set_items(module, builder.builtins()))
@@ -1054,7 +1054,7 @@ _UNARY = (
 )
 _BINARY = (
     "fadd fsub fmul fdiv frem precise_divf approx_divf sdiv udiv srem urem shl lshr ashr xor or "
-    "minsi minui minimumf minnumf maxsi maxui maximumf maxnumf umulhi idiv "
+    "minsi minui minimumf minnumf maxsi maxui maximumf maxnumf umulhi "
     "icmpSLE icmpSLT icmpSGE icmpSGT icmpULE icmpULT icmpUGE icmpUGT icmpEQ icmpNE "
     "fcmpOLT fcmpOGT fcmpOLE fcmpOGE fcmpOEQ fcmpONE fcmpULT fcmpUGT fcmpULE fcmpUGE fcmpUEQ "
     "fcmpUNE"

@@ -233,7 +233,7 @@ def _mend_launch(interpreter: Any) -> None:
 def _run_launch(interpreter: Any, executor: Any, bound: dict[str, Any]) -> None:
     from intelliperf_swizzle.interpreter.sequential import patched_language, run_programs
 
-    with patched_language(executor.fn):
+    with patched_language():
         arguments = {
             name: value if name in executor.constexprs else interpreter._implicit_cvt(value)
             for name, value in bound.items()

@@ -138,7 +138,7 @@ def run_sequential(
         DeadlockError: programs wait for each other for ever.
         Exception: whatever the kernel raises.
     """
-    with patched_language(live.function):
+    with patched_language():
         return run_programs(
             live.function,
             live.arguments(),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, Protocol
 
 import numpy as np
@@ -74,7 +75,8 @@ def run_programs(
     storage read zero and write nothing.
 
     Args:
-        function: the kernel as the interpreter rewrote it; its language must be patched.
+        function: the kernel as the interpreter rewrote it; run it in
+            `patched_language`.
         arguments: as the kernel takes them.
         grid: of the launch.
         space: where addresses lie.
@@ -107,9 +109,15 @@ def run_programs(
 
 
 @contextmanager
-def patched_language(function: Callable[..., Any]) -> Iterator[None]:
-    """`triton.language` as the interpreter needs it, for the kernel and all that it calls."""
-    scope = triton_interpreter._patch_lang(function)
+def patched_language() -> Iterator[None]:
+    """`triton.language` as the interpreter needs it, for every kernel and all that it calls.
+
+    Both the module and its `core` are patched here, and so by nobody later: Triton never takes
+    back what it patches when one jit function calls another.
+    """
+    language = triton_interpreter.tl
+    sees_both = FunctionType((lambda: None).__code__, {"tl": language, "core": language.core})
+    scope = triton_interpreter._patch_lang(sees_both)
     try:
         yield
     finally:
