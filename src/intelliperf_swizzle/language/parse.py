@@ -285,8 +285,9 @@ class _Reader:
             )
             raise _refused(_place(node), f"{kind} is not an integer", "write integers only")
         if value > LARGEST:
+            literal = value if value < 2**64 else f"an integer of {value.bit_length()} bits"
             raise _refused(
-                _place(node), f"{value} does not fit in 31 bits", f"the largest is {LARGEST}"
+                _place(node), f"{literal} does not fit in 31 bits", f"the largest is {LARGEST}"
             )
         return Number(value, _place(node))
 
