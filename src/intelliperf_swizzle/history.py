@@ -21,6 +21,7 @@ from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
     Measurement,
+    Usage,
     Validation,
     Verdict,
     Witness,
@@ -120,9 +121,7 @@ def attempt_from_json(line: Mapping[str, Any]) -> Attempt:
     witness = line["witness"]
     return Attempt(
         number=line["number"],
-        candidate=Candidate(
-            **{key: line[key] for key in ("text", "name", "origin", "rationale", "critique")}
-        ),
+        candidate=_candidate(line),
         verdict=Verdict(line["verdict"], line["reason"], witness and _witness(witness)),
         fingerprint=line["fingerprint"],
         screened_l2_hit_rate=line["screened_l2_hit_rate"],
@@ -130,6 +129,12 @@ def attempt_from_json(line: Mapping[str, Any]) -> Attempt:
         validation=line["validation"] and Validation(**line["validation"]),
         diff=line["diff"],
     )
+
+
+def _candidate(line: Mapping[str, Any]) -> Candidate:
+    names = ("text", "name", "origin", "rationale", "critique", "idea", "iteration")
+    usage = line["usage"]
+    return Candidate(**{name: line[name] for name in names}, usage=usage and Usage(**usage))
 
 
 def _witness(fields: Mapping[str, Any]) -> Witness:

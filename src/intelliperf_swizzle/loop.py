@@ -13,26 +13,21 @@ from pathlib import Path
 from typing import Literal
 
 from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.context import HardwareContext, hardware_context
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernel.edit import Edit, read_exactly
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.propose import Problem, Proposer, Trial
-from intelliperf_swizzle.rank import finalists, order
+from intelliperf_swizzle.propose import Effort, Problem, Proposer
+from intelliperf_swizzle.rank import RANK
 from intelliperf_swizzle.records import Attempt, Candidate, Capture, KernelSummary, Run
 from intelliperf_swizzle.subject import Subject, examine
+from intelliperf_swizzle.trials import Trials
 from intelliperf_swizzle.workbench import Workbench
 
 LEAST_GAIN = 0.01
 """Headroom (rate) below which a run ends at once: what repeated measurements differ by."""
-
-MEASURED_LINES = 2_700_000_000
-"""Line accesses that the finalists may cost the profiler together: twenty mappings of a GEMM
-8192³, hundreds of a stencil; about half a minute on two cores."""
-
-FEWEST_MEASURED = 20
-MOST_MEASURED = 200
 
 
 @dataclass(frozen=True)
@@ -50,6 +45,7 @@ class Settings:
         tolerance: absolute, for outputs that atomics add up in any order.
         seed: of every random choice.
         formula: the optimization target.
+        rank: by what attempts are put in order.
         history: path of the history file; None = in the output directory.
         resume: go on with the history's attempts.
         quiet_seconds: recording ends so long after the last new launch.
@@ -69,6 +65,7 @@ class Settings:
     tolerance: float = 1e-6
     seed: int = 0
     formula: str = "swizzle"
+    rank: tuple[str, ...] = RANK
     history: Path | None = None
     resume: bool = False
     quiet_seconds: float = 10.0
@@ -119,16 +116,28 @@ def optimize(
             bench = Workbench(
                 subject, target, profiler, history, settings.tolerance, settings.validation_seconds
             )
-            best = None
+            best, effort = None, Effort()
             if subject.headroom >= LEAST_GAIN:
-                problem = pose(settings, bench)
-                progress.phase(f"searching ({proposer.name}, up to {problem.budget} candidates)")
-                proposer.propose(problem, counted(bench, problem, progress))
-                best = decide(bench, settings, progress)
-            run = conclude(settings, captured, bench, others, proposer, best)
+                trials = tried(settings, bench, progress)
+                progress.phase(
+                    f"searching ({proposer.name}, up to {settings.candidates} candidates)"
+                )
+                effort = proposer.propose(pose(settings, bench), trials)
+                best = trials.decide()
+            run = conclude(settings, captured, bench, others, proposer, best, effort)
             file = subject.launches[0].source.entry.file
             edit = bench.edit(best) if best else None
             return Outcome(run, edit, file, read_exactly(Path(file)))
+
+
+def explain(
+    settings: Settings, target: Target, profiler: Profiler, progress: Progress | None = None
+) -> HardwareContext:
+    """What a language model would be told of the application's kernel; nothing is tried."""
+    progress = progress or Silent()
+    with recorded(settings, progress) as captured:
+        subject, _ = choose(captured, settings, target, profiler, progress)
+        return described(subject, target)
 
 
 def score(
@@ -154,30 +163,6 @@ def score(
             attempt = bench.measure(attempt)
         history.close()
         return subject, attempt
-
-
-def decide(bench: Workbench, settings: Settings, progress: Progress) -> Attempt | None:
-    """Measures the finalists, then validates the better ones, best first, until one holds."""
-    places = MEASURED_LINES // max(1, bench.subject.line_accesses)
-    places = min(max(places, FEWEST_MEASURED), MOST_MEASURED)
-    chosen = finalists(bench.history.attempts, places)
-    progress.phase(f"measuring {len(chosen)} finalists ({bench.profiler.name})")
-    measured: list[Attempt] = []
-    for attempt in chosen:
-        measured.append(bench.measure(attempt))
-        leaders = order(measured)
-        progress.step(len(measured), len(chosen), leaders[0].verdict.reason if leaders else "")
-    better = [attempt for attempt in order(measured) if attempt.verdict.kind == "better"]
-    for attempt in better[: settings.num_attempts]:
-        progress.phase(f"validating {attempt.candidate.name}")
-        validated = bench.validate(attempt)
-        if validated.verdict.kind == "better" and settings.unittest_command:
-            validated = bench.unit_test(
-                validated, settings.unittest_command, settings.project_directory
-            )
-        if validated.verdict.kind == "better":
-            return validated
-    return None
 
 
 def choose(
@@ -208,22 +193,36 @@ def pose(settings: Settings, bench: Workbench) -> Problem:
         ceiling_l2_hit_rate=bench.subject.ceiling.l2_hit_rate,
         budget=settings.candidates,
         seed=settings.seed,
+        iterations=settings.num_attempts,
+        context=lambda: described(bench.subject, bench.target),
     )
 
 
-def counted(bench: Workbench, problem: Problem, progress: Progress) -> Trial:
-    """The bench's `screen`, with progress shown."""
-    best = problem.baseline_l2_hit_rate
+def described(subject: Subject, target: Target) -> HardwareContext:
+    """Kernel and GPU as a language model is told of them; by the largest launch."""
+    largest = subject.traced[0]
+    return hardware_context(
+        largest.launch,
+        largest.trace,
+        target,
+        occupancy=largest.occupancy,
+        baseline=subject.baseline,
+        ceiling=subject.ceiling,
+        launches=subject.launches,
+    )
 
-    def trial(candidates: Sequence[Candidate]) -> Sequence[Attempt]:
-        nonlocal best
-        attempts = bench.screen(candidates)
-        best = max([best, *(attempt.screened_l2_hit_rate or 0 for attempt in attempts)])
-        done = min(bench.history.next_number() - 1, problem.budget)
-        progress.step(done, problem.budget, f"best {100 * best:.1f} %")
-        return attempts
 
-    return trial
+def tried(settings: Settings, bench: Workbench, progress: Progress) -> Trials:
+    """The bench as a proposer sees it."""
+    return Trials(
+        bench,
+        progress,
+        budget=settings.candidates,
+        num_attempts=settings.num_attempts,
+        rank=settings.rank,
+        unittest_command=settings.unittest_command,
+        project_directory=settings.project_directory,
+    )
 
 
 def conclude(
@@ -233,6 +232,7 @@ def conclude(
     others: Sequence[KernelSummary],
     proposer: Proposer,
     best: Attempt | None,
+    effort: Effort,
 ) -> Run:
     """The run as a record."""
     subject = bench.subject
@@ -253,8 +253,9 @@ def conclude(
         best=best,
         attempts=bench.history.attempts,
         nothing_to_gain=subject.headroom < LEAST_GAIN,
-        notes=(*captured.notes, *subject.notes),
+        notes=(*captured.notes, *subject.notes, *effort.notes),
         history=str(bench.history.path),
+        usage=effort.usage,
     )
 
 
@@ -289,6 +290,7 @@ def opened_history(
         "target": target.name,
         "profiler": profiler.name,
         "proposer": proposer.name,
+        "formula": settings.formula,
         "seed": settings.seed,
     }
     history = History(path, identity, resume=settings.resume)

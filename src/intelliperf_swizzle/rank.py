@@ -35,13 +35,14 @@ def judge(measured: Measurement, baseline: Measurement) -> Verdict:
     return Verdict("better" if gain > 0 else "worse", f"L2 hit rate {change}")
 
 
-def order(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """The eligible attempts, best first.
+RANK = ("l2_hit_rate", "memory_bytes", "time", "proof", "length")
+"""By what attempts are put in order: higher L2 hit rate first, in steps of `NOISE_BAND`; then fewer
+bytes from memory, then less time, then the wider proof, then the shorter text."""
 
-    Higher L2 hit rate first, in steps of `NOISE_BAND`; then fewer bytes from memory, then less
-    time, then the wider proof, then the shorter text.
-    """
-    return sorted(filter(_measured_and_eligible, attempts), key=_merit)
+
+def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attempt]:
+    """The eligible attempts, best first; `rank` names the criteria of `RANK`, first one first."""
+    return sorted(filter(_measured_and_eligible, attempts), key=lambda one: _merit(one, rank))
 
 
 def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
@@ -74,19 +75,18 @@ def _measured_and_eligible(attempt: Attempt) -> bool:
     return attempt.measurement is not None and attempt.verdict.eligible
 
 
-def _merit(attempt: Attempt) -> tuple[float, ...]:
+def _merit(attempt: Attempt, rank: Sequence[str]) -> tuple[float, ...]:
     measured = attempt.measurement
     assert measured is not None
     time = measured.time_ms if measured.time_ms is not None else measured.modelled_memory_time_ms
-    checked = attempt.proof.grids_checked if attempt.proof else 0
-    return (
-        -round(measured.l2_hit_rate / NOISE_BAND),
-        float("inf") if measured.memory_bytes is None else measured.memory_bytes,
-        float("inf") if time is None else time,
-        -checked,
-        len(attempt.candidate.text),
-        attempt.number,
-    )
+    merits = {
+        "l2_hit_rate": -round(measured.l2_hit_rate / NOISE_BAND),
+        "memory_bytes": float("inf") if measured.memory_bytes is None else measured.memory_bytes,
+        "time": float("inf") if time is None else time,
+        "proof": -(attempt.proof.grids_checked if attempt.proof else 0),
+        "length": len(attempt.candidate.text),
+    }
+    return (*(merits[name] for name in rank), attempt.number)
 
 
 def _relative_loss(measured: Measurement, baseline: Measurement) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -423,6 +423,49 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Usage:
+    """What calls to a language model took.
+
+    Attributes:
+        calls: requests that were answered.
+        input_tokens: as the endpoint counted them; None = it did not say.
+        output_tokens: the same of the answers.
+        cost_usd: None where the price is not known.
+        seconds: wall time, waiting and repeated requests included.
+    """
+
+    calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    seconds: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """All tokens that the endpoint counted."""
+        return (self.input_tokens or 0) + (self.output_tokens or 0)
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            _sum(self.input_tokens, other.input_tokens),
+            _sum(self.output_tokens, other.output_tokens),
+            _sum(self.cost_usd, other.cost_usd),
+            self.seconds + other.seconds,
+        )
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
+    """The sum of what is known; None where nothing is."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A swizzle that a proposer offers.
 
@@ -432,6 +475,9 @@ class Candidate:
         origin: who offers it.
         rationale: why it should be better, where the proposer says so.
         critique: what the proposer says of earlier attempts.
+        idea: the proposer's summary of it in one sentence.
+        iteration: the proposer's iteration that it belongs to.
+        usage: what the call took that it came from.
     """
 
     text: str
@@ -439,6 +485,9 @@ class Candidate:
     origin: Literal["pattern", "search", "llm", "user"]
     rationale: str | None = None
     critique: str | None = None
+    idea: str | None = None
+    iteration: int | None = None
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True)
@@ -501,6 +550,7 @@ class Run:
         nothing_to_gain: the bound leaves less than a point; nothing was tried.
         notes: sentences for the report.
         history: path of the history file.
+        usage: what the language model took; None where there was none.
     """
 
     kernel: str
@@ -520,6 +570,7 @@ class Run:
     nothing_to_gain: bool
     notes: tuple[str, ...]
     history: str
+    usage: Usage | None = None
 
     @property
     def modelled(self) -> bool:

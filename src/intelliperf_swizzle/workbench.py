@@ -15,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from intelliperf_swizzle.errors import BuildError, LanguageError, SpliceError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.history import History
@@ -42,6 +44,11 @@ class _Proved:
     @property
     def fingerprint(self) -> str:
         return "+".join(proof.fingerprint for proof in self.proofs)
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether every program computes the tile that it computes anyway."""
+        return all(np.array_equal(one.tile, np.arange(len(one.tile))) for one in self.proofs)
 
 
 class Workbench:
@@ -82,7 +89,8 @@ class Workbench:
     def screen(self, candidates: Sequence[Candidate]) -> list[Attempt]:
         """Proves and screens candidates on all cores; an attempt each, in order.
 
-        A permutation that is known already gives the attempt that it was first.
+        A permutation that is known already gives the attempt that it was first; a language
+        model's becomes an attempt of its own, refused as repeated.
         """
         outcomes = list(self._pool.map(self._prove, candidates))
         rates = list(self._pool.map(self._screen_rate, outcomes))
@@ -134,7 +142,12 @@ class Workbench:
         known = self._known.get(outcome.fingerprint)
         if known is not None:
             self._proved.setdefault(known.number, outcome)
-            return known
+            return self._repeated(candidate, known) if candidate.origin == "llm" else known
+        if candidate.origin == "llm" and outcome.unchanged:
+            unchanged = Verdict("no difference", "this is the order as it is, `pid = pid`")
+            return self.history.record(
+                Attempt(number, candidate, unchanged, fingerprint=outcome.fingerprint)
+            )
         assert rate is not None
         attempt = Attempt(
             number,
@@ -148,21 +161,34 @@ class Workbench:
         self._proved[number] = outcome
         return self.history.record(attempt)
 
+    def _repeated(self, candidate: Candidate, known: Attempt) -> Attempt:
+        """A language model is told that it repeats an attempt, however it has written it."""
+        reason = (
+            f"the same permutation as attempt {known.number} ({known.candidate.name}): "
+            f"{known.verdict.kind}, {known.verdict.reason}"
+        )
+        return self.history.record(
+            Attempt(
+                self.history.next_number(),
+                candidate,
+                Verdict("repeated", reason),
+                fingerprint=known.fingerprint,
+            )
+        )
+
     # --- the expensive half ---------------------------------------------------------------------
 
     def measure(self, attempt: Attempt) -> Attempt:
         """Profiles a screened attempt and judges it against the baseline."""
         if attempt.measurement is not None:
             return attempt
-        measurement = self.profiler.measure(
-            self.subject.traced, self._proved[attempt.number].proofs
-        )
+        measurement = self.profiler.measure(self.subject.traced, self._proved_again(attempt).proofs)
         verdict = judge(measurement, self.subject.baseline)
         return self.history.record(replace(attempt, measurement=measurement, verdict=verdict))
 
     def validate(self, attempt: Attempt) -> Attempt:
         """Splices, builds and compares an attempt; refused ones come back with the reason."""
-        proved = self._proved[attempt.number]
+        proved = self._proved_again(attempt)
         launches = [one.launch for one in self.subject.traced]
         sweep = sweep_grids(launches[0].grid)
         wide = prove_on(proved.swizzle, launches[:1], self.target, sweep)
@@ -200,12 +226,20 @@ class Workbench:
             return attempt
         return self.history.record(replace(attempt, verdict=Verdict("output differs", failure)))
 
+    def _proved_again(self, attempt: Attempt) -> _Proved:
+        """The attempt's proofs; found anew where it comes from a resumed history."""
+        if attempt.number not in self._proved:
+            outcome = self._prove(attempt.candidate)
+            assert isinstance(outcome, _Proved)
+            self._proved[attempt.number] = outcome
+        return self._proved[attempt.number]
+
     def edit(self, attempt: Attempt) -> Edit:
         """The attempt spliced into the kernel's source; raises SpliceError."""
         if attempt.number not in self._edits:
             self._edits[attempt.number] = splice(
                 self.subject.launches[0].source,
-                self._proved[attempt.number].swizzle,
+                self._proved_again(attempt).swizzle,
                 target=self.target,
                 launches=self.subject.launches,
                 name=attempt.candidate.name,

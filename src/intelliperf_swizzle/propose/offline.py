@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from intelliperf_swizzle.formulas import Pattern, patterns
-from intelliperf_swizzle.propose import Problem, Trial
+from intelliperf_swizzle.propose import Effort, Problem, Trial
 from intelliperf_swizzle.propose.axes import axis_choices, column_expressions
 from intelliperf_swizzle.propose.nest import Nest, neighbours, plain
 from intelliperf_swizzle.records import Candidate
@@ -39,12 +39,13 @@ class OfflineProposer:
     name: str = "offline"
     _tried: set[str] = field(default_factory=set)
 
-    def propose(self, problem: Problem, trial: Trial) -> None:
+    def propose(self, problem: Problem, trial: Trial) -> Effort:
         """Tries patterns, then neighbours of the best nests, until the budget is spent."""
         tried: set[int] = set()
         for batch in _batches(pattern_candidates(problem), BATCH):
             tried.update(attempt.number for attempt in trial(batch))
         self._search(problem, trial, max(problem.budget - len(tried), problem.budget // 2))
+        return Effort()
 
     def _search(self, problem: Problem, trial: Trial, budget: int) -> None:
         rng = random.Random(problem.seed)

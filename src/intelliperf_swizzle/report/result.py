@@ -68,6 +68,7 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
             "best": _best(run),
             "attempts": [attempt_to_json(attempt) for attempt in run.attempts],
             "notes": list(run.notes),
+            "usage": asdict(run.usage) if run.usage else None,
             "history": run.history,
         },
     }

@@ -1,0 +1,404 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The hardware-aware context: what a performance engineer would want to know, as one record.
+
+Everything is computed from the launch, its trace, the target and the measurements; nothing is
+guessed. `sections` turns it into words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.records import (
+    LINE_BYTES,
+    Ceiling,
+    Int64Array,
+    Launch,
+    Measurement,
+    Trace,
+)
+
+MOST_REFERENCES = 8_000_000
+"""References that the locality is computed from, about three seconds; of a longer stream every
+k-th unit is looked at."""
+
+NEXT_TILES = 3
+"""Distances to the next tile on the same lines that are told; further ones are rare."""
+
+
+@dataclass(frozen=True)
+class NextTile:
+    """How far away, in launch order, the next tile lies that touches the same line.
+
+    Attributes:
+        distance: tiles further on.
+        share: of the lines that have a next tile, how many have it there; 0 to 1.
+    """
+
+    distance: int
+    share: float
+
+
+@dataclass(frozen=True)
+class TensorUse:
+    """What a launch does with one piece of memory.
+
+    Attributes:
+        names: the tensor arguments that lie in it.
+        allocated_bytes: its size.
+        touched_bytes: bytes of the distinct lines that are touched.
+        tile_bytes: bytes of the lines that one tile touches, on average.
+        reads: line reads of all tiles.
+        writes: line writes.
+        atomics: line updates by atomics.
+        traffic_share: of the line accesses of all tensors; 0 to 1.
+        tiles_per_line: how many tiles touch a line, on average.
+        most_tiles_per_line: the greatest number of tiles that touch one line.
+        shared_with_neighbour: along each axis of the grid, what share of a tile's lines the next
+            tile touches too; 0 to 1; None along an axis of one tile.
+        next_tiles: where the next tile on the same line lies, the commonest distances first.
+    """
+
+    names: tuple[str, ...]
+    allocated_bytes: int
+    touched_bytes: int
+    tile_bytes: float
+    reads: int
+    writes: int
+    atomics: int
+    traffic_share: float
+    tiles_per_line: float
+    most_tiles_per_line: int
+    shared_with_neighbour: tuple[float | None, ...]
+    next_tiles: tuple[NextTile, ...]
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """Where a tile finds the lines that it needs, in the order as it is; shares from 0 to 1.
+
+    Attributes:
+        first: no tile has touched the line before.
+        other_domain: tiles have, but only on other XCDs: it is fetched once more.
+        same_wave: a tile of the same XCD and the same wave touches it.
+        earlier_wave: a tile of the same XCD has, in an earlier wave.
+        distance_bytes: median of what the XCD touches between that wave and this one; None where
+            nothing is used again in a later wave.
+        distance_fits: of `earlier_wave`, the share whose distance is within the XCD's L2.
+        domains_per_shared_line: on how many XCDs a line is fetched that more than one tile touches.
+    """
+
+    first: float
+    other_domain: float
+    same_wave: float
+    earlier_wave: float
+    distance_bytes: float | None
+    distance_fits: float
+    domains_per_shared_line: float
+
+
+@dataclass(frozen=True)
+class Wave:
+    """The workgroups that are resident at once.
+
+    Attributes:
+        occupancy: workgroups on one CU.
+        workgroups_per_domain: on one XCD.
+        waves: how many follow each other on the busiest XCD.
+        domain_bytes: distinct bytes that one XCD's workgroups of one wave touch, on average.
+        device_bytes: the same of all XCDs together.
+    """
+
+    occupancy: int
+    workgroups_per_domain: int
+    waves: int
+    domain_bytes: float
+    device_bytes: float
+
+
+@dataclass(frozen=True)
+class HardwareContext:
+    """All that is known of a kernel, its memory and the GPU before anything is tried.
+
+    Attributes:
+        launch: the kernel's largest launch.
+        launches: all distinct launches; a swizzle must be a permutation on each.
+        target: the GPU.
+        baseline: the measurement of the kernel as it is.
+        ceiling: a bound on any permutation's L2 hit rate.
+        tensors: by traffic, most first.
+        reuse: in the order as it is.
+        wave: what is resident at once.
+        tile_accesses: int64[tiles, 3]; line reads, writes and atomics of each tile.
+        sampled: of how many units one was looked at; 1 = all.
+    """
+
+    launch: Launch
+    launches: tuple[Launch, ...]
+    target: Target
+    baseline: Measurement
+    ceiling: Ceiling
+    tensors: tuple[TensorUse, ...]
+    reuse: Reuse
+    wave: Wave
+    tile_accesses: Int64Array
+    sampled: int
+
+
+def hardware_context(
+    launch: Launch,
+    trace: Trace,
+    target: Target,
+    *,
+    occupancy: int,
+    baseline: Measurement,
+    ceiling: Ceiling,
+    launches: Sequence[Launch] = (),
+) -> HardwareContext:
+    """The context of a kernel.
+
+    Args:
+        launch: its largest launch.
+        trace: of that launch.
+        target: the GPU.
+        occupancy: workgroups on one CU.
+        baseline: the measurement of the kernel as it is, over all launches.
+        ceiling: the bound, over all launches.
+        launches: all distinct launches, if there are more.
+
+    Cost: about half a second a million references.
+    """
+    touches = _Touches.of(trace)
+    wave_of = _waves(trace.tiles, target, target.cus_per_xcd * occupancy)
+    return HardwareContext(
+        launch=launch,
+        launches=tuple(launches) or (launch,),
+        target=target,
+        baseline=baseline,
+        ceiling=ceiling,
+        tensors=_tensors(trace, touches),
+        reuse=_reuse(touches, target, wave_of),
+        wave=_wave(touches, target, wave_of, occupancy),
+        tile_accesses=_tile_accesses(trace),
+        sampled=touches.step,
+    )
+
+
+@dataclass(frozen=True)
+class _Touches:
+    """Which tile touches which unit, each pair once, by unit and then by tile.
+
+    Attributes:
+        step: of how many units one was looked at.
+        unit: int64[pairs].
+        tile: int64[pairs].
+        lines: int64[pairs]; lines of the unit.
+        unit_segment: int64[units]; the segment that a unit lies in.
+        kinds: int64[units, 3]; line reads, writes and atomics of a unit.
+    """
+
+    step: int
+    unit: Int64Array
+    tile: Int64Array
+    lines: Int64Array
+    unit_segment: Int64Array
+    kinds: Int64Array
+
+    @classmethod
+    def of(cls, trace: Trace) -> _Touches:
+        stream = stream_of(trace)
+        step = -(-len(stream.ref_unit) // MOST_REFERENCES) or 1
+        tile_of = np.repeat(np.arange(stream.tiles), np.diff(stream.tile_offset))
+        unit_of = stream.plain_units.astype(np.int64)
+        chosen = unit_of % step == 0
+        pairs = np.unique(unit_of[chosen] * stream.tiles + tile_of[chosen])
+        unit, tile = np.divmod(pairs, stream.tiles)
+        starts = np.array([segment.first_line for segment in trace.segments], np.int64)
+        first_line = stream.unit_line[stream.unit_offset[:-1]]
+        return cls(
+            step=step,
+            unit=unit,
+            tile=tile,
+            lines=stream.unit_lines.astype(np.int64)[unit],
+            unit_segment=np.searchsorted(starts, first_line, side="right") - 1,
+            kinds=_kinds(stream, unit_of),
+        )
+
+
+def _kinds(stream: Stream, unit_of: Int64Array) -> Int64Array:
+    kind = (stream.ref_code >> 4).astype(np.int64)
+    counts = np.bincount(unit_of * 3 + kind, minlength=3 * stream.units)
+    return counts.reshape(-1, 3) * stream.unit_lines[:, None]
+
+
+def _tile_accesses(trace: Trace) -> Int64Array:
+    lengths = np.diff(trace.shape_offset)[trace.access_shape]
+    kind = trace.shape_kind[trace.access_shape].astype(np.int64)
+    tile = np.repeat(np.arange(trace.tiles), np.diff(trace.tile_offset))
+    counts = np.bincount(tile * 3 + kind, weights=lengths, minlength=3 * trace.tiles)
+    return counts.reshape(-1, 3).astype(np.int64)
+
+
+# --- tensors ------------------------------------------------------------------------------------
+
+
+def _tensors(trace: Trace, touches: _Touches) -> tuple[TensorUse, ...]:
+    total = max(1, int(touches.kinds.sum()))
+    used = [
+        _tensor(trace, touches, number, total)
+        for number in range(len(trace.segments))
+        if (touches.unit_segment[touches.unit] == number).any()
+    ]
+    return tuple(sorted(used, key=lambda one: (-one.traffic_share, one.names)))
+
+
+def _tensor(trace: Trace, touches: _Touches, number: int, total: int) -> TensorUse:
+    segment = trace.segments[number]
+    mine = touches.unit_segment[touches.unit] == number
+    unit, tile, lines = touches.unit[mine], touches.tile[mine], touches.lines[mine]
+    reads, writes, atomics = touches.kinds[touches.unit_segment == number].sum(axis=0).tolist()
+    first = np.flatnonzero(np.diff(unit, prepend=-1))
+    line_touches, distinct = int(lines.sum()), int(lines[first].sum())
+    return TensorUse(
+        names=segment.names,
+        allocated_bytes=segment.bytes,
+        touched_bytes=distinct * touches.step * LINE_BYTES,
+        tile_bytes=line_touches * touches.step * LINE_BYTES / len(np.unique(tile)),
+        reads=reads,
+        writes=writes,
+        atomics=atomics,
+        traffic_share=(reads + writes + atomics) / total,
+        tiles_per_line=line_touches / distinct,
+        most_tiles_per_line=int(np.diff(np.append(first, len(unit))).max()),
+        shared_with_neighbour=tuple(
+            _shared(trace, unit, tile, lines, axis) for axis in range(len(trace.grid))
+        ),
+        next_tiles=_next_tiles(unit, tile, lines),
+    )
+
+
+def _shared(
+    trace: Trace, unit: Int64Array, tile: Int64Array, lines: Int64Array, axis: int
+) -> float | None:
+    """The share of its lines that a tile has in common with the next one along an axis."""
+    extent = trace.grid[axis]
+    if extent == 1:
+        return None
+    stride = int(np.prod(trace.grid[:axis], dtype=np.int64))
+    inner = tile // stride % extent < extent - 1
+    pairs = unit * trace.tiles + tile
+    wanted = pairs[inner] + stride
+    place = np.searchsorted(pairs, wanted)
+    found = pairs[np.minimum(place, len(pairs) - 1)] == wanted
+    return float(lines[inner][found].sum() / max(1, lines[inner].sum()))
+
+
+def _next_tiles(unit: Int64Array, tile: Int64Array, lines: Int64Array) -> tuple[NextTile, ...]:
+    same = unit[1:] == unit[:-1]
+    weight = lines[1:][same]
+    distances, where = np.unique((tile[1:] - tile[:-1])[same], return_inverse=True)
+    if not len(distances):
+        return ()
+    shares = np.bincount(where, weights=weight) / weight.sum()
+    order = np.lexsort((distances, -shares))[:NEXT_TILES]
+    return tuple(NextTile(int(distances[i]), float(shares[i])) for i in order)
+
+
+# --- waves and reuse ----------------------------------------------------------------------------
+
+
+def _waves(tiles: int, target: Target, slots: int) -> Int64Array:
+    """In which wave of its domain each launch index runs: int64[tiles]."""
+    domain = target.domain_of(np.arange(tiles))
+    order = np.argsort(domain, kind="stable")
+    rank = np.empty(tiles, np.int64)
+    begins = np.searchsorted(domain[order], np.arange(target.num_xcds))
+    rank[order] = np.arange(tiles) - begins[domain[order]]
+    return rank // slots
+
+
+def _domain_waves(touches: _Touches, target: Target, wave_of: Int64Array) -> Int64Array:
+    """Distinct bytes of each wave of each domain: int64[domains, waves]."""
+    waves = int(wave_of.max()) + 1
+    domain = target.domain_of(touches.tile)
+    cell = (domain * waves + wave_of[touches.tile]) * (int(touches.unit.max()) + 1)
+    _, once = np.unique(cell + touches.unit, return_index=True)
+    where = (domain * waves + wave_of[touches.tile])[once]
+    counts = np.bincount(
+        where, weights=touches.lines[once], minlength=waves * target.num_xcds
+    ).reshape(target.num_xcds, waves)
+    return counts.astype(np.int64) * touches.step * LINE_BYTES
+
+
+def _wave(touches: _Touches, target: Target, wave_of: Int64Array, occupancy: int) -> Wave:
+    per_domain = _domain_waves(touches, target, wave_of)
+    units = int(touches.unit.max()) + 1
+    _, once = np.unique(wave_of[touches.tile] * units + touches.unit, return_index=True)
+    device = int(touches.lines[once].sum()) * touches.step * LINE_BYTES
+    return Wave(
+        occupancy=occupancy,
+        workgroups_per_domain=target.cus_per_xcd * occupancy,
+        waves=per_domain.shape[1],
+        domain_bytes=float(per_domain[per_domain > 0].mean()),
+        device_bytes=device / per_domain.shape[1],
+    )
+
+
+def _reuse(touches: _Touches, target: Target, wave_of: Int64Array) -> Reuse:
+    domain, wave = target.domain_of(touches.tile), wave_of[touches.tile]
+    order = np.lexsort((touches.tile, domain, touches.unit))
+    unit, lines = touches.unit[order], touches.lines[order]
+    domain, wave, tile = domain[order], wave[order], touches.tile[order]
+    again = np.zeros(len(unit), bool)
+    again[1:] = (unit[1:] == unit[:-1]) & (domain[1:] == domain[:-1])
+    before = np.concatenate([[0], wave[:-1]])
+    first_tile = np.full(int(unit.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first_tile, unit, tile)
+    first = tile == first_tile[unit]
+    later = again & (wave > before)
+    total = lines.sum()
+    distance = _distances(touches, target, wave_of, domain[later], before[later], wave[later])
+    shared = np.bincount(unit, minlength=len(first_tile)) > 1
+    fetched = ~again & shared[unit]
+    return Reuse(
+        first=float(lines[first].sum() / total),
+        other_domain=float(lines[~again & ~first].sum() / total),
+        same_wave=float(lines[again & ~later].sum() / total),
+        earlier_wave=float(lines[later].sum() / total),
+        distance_bytes=float(np.median(distance)) if len(distance) else None,
+        distance_fits=_fitting(distance, lines[later], target.l2_bytes_per_xcd),
+        domains_per_shared_line=_mean_domains(unit[fetched], lines[fetched]),
+    )
+
+
+def _distances(
+    touches: _Touches,
+    target: Target,
+    wave_of: Int64Array,
+    domain: Int64Array,
+    before: Int64Array,
+    wave: Int64Array,
+) -> Int64Array:
+    """Bytes that a domain touches from the wave after `before` to `wave`, each wave's once."""
+    per_wave = _domain_waves(touches, target, wave_of)
+    until = np.concatenate(
+        [np.zeros((target.num_xcds, 1), np.int64), np.cumsum(per_wave, axis=1)], axis=1
+    )
+    distance: Int64Array = until[domain, wave + 1] - until[domain, before + 1]
+    return distance
+
+
+def _fitting(distance: Int64Array, lines: Int64Array, capacity_bytes: int) -> float:
+    return float(lines[distance <= capacity_bytes].sum() / max(1, lines.sum()))
+
+
+def _mean_domains(unit: Int64Array, lines: Int64Array) -> float:
+    """On how many domains a unit is fetched, on average over lines; an entry a unit and domain."""
+    _, first = np.unique(unit, return_index=True)
+    return float(lines.sum() / lines[first].sum()) if len(unit) else 0.0

@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What a proposer may have done to its candidates, and who wins in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.rank import RANK, finalists, order
+from intelliperf_swizzle.records import Attempt, Candidate
+from intelliperf_swizzle.workbench import Workbench
+
+MEASURED_LINES = 2_700_000_000
+"""Line accesses that the finalists may cost the profiler together: twenty mappings of a GEMM
+8192³, hundreds of a stencil; about half a minute on two cores."""
+
+FEWEST_MEASURED = 20
+MOST_MEASURED = 200
+
+
+class Trials:
+    """The bench of one run as a proposer sees it (`propose.Trial`).
+
+    Args:
+        bench: where candidates are worked on.
+        progress: told of each step.
+        budget: candidates that may be tried.
+        num_attempts: attempts that `decide` may build and validate.
+        rank: by what attempts are put in order, see `rank.order`.
+        unittest_command: must pass with the swizzled kernel, None = there is none.
+        project_directory: where it runs.
+    """
+
+    def __init__(
+        self,
+        bench: Workbench,
+        progress: Progress,
+        *,
+        budget: int,
+        num_attempts: int,
+        rank: Sequence[str] = RANK,
+        unittest_command: str | None = None,
+        project_directory: Path = Path(),
+    ):
+        self._bench = bench
+        self._progress = progress
+        self._budget = budget
+        self._num_attempts = num_attempts
+        self._rank = rank
+        self._unittest_command = unittest_command
+        self._project_directory = project_directory
+        self._best = bench.baseline_screen()
+
+    @property
+    def attempts(self) -> Sequence[Attempt]:
+        """All attempts by number."""
+        return self._bench.history.attempts
+
+    def __call__(self, candidates: Sequence[Candidate]) -> Sequence[Attempt]:
+        """Proves and screens candidates."""
+        attempts = self._bench.screen(candidates)
+        self._best = max([self._best, *(one.screened_l2_hit_rate or 0 for one in attempts)])
+        done = min(self._bench.history.next_number() - 1, self._budget)
+        self._progress.step(done, self._budget, f"best {100 * self._best:.1f} %")
+        return attempts
+
+    def settle(self, attempt: Attempt) -> Attempt:
+        """Measures an attempt; one that is better is validated, by the user's own test too."""
+        attempt = self._bench.measure(attempt)
+        if attempt.verdict.kind != "better" or attempt.validation is not None:
+            return attempt
+        self._progress.phase(f"validating {attempt.candidate.name}")
+        attempt = self._bench.validate(attempt)
+        if attempt.verdict.kind == "better" and self._unittest_command:
+            attempt = self._bench.unit_test(
+                attempt, self._unittest_command, self._project_directory
+            )
+        return attempt
+
+    def decide(self) -> Attempt | None:
+        """Measures the finalists, then validates the better ones, best first, until one holds."""
+        places = MEASURED_LINES // max(1, self._bench.subject.line_accesses)
+        places = min(max(places, FEWEST_MEASURED), MOST_MEASURED)
+        chosen = finalists(self.attempts, places)
+        self._progress.phase(f"measuring {len(chosen)} finalists ({self._bench.profiler.name})")
+        measured: list[Attempt] = []
+        for attempt in chosen:
+            measured.append(self._bench.measure(attempt))
+            leaders = order(measured, self._rank)
+            reason = leaders[0].verdict.reason if leaders else ""
+            self._progress.step(len(measured), len(chosen), reason)
+        better = [one for one in order(measured, self._rank) if one.verdict.kind == "better"]
+        for attempt in better[: self._num_attempts]:
+            settled = self.settle(attempt)
+            if settled.verdict.kind == "better":
+                return settled
+        return None
