@@ -19,16 +19,28 @@ def tiles(text: str, grid: Grid = (100, 1, 1), **constants: int) -> Int64Array:
 
 
 REFUSED = {
-    "divisor": ("pid = 100 // pid", "1:7: the divisor of `//` is 0; it must be positive"),
-    "modulus": ("pid = pid % (pid - 5)", "1:7: the divisor of `%` is -5; it must be positive"),
+    "divisor": (
+        "pid = 100 // pid",
+        "1:7: the divisor of `//` is 0 for program 0; it must be positive",
+    ),
+    "modulus": (
+        "pid = pid % (pid - 5)",
+        "1:7: the divisor of `%` is -5 for program 0; it must be positive",
+    ),
     "constant divisor": ("pid = pid // 0", "the divisor of `//` is 0"),
     "negative": ("\npid = (5 - pid) // 2", "2:7: the left operand of `//` is -94"),
     "negative remainder": ("pid = (3 - pid) % 7", "for program 99"),
     "negative shift": ("pid = 1 << (pid - 1)", "the shift count of `<<` is -1"),
-    "long shift": ("pid = 1 << pid", "the shift count of `<<` is 99; it must be from 0 to 30"),
+    "long shift": (
+        "pid = 1 << pid",
+        "the shift count of `<<` is 99 for program 99; it must be from 0 to 30",
+    ),
     "shifted negative": ("pid = (0 - pid) >> 1", "the left operand of `>>` is -99"),
-    "product": ("pid = pid * 0x7fffffff", "a value of 212600881053 overflows 31 bits"),
-    "sum": ("pid = pid + 0x7fffffff", "overflows 31 bits for program 99"),
+    "product": (
+        "pid = pid * 0x7fffffff",
+        "a value of 212600881053 for program 99 overflows 31 bits",
+    ),
+    "sum": ("pid = pid + 0x7fffffff", "for program 99 overflows 31 bits"),
     "shifted out": ("pid = pid << 25 >> 25", "overflows 31 bits"),
     "other side of where": ("pid = where(pid > 0, 100 // pid, 0)", "the divisor of `//` is 0"),
     "other side of if": ("pid = 100 // pid if pid > 0 else 0", "the divisor of `//` is 0"),
@@ -63,7 +75,7 @@ def test_chunks_of_a_large_grid_are_one_grid() -> None:
     order = tiles("pid = num_pids - 1 - (pid_0 + grid_0 * (pid_1 + grid_1 * pid_2))", grid)
     np.testing.assert_array_equal(order, np.arange(240_000)[::-1])
     np.testing.assert_array_equal(tiles("pid_2 = pid_2", grid), np.arange(240_000))
-    with pytest.raises(LanguageError, match="positive for program 200000"):
+    with pytest.raises(LanguageError, match="is 0 for program 200000; it must"):
         tiles("pid = pid // where(pid == 200000, 0, 1)", grid)
 
 

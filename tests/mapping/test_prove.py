@@ -130,7 +130,7 @@ def test_a_failing_text_is_a_witness_with_the_reason() -> None:
     assert witness.failure.startswith("1:7: the divisor of `//` is 0")
     message = str(refusal(witness, "mine", (8, 1, 1), num_xcds=8))
     assert message.startswith("`mine` is not a permutation of 8 tiles on 8 XCDs: it has no value")
-    assert "the divisor of `//` is 0; it must be positive for program 0" in message
+    assert "the divisor of `//` is 0 for program 0; it must be positive" in message
 
 
 def test_an_unbound_name_is_no_witness_but_an_error() -> None:

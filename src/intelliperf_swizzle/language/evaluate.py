@@ -301,18 +301,19 @@ def _within(
         return lanes
     worst = lanes.low if lanes.low < low else lanes.high
     lane = None if isinstance(lanes.values, int) else int(np.argmax(lanes.values == worst))
-    raise _IllegalValueError(place, reason.format(worst), lane, hint)
+    raise _IllegalValueError(place, reason, worst, lane, hint)
 
 
 class _IllegalValueError(Exception):
     """A value that the language forbids, at a lane of a chunk (None: the same for all)."""
 
-    def __init__(self, place: Place, reason: str, lane: int | None, hint: str | None) -> None:
-        super().__init__(reason)
-        self.fact = f"{place[0]}:{place[1]}: {reason}"
-        self.lane = lane
-        self.hint = hint
+    def __init__(
+        self, place: Place, reason: str, value: int, lane: int | None, hint: str | None
+    ) -> None:
+        super().__init__(place, reason, value, lane, hint)
+        self.place, self.reason, self.value, self.lane, self.hint = place, reason, value, lane, hint
 
     def refusal(self, first: int) -> LanguageError:
         who = "" if self.lane is None else f" for program {first + self.lane}"
-        return LanguageError(self.fact + who, hint=self.hint)
+        fact = self.reason.format(f"{self.value}{who}")
+        return LanguageError(f"{self.place[0]}:{self.place[1]}: {fact}", hint=self.hint)
