@@ -19,16 +19,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.errors import LanguageError, SwizzleError, UsageError
+from intelliperf_swizzle.options import DEFAULT_TARGET, add_own_options, positive
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.formulas import Pattern
-    from intelliperf_swizzle.hardware import Target
-    from intelliperf_swizzle.loop import Outcome, Settings
-    from intelliperf_swizzle.propose import Proposer
     from intelliperf_swizzle.report.terminal import Lines, Live
 
 PROGRAM = "intelliperf-swizzle"
-DEFAULT_TARGET = "mi300x"
 VERBS = ("prove", "score", "patterns", "targets")
 
 USAGE = f"""\
@@ -91,10 +88,10 @@ def add_host_options(parser: argparse.ArgumentParser) -> None:
         "-p", "--project_directory", default=".", help="where the application runs (default: here)"
     )
     group.add_argument("-f", "--formula", default="swizzle", help="the optimization target")
-    group.add_argument("--top_n", type=_positive, default=10, help="kernels to look at (10)")
+    group.add_argument("--top_n", type=positive, default=10, help="kernels to look at (10)")
     group.add_argument("--trace_path", help="also write each measured attempt's kernel here")
     group.add_argument(
-        "--num_attempts", type=_positive, default=10, help="candidates to validate at most (10)"
+        "--num_attempts", type=positive, default=10, help="candidates to validate at most (10)"
     )
     group.add_argument(
         "-t",
@@ -114,50 +111,6 @@ def add_host_options(parser: argparse.ArgumentParser) -> None:
         "-o", "--output_file", help="result file: .json, .csv or .txt; - for JSON on stdout"
     )
     group.add_argument("-k", "--kernel", help="the kernel (default: most to gain)")
-
-
-def add_own_options(parser: argparse.ArgumentParser) -> None:
-    """Our own options."""
-    group = parser.add_argument_group("options of the swizzle formula")
-    group.add_argument(
-        "--target",
-        help=f"GPU: a name or a YAML file (default: the one present, else {DEFAULT_TARGET})",
-    )
-    group.add_argument("--profiler", default="auto", help="auto, model")
-    group.add_argument("--proposer", default="auto", help="auto, offline")
-    group.add_argument("--candidates", type=_positive, default=400, help="to try at most (400)")
-    group.add_argument("--seed", type=int, default=0, help="of every random choice (0)")
-    group.add_argument("--report_dir", help="where files go (default: ./swizzle-out/<kernel>)")
-    group.add_argument("--history", help="the history file (default: in the report directory)")
-    group.add_argument("--resume", action="store_true", help="go on with the history's attempts")
-    group.add_argument(
-        "--compute",
-        choices=("auto", "always", "never"),
-        default="auto",
-        help="execute recorded launches on the CPU (auto: what is cheap or needed)",
-    )
-    group.add_argument(
-        "--quiet_seconds",
-        type=float,
-        default=10,
-        help="end the application so long after its last new launch (10)",
-    )
-    group.add_argument(
-        "--limit_seconds", type=float, default=300, help="end the application at the latest (300)"
-    )
-    group.add_argument(
-        "--validation_seconds",
-        type=float,
-        default=10,
-        help="execute every tile if it takes no longer, else a sample (10)",
-    )
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value} is not positive")
-    return value
 
 
 class _Parser(argparse.ArgumentParser):
@@ -202,18 +155,27 @@ def _optimize(arguments: Sequence[str]) -> int:
 
     from intelliperf_swizzle.loop import optimize
     from intelliperf_swizzle.profile import choose_profiler
-    from intelliperf_swizzle.report.files import check_format
+    from intelliperf_swizzle.report.terminal import console, summary
+    from intelliperf_swizzle.session import (
+        STDOUT,
+        finish,
+        proposer_of,
+        run_build,
+        settings_of,
+        target_of,
+    )
 
-    if options.output_file not in (None, "-"):
-        check_format(Path(options.output_file))
-    settings = _settings(options, command)
+    settings = settings_of(options, command, _say)
     with _progress() as progress:
-        target = _target(options, progress)
+        target = target_of(options, progress)
         profiler = choose_profiler(options.profiler, target)
-        proposer = _proposer(options, progress)
-        _run_build(options, settings)
+        proposer = proposer_of(options, progress)
+        run_build(options.build_command, settings.project_directory)
         outcome = optimize(settings, target, profiler, proposer, progress)
-    return _finish(options, settings, outcome)
+    written = finish(options, settings, outcome)
+    stream = sys.stderr if options.output_file == STDOUT else sys.stdout
+    console(stream).print(summary(outcome.run, written))
+    return 0
 
 
 def _score(arguments: Sequence[str]) -> int:
@@ -228,13 +190,14 @@ def _score(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.profile import choose_profiler
     from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import console, scored
+    from intelliperf_swizzle.session import run_build, settings_of, target_of
 
     pattern, text = _swizzle(options.swizzle, options.set)
-    settings = _settings(options, command)
+    settings = settings_of(options, command, _say)
     with _progress() as progress:
-        target = _target(options, progress)
+        target = target_of(options, progress)
         profiler = choose_profiler(options.profiler, target)
-        _run_build(options, settings)
+        run_build(options.build_command, settings.project_directory)
         candidate = Candidate(text, pattern.name, "user")
         subject, attempt = score(candidate, settings, target, profiler, progress)
     console(sys.stdout).print(scored(subject.kernel, subject.baseline, subject.ceiling, attempt))
@@ -318,103 +281,6 @@ def _targets(arguments: Sequence[str]) -> int:
 # --- parts of verbs -----------------------------------------------------------------------------
 
 
-def _settings(options: argparse.Namespace, command: tuple[str, ...]) -> Settings:
-    from intelliperf_swizzle.loop import Settings
-    from intelliperf_swizzle.report.files import writable
-
-    project = Path(options.project_directory)
-    if not project.is_dir():
-        raise UsageError(f"there is no directory {project}", hint="-p names the project directory")
-    if options.formula != "swizzle":
-        raise UsageError(f"there is no formula `{options.formula}`", hint="one of: swizzle")
-    return Settings(
-        command=command,
-        project_directory=project.resolve(),
-        output_directory=writable(Path(options.report_dir or "swizzle-out"), _say),
-        kernel=options.kernel,
-        top_n=options.top_n,
-        candidates=options.candidates,
-        num_attempts=options.num_attempts,
-        tolerance=options.accordo_absolute_tolerance,
-        seed=options.seed,
-        formula=options.formula,
-        history=Path(options.history) if options.history else None,
-        resume=options.resume,
-        quiet_seconds=options.quiet_seconds,
-        limit_seconds=options.limit_seconds,
-        compute=options.compute,
-        validation_seconds=options.validation_seconds,
-        unittest_command=options.unittest_command,
-    )
-
-
-def _target(options: argparse.Namespace, progress: Lines | Live) -> Target:
-    from intelliperf_swizzle.hardware import detect, load_target
-
-    if options.target:
-        return load_target(options.target)
-    present = detect()
-    if present is not None:
-        progress.note(f"target {present.name}: the GPU present")
-        return present
-    progress.note(f"no GPU found: target {DEFAULT_TARGET}, modelled (--target names another)")
-    return load_target(DEFAULT_TARGET)
-
-
-def _proposer(options: argparse.Namespace, progress: Lines | Live) -> Proposer:
-    from intelliperf_swizzle.propose.offline import OfflineProposer
-
-    if options.proposer == "auto":
-        progress.note("no language model is configured: searching offline")
-    elif options.proposer != "offline":
-        raise UsageError(f"there is no proposer `{options.proposer}`", hint="one of: auto, offline")
-    return OfflineProposer()
-
-
-def _run_build(options: argparse.Namespace, settings: Settings) -> None:
-    """Runs the user's build command, if there is one."""
-    if not options.build_command:
-        return
-    import shlex
-    import subprocess
-
-    build = subprocess.run(
-        shlex.split(options.build_command),
-        cwd=settings.project_directory,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if build.returncode:
-        lines = (build.stdout + build.stderr).splitlines()[-20:]
-        raise SwizzleError(
-            f"the build command failed with exit code {build.returncode}", details=tuple(lines)
-        )
-
-
-def _finish(options: argparse.Namespace, settings: Settings, outcome: Outcome) -> int:
-    """Writes the files, applies the edit where asked for, prints the summary."""
-    from intelliperf_swizzle.kernel.edit import apply
-    from intelliperf_swizzle.report.files import write_files
-    from intelliperf_swizzle.report.terminal import console, summary
-
-    written = write_files(
-        outcome,
-        settings.output_directory / outcome.run.kernel,
-        output_file=options.output_file,
-        attempts_directory=options.trace_path,
-    )
-    if options.in_place and outcome.edit:
-        backups = apply(outcome.edit)
-        written += [f"applied: {path} (before: {backup})" for path, backup in backups.items()]
-    elif options.in_place:
-        written.append("nothing applied: no eligible swizzle")
-    stream = sys.stderr if options.output_file == "-" else sys.stdout
-    console(stream).print(summary(outcome.run, written))
-    return 0
-
-
 def _swizzle(argument: str, settings: Sequence[str]) -> tuple[Pattern, str]:
     """The named, stored or piped swizzle, and its text with the parameters bound."""
     from intelliperf_swizzle.formulas import load_pattern, load_swizzle
@@ -463,7 +329,7 @@ def _progress() -> Lines | Live:
     from intelliperf_swizzle.report.terminal import Lines, Live
 
     terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    return Live() if terminal else Lines()
+    return Live(sys.stderr) if terminal else Lines(sys.stderr)
 
 
 def _say(sentence: str) -> None:

@@ -24,8 +24,13 @@ FORMATS = (".json", ".csv", ".txt")
 class Finished(Protocol):
     """What is written: a run, its edit (None where nothing is to be changed), the old source."""
 
-    run: Run
-    initial: str
+    @property
+    def run(self) -> Run:
+        """What was tried and what came of it."""
+
+    @property
+    def initial(self) -> str:
+        """The kernel's source as it was."""
 
     @property
     def optimized(self) -> str | None:

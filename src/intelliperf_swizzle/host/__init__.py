@@ -1,0 +1,7 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""IntelliPerf as the host of our formulas; the only room that imports intelliperf."""
+
+from intelliperf_swizzle.host.door import open_door
+
+__all__ = ["open_door"]

@@ -1,0 +1,131 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The host's command line with our formulas in it.
+
+The host's own parser is taken as it is, so its options, their spellings and their abbreviations
+mean what they always meant; ours are added to it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from intelliperf_swizzle.options import FORMULAS, add_own_options
+
+
+class _Captured(BaseException):
+    """Carries the host's parser out of the function that would go on to parse."""
+
+    def __init__(self, parser: argparse.ArgumentParser):
+        super().__init__()
+        self.parser = parser
+
+
+class _Choices(list[str]):
+    """The names of formulas; the path of a formula's YAML file is one of them too."""
+
+    def __contains__(self, text: object) -> bool:
+        return super().__contains__(text) or is_formula_file(text)
+
+
+class _UnparsableError(Exception):
+    """The command line cannot be parsed."""
+
+
+def is_formula_file(text: object) -> bool:
+    """Whether it is the path of a YAML file."""
+    return isinstance(text, str) and text.endswith((".yaml", ".yml")) and Path(text).is_file()
+
+
+def host_parser(build: Callable[[], object]) -> argparse.ArgumentParser | None:
+    """The parser that the host's `build` makes and would parse with; None if it makes none."""
+
+    def capture(parser: argparse.ArgumentParser, *args: object) -> None:
+        raise _Captured(parser)
+
+    try:
+        with _parsing_with(capture):
+            build()
+    except _Captured as captured:
+        return captured.parser
+    return None
+
+
+def formula_action(parser: argparse.ArgumentParser) -> argparse.Action | None:
+    """The option of the parser that chooses the formula from a list, or None."""
+    for action in parser._actions:
+        if action.dest == "formula" and isinstance(action.choices, list):
+            return action
+    return None
+
+
+def list_ours(parser: argparse.ArgumentParser) -> None:
+    """Adds our formulas to the choices, and to the help where it lists them."""
+    action = formula_action(parser)
+    assert action is not None
+    known = list(action.choices or ())
+    action.choices = _Choices([*known, *FORMULAS])
+    if action.help and known and known[-1] in action.help:
+        head, last, tail = action.help.rpartition(known[-1])
+        if not head.endswith(("default: ", "default ")):
+            action.help = f"{head}{last}, {', '.join(FORMULAS)}{tail}"
+
+
+def with_ours(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """The host's parser with our formulas and our options; raises UsageError as `Option.preset`."""
+    list_ours(parser)
+    add_own_options(parser)
+    return parser
+
+
+def chosen_formula(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> str | None:
+    """What the arguments choose, whatever else is wrong with them; None if it cannot be seen.
+
+    Args:
+        parser: the host's, fresh: it is used up.
+        arguments: of the command line.
+    """
+
+    def fail(message: str) -> None:
+        raise _UnparsableError(message)
+
+    list_ours(parser)
+    for action in add_own_options(parser, environment={}):
+        action.type = action.choices = None
+    parser.conflict_handler = "resolve"
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.error = fail  # type: ignore[assignment, method-assign]
+    seen = argparse.Namespace(formula=None)
+    with suppress(_UnparsableError):
+        parser.parse_known_args(list(arguments), seen)
+    chosen: str | None = seen.formula
+    return chosen
+
+
+@contextmanager
+def ours_listed() -> Iterator[None]:
+    """The next parser that parses lists our formulas too; it is otherwise the host's."""
+    original = argparse.ArgumentParser.parse_args
+
+    def parse(parser: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> Any:
+        argparse.ArgumentParser.parse_args = original  # type: ignore[method-assign]
+        if formula_action(parser):
+            list_ours(parser)
+        return original(parser, *args, **kwargs)
+
+    with _parsing_with(parse):
+        yield
+
+
+@contextmanager
+def _parsing_with(parse: Callable[..., Any]) -> Iterator[None]:
+    original = argparse.ArgumentParser.parse_args
+    argparse.ArgumentParser.parse_args = parse  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        argparse.ArgumentParser.parse_args = original  # type: ignore[method-assign]

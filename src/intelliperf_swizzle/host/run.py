@@ -1,0 +1,166 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A run under the host: our loop, with the host's command line, trace files and output."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from intelliperf_swizzle.errors import ProfileError, UsageError
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.host.probe import Host, probe
+from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, why_not
+from intelliperf_swizzle.loop import Outcome, Settings, optimize
+from intelliperf_swizzle.profile import Profiler, choose_profiler
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.report.terminal import Lines, console, summary
+from intelliperf_swizzle.session import (
+    STDOUT,
+    finish,
+    proposer_of,
+    run_build,
+    settings_of,
+    target_of,
+)
+
+NAME = "intelliperf"
+CHATTY = ("numba", "asyncio", "matplotlib", "urllib3")
+"""Libraries whose debug messages would drown a run; `-vvv` asks for ours and the host's."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the formula as the options say; the exit code.
+
+    Raises:
+        DriftError: the host lacks something we need; nothing was touched.
+        SwizzleError: the application or a tool failed, or the input is wrong.
+    """
+    host = probe(options)
+    set_logging(options.verbose)
+    settings, outcome = explore(options)
+    deliver(options, settings, outcome, host)
+    return 0
+
+
+def explore(options: argparse.Namespace) -> tuple[Settings, Outcome]:
+    """The loop, with the host's profiler where it can measure; nothing of the user's is changed.
+
+    Args:
+        options: the host's and ours.
+
+    Raises:
+        SwizzleError: the application or a tool failed, or the input is wrong.
+    """
+    progress = Lines(sys.stderr)
+    directory = options.project_directory or "."
+    complete = argparse.Namespace(**{**vars(options), "project_directory": directory})
+    settings = settings_of(complete, command_of(options), progress.note)
+    target = target_of(options, progress)
+    proposer = proposer_of(options, progress)
+    run_build(options.build_command, settings.project_directory)
+    profiler, target = profiler_of(options, settings, target, progress)
+    return settings, optimize(settings, target, profiler, proposer, progress)
+
+
+def deliver(options: argparse.Namespace, settings: Settings, outcome: Outcome, host: Host) -> None:
+    """Writes the files of an outcome, applies it where asked for and prints the summary.
+
+    The result goes to stdout where no file is named, as the host has it.
+    """
+    own = argparse.Namespace(
+        **{**vars(options), "output_file": options.output_file or STDOUT, "trace_path": None}
+    )
+    written = finish(own, settings, outcome)
+    if options.trace_path:
+        write_trace(host, outcome, options.trace_path)
+        written.append(f"trace: {options.trace_path}")
+    console(sys.stderr).print(summary(outcome.run, written))
+
+
+def command_of(options: argparse.Namespace) -> tuple[str, ...]:
+    """The application's command, which is all that follows `--`."""
+    remaining = list(options.remaining or ())
+    if not remaining or remaining[0] != "--" or len(remaining) == 1:
+        raise UsageError(
+            "no application is given", hint=f"{NAME} --formula swizzle -- python app.py ..."
+        )
+    return tuple(remaining[1:])
+
+
+def profiler_of(
+    options: argparse.Namespace, settings: Settings, target: Target, progress: Progress
+) -> tuple[Profiler, Target]:
+    """The host's profiler where it can measure, else the one that is asked for.
+
+    Returns:
+        The profiler, and the target with the number of XCDs that the profiler saw.
+
+    Raises:
+        ProfileError: the host's profiler is demanded and cannot measure.
+    """
+    if options.profiler not in ("auto", IntelliPerfProfiler.name):
+        return choose_profiler(options.profiler, target), target
+    demanded = options.profiler == IntelliPerfProfiler.name
+    reason = why_not()
+    if reason is None:
+        progress.phase("profiling the application as it is (intelliperf)")
+        profiler = IntelliPerfProfiler(settings, target, options.build_command)
+        try:
+            return profiler, profiler.begin()
+        except ProfileError as error:
+            if demanded:
+                raise
+            reason = error.fact
+    elif demanded:
+        raise ProfileError(
+            f"IntelliPerf cannot measure here: {reason}",
+            hint="--profiler model needs no GPU",
+        )
+    progress.note(f"IntelliPerf cannot measure here ({reason}): hit rates are modelled")
+    return choose_profiler("auto", target), target
+
+
+def write_trace(host: Host, outcome: Outcome, trace_path: str) -> None:
+    """Writes the host's own kind of trace files: the run's events, and the kernel that is best."""
+    log = host.logger(run_name=time.strftime("%Y_%m_%d-%H_%M_%S"))
+    log.trace_path = trace_path
+    run = outcome.run
+    log.record("formula_init", {"name": run.formula, "kernel": run.kernel, "target": run.target})
+    for attempt in run.attempts:
+        if attempt.measurement is not None:
+            log.record("optimization_pass", _event(attempt))
+    if run.best is not None and outcome.optimized is not None:
+        log.save_iteration_code(run.kernel, run.best.number, outcome.optimized)
+    log.record("formula_end", {"success": run.best is not None})
+    path = Path(trace_path)
+    folder = path if not path.suffix else path.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    log.flush(trace_path)
+    log.buffer.clear()  # the host's logger flushes once more when it is collected
+
+
+def _event(attempt: Any) -> dict[str, Any]:
+    return {
+        "attempt": attempt.number,
+        "name": attempt.candidate.name,
+        "swizzle": attempt.candidate.text,
+        "verdict": attempt.verdict.kind,
+        "reason": attempt.verdict.reason,
+        "diff": attempt.diff or "",
+    }
+
+
+def set_logging(verbose: int) -> None:
+    """What `-v` shows, as the host has it."""
+    levels = {0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
+    logging.basicConfig(
+        level=levels.get(verbose, logging.NOTSET),
+        format="[INTELLIPERF] %(levelname)s: %(message)s",
+    )
+    for name in CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
