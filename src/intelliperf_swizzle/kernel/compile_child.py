@@ -168,8 +168,13 @@ def _nvidia_needs(compiled: Any) -> dict[str, int | None]:
 
 
 def _message(error: BaseException) -> str:
-    """Triton's message; where it has none of its own, the end of the traceback."""
-    return str(error).strip() or traceback.format_exc()
+    """Triton's message and those of its causes (an error in a helper is one); the root is last."""
+    texts = [str(error).strip()]
+    while error.__cause__ is not None:
+        error = error.__cause__
+        texts.append(str(error).strip())
+    texts = [text for text in texts if text]
+    return "\n".join(texts) if texts else traceback.format_exc()
 
 
 if __name__ == "__main__":

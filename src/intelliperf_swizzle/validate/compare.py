@@ -33,6 +33,8 @@ from intelliperf_swizzle.validate.request import EDITED, Answer, Request
 from intelliperf_swizzle.validate.sample import sample_tiles
 from intelliperf_swizzle.validate.tree import Difference, reads_program_id, same_tree
 
+CHILD_ENVIRONMENT = {"TRITON_INTERPRET": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""Products of tiles are small: on a busy machine with 2 cores, threads made one 10 times slower."""
 SLACK_SECONDS = 60.0
 """What a child may take beyond five budgets: its start, the probe, tiles that must be run."""
 
@@ -230,7 +232,7 @@ def _run_child(folder: Path, limit_seconds: float) -> tuple[str | None, tuple[st
     try:
         child = subprocess.run(
             command,
-            env={**os.environ, "TRITON_INTERPRET": "1"},
+            env={**os.environ, **CHILD_ENVIRONMENT},
             cwd=folder,
             capture_output=True,
             text=True,

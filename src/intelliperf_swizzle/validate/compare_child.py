@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton.language as tl
+import triton.runtime.interpreter as triton_interpreter
 
 from intelliperf_swizzle.interpreter.memory import Memory
 from intelliperf_swizzle.interpreter.revive import LiveLaunch, revive, run_sequential
@@ -36,7 +37,24 @@ def main() -> None:
     """Answers the request in the folder that the command line names."""
     folder = Path(sys.argv[1])
     request: Request = pickle.loads((folder / "request.pickle").read_bytes())
+    _multiply_halves_in_single()
     (folder / "answer.pickle").write_bytes(pickle.dumps(Comparison(request, folder).answer()))
+
+
+def _multiply_halves_in_single() -> None:
+    """Widens fp16 operands of `tl.dot`: exact, and NumPy then has a routine that is 20x faster."""
+    builder: Any = triton_interpreter.InterpreterBuilder
+    original = builder.create_dot
+
+    def create_dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
+        return original(self, widened(a), widened(b), *rest)
+
+    def widened(operand: Any) -> Any:
+        if operand.dtype.scalar != tl.float16:
+            return operand
+        return triton_interpreter.TensorHandle(operand.data.astype(np.float32), tl.float32)
+
+    builder.create_dot = create_dot
 
 
 @dataclass
@@ -54,7 +72,7 @@ class Watch:
     written: list[Int64Array] = field(default_factory=list)
     _filled: set[tuple[int, int]] = field(default_factory=set)
 
-    def access(
+    def observe(
         self,
         program: int,
         kind: Access,
@@ -110,6 +128,7 @@ class Comparison:
         self._request = request
         self._folder = folder
         self._contents = Contents(request.launch, request.read_storages)
+        self._deadline = time.perf_counter() + request.budget_seconds
 
     def answer(self) -> Answer:
         """The mapping first, then the outputs of all tiles or of a sample."""
@@ -195,10 +214,9 @@ class Comparison:
         request = self._request
         original, seen = self._watched({})
         edited, seen_edited = self._watched(request.edits)
-        deadline = time.perf_counter() + request.budget_seconds
         compared = 0
         for index in map(int, request.sample):
-            if compared >= request.required and time.perf_counter() > deadline:
+            if compared >= request.required and time.perf_counter() > self._deadline:
                 break
             tile = int(request.tile[index])
             self._stage(ORIGINAL)

@@ -22,7 +22,13 @@ from intelliperf_swizzle.records import (
 
 BLOCK_BYTES = 1 << 16
 _POISON_SEED, _VALUE_SEED = 1, 2
-_FLOATS = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}
+_FLOATS = {
+    "fp16": (np.uint16, 0x83FF, 0x3800),
+    "bf16": (np.uint16, 0x807F, 0x3F00),
+    "fp32": (np.uint32, 0x807F_FFFF, 0x3F00_0000),
+    "fp64": (np.uint64, 0x800F_FFFF_FFFF_FFFF, 0x3FE0_0000_0000_0000),
+}
+"""Bits of a float to keep from random ones, and the exponent to set: then 0.5 <= |value| < 1."""
 
 
 class Contents:
@@ -30,7 +36,7 @@ class Contents:
 
     A storage that the launch only writes holds poison (random bytes), recorded or not, so that
     what is left of an earlier run is never taken for output. Another one holds what was recorded;
-    if nothing was, floats between -1 and 1, and zeros where its elements are integers.
+    if nothing was, floats of magnitude 0.5 to 1, and zeros where its elements are integers.
 
     Args:
         launch: whose storages.
@@ -87,12 +93,9 @@ def _values(dtype: str, number: int, block: int) -> UInt8Array:
     """BLOCK_BYTES of seeded values."""
     random = np.random.default_rng((_VALUE_SEED, number, block))
     if dtype in _FLOATS:
-        kind = np.dtype(_FLOATS[dtype])
-        uniform = random.random(BLOCK_BYTES // kind.itemsize, np.float32) * 2 - 1
-        return uniform.astype(kind).view(np.uint8)
-    if dtype == "bf16":
-        uniform = random.random(BLOCK_BYTES // 2, np.float32) * 2 - 1
-        return (uniform.view(np.uint32) >> 16).astype(np.uint16).view(np.uint8)
+        word, keep, exponent = _FLOATS[dtype]
+        bits = np.frombuffer(random.bytes(BLOCK_BYTES), word)
+        return (bits & word(keep) | word(exponent)).view(np.uint8)
     if dtype.startswith("fp8"):
         # Without the top bit of the exponent: below 2 in every format, never infinite or NaN.
         return random.integers(0, 256, BLOCK_BYTES, np.uint8) & np.uint8(0xBF)
