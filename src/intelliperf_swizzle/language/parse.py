@@ -66,6 +66,8 @@ _EXPRESSIONS = (
 )
 _REMEDIES: dict[type[ast.AST], tuple[str, str]] = {
     ast.Attribute: ("an attribute", "a kernel's argument is read by its plain name"),
+    ast.Expr: ("a statement that assigns nothing", _STATEMENTS),
+    ast.In: ("`in`", "compare with `==` and `or`"),
     ast.If: ("an `if` statement", "write `x = where(condition, a, b)`"),
     ast.While: ("a `while` loop", _STATEMENTS),
     ast.FunctionDef: ("a function definition", "write its body with `pid` as input and output"),
@@ -109,17 +111,15 @@ def check(swizzle: Swizzle, constants: Collection[str]) -> None:
     Raises:
         LanguageError: with the place of the name and what it may have been meant to be.
     """
+    if swizzle.names <= {*INPUTS, *constants}:
+        return
     known = (*INPUTS, *sorted(set(constants) - set(INPUTS)))
+    assigned = assigned_names(swizzle.statements)
     for name, occurrence in free_names(swizzle.statements).items():
         if name not in known:
-            assigned = assigned_names(swizzle.statements)
-            raise _refused(
-                occurrence.place,
-                f"`{name}` is read before it is assigned"
-                if name in assigned
-                else f"unknown name `{name}`",
-                _meant(name, known, assigned),
-            )
+            early = name in assigned
+            fact = f"`{name}` is read before it is assigned" if early else f"unknown name `{name}`"
+            raise _refused(occurrence.place, fact, _meant(name, known, assigned))
 
 
 def _meant(name: str, known: tuple[str, ...], assigned: set[str]) -> str:
