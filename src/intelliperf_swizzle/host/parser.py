@@ -96,9 +96,8 @@ def chosen_formula(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     list_ours(parser)
     for action in add_own_options(parser, environment={}):
         action.type = action.choices = None
-    parser.conflict_handler = "resolve"
-    parser.add_argument("-h", "--help", action="store_true")
-    parser.error = fail  # type: ignore[assignment, method-assign]
+    # `--help` says nothing and goes on, so that what comes after it is seen too.
+    vars(parser).update(error=fail, print_help=lambda: None, exit=lambda: None)
     seen = argparse.Namespace(formula=None)
     with suppress(_UnparsableError):
         parser.parse_known_args(list(arguments), seen)
