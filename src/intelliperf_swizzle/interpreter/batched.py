@@ -233,6 +233,12 @@ def _transposed(tensor: Any) -> Any:
     return tl.tensor(block, tl.block_type(tensor.dtype, shape))
 
 
+def _holds_bits(handle: Any) -> bool:
+    """Whether the array is of bits; comparisons keep the Triton dtype of their operands."""
+    terms = handle.terms if isinstance(handle, Block) else (handle.data,)
+    return bool(terms[0].dtype == np.bool_)
+
+
 def _is_single(shape: Sequence[int]) -> bool:
     return all(extent == 1 for extent in shape)
 
@@ -512,17 +518,18 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
 
     def create_and(self, lhs: Any, rhs: Any) -> Block:
         """Conjunctions of masks are kept apart."""
-        if lhs.dtype.scalar == tl.int1 and self._keeps_terms(lhs, rhs, bits=True):
+        if self._keeps_terms(lhs, rhs, bits=True):
             rank = len(shape_of(lhs))
             terms = merged(terms_of(lhs, rank) + terms_of(rhs, rank), bits=True)
-            return Block(terms, tl.int1, shape_of(lhs), origin_of(lhs) | origin_of(rhs))
+            origin = origin_of(lhs) | origin_of(rhs)
+            return Block(terms, lhs.dtype.scalar, shape_of(lhs), origin)
         return self._elementwise("create_and", (lhs, rhs), ())
 
     def create_int_cast(self, src: Any, dst_type: Any, is_signed: bool) -> Block:
         """A sum that does not overflow is cast term by term."""
         target = dst_type.scalar
         several = isinstance(src, Block) and len(src.terms) > 1
-        if several and src.dtype.scalar != tl.int1 and sum_is_exact(src.terms):
+        if several and not _holds_bits(src) and sum_is_exact(src.terms):
             dtype = triton_interpreter._get_np_dtype(target)
             terms = [term.astype(dtype) for term in src.terms]
             return Block(terms, target, src.shape, src.origin)
@@ -534,7 +541,8 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
             and is_known(rhs)
             and len(shape_of(lhs)) > 0
             and shape_of(lhs) == shape_of(rhs)
-            and (bits or (lhs.dtype.scalar != tl.int1 and not _is_floating(lhs.dtype.scalar)))
+            and _holds_bits(lhs) == _holds_bits(rhs) == bits
+            and not _is_floating(lhs.dtype.scalar)
         )
 
     def _sum(self, lhs: Any, rhs: Any, right_terms: Callable[[Any, int], list[Array]]) -> Block:

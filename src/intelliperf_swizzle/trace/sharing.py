@@ -61,7 +61,7 @@ def updates_collide(
     """
     if atomic_words is None:
         updaters = (_tiles_of_sectors(trace, s, (Access.ATOMIC,)) for s in trace.segments)
-        return any(tiles is not None and (tiles == _SEVERAL).any() for tiles in updaters)
+        return any(bool((tiles == _SEVERAL).any()) for tiles in updaters)
     if not atomic_words:
         return False
     programs = np.concatenate([programs for programs, _ in atomic_words])
@@ -81,48 +81,45 @@ def reads_what_is_written(
         value_loads: bit set of storages, first line and shape of such loads.
     """
     for place, segment in enumerate(trace.segments):
-        if not places >> place + 1 & 1:
+        changes = (Access.WRITE, Access.ATOMIC)
+        if not (places >> place + 1 & 1 and _is_touched(trace, segment, changes)):
             continue
-        written = _tiles_of_sectors(trace, segment, (Access.WRITE, Access.ATOMIC))
-        if written is None:
-            continue
+        written = _tiles_of_sectors(trace, segment, changes)
         read = np.full(len(written), _NOBODY, np.int32)
         for origin, base, shape in value_loads:
             if origin >> place + 1 & 1:
                 at = np.arange(len(base) + 1, dtype=np.int64)
-                kept = np.ones(len(trace.shape_kind), np.bool_)
                 _mark(
                     at, base.astype(np.int32), shape, trace.shape_offset, trace.shape_line,
-                    trace.shape_sectors, kept, segment.first_line, read,
+                    trace.shape_sectors, segment.first_line, read,
                 )  # fmt: skip
         if ((read != _NOBODY) & (written != _NOBODY)).any():
             return True
     return False
 
 
-def _tiles_of_sectors(
-    trace: Trace, segment: Segment, kinds: tuple[Access, ...]
-) -> Int32Array | None:
-    """For each sector of a segment the tile that touches it so, or `_NOBODY` or `_SEVERAL`.
+def _is_touched(trace: Trace, segment: Segment, kinds: tuple[Access, ...]) -> bool:
+    """Whether any access of these kinds begins in the segment."""
+    return bool(_accesses(trace, segment, kinds).any())
 
-    None if nobody does.
-    """
+
+def _accesses(trace: Trace, segment: Segment, kinds: tuple[Access, ...]) -> npt.NDArray[np.bool_]:
+    """Which accesses are of these kinds and in the segment."""
     wanted = np.isin(trace.shape_kind, [int(kind) for kind in kinds])
-    lines = -(-segment.bytes // LINE_BYTES)
-    inside = wanted[trace.access_shape]
+    inside: npt.NDArray[np.bool_] = wanted[trace.access_shape]
     inside &= trace.access_base >= segment.first_line
-    inside &= trace.access_base < segment.first_line + lines
-    if not inside.any():
-        return None
-    tiles = np.full(lines * _SECTORS, _NOBODY, np.int32)
-    count = np.add.reduceat(
-        np.append(inside, False), np.minimum(trace.tile_offset[:-1], len(inside))
-    )
-    count[np.diff(trace.tile_offset) == 0] = 0
-    offset = np.concatenate((np.zeros(1, np.int64), np.cumsum(count)))
+    inside &= trace.access_base < segment.first_line + -(-segment.bytes // LINE_BYTES)
+    return inside
+
+
+def _tiles_of_sectors(trace: Trace, segment: Segment, kinds: tuple[Access, ...]) -> Int32Array:
+    """For each sector of a segment the tile that touches it so, or `_NOBODY` or `_SEVERAL`."""
+    inside = _accesses(trace, segment, kinds)
+    tiles = np.full(-(-segment.bytes // LINE_BYTES) * _SECTORS, _NOBODY, np.int32)
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(inside)))
     _mark(
-        offset, trace.access_base[inside], trace.access_shape[inside], trace.shape_offset,
-        trace.shape_line, trace.shape_sectors, wanted, segment.first_line, tiles,
+        before[trace.tile_offset], trace.access_base[inside], trace.access_shape[inside],
+        trace.shape_offset, trace.shape_line, trace.shape_sectors, segment.first_line, tiles,
     )  # fmt: skip
     return tiles
 
@@ -135,7 +132,6 @@ def _mark(
     shape_offset: Int64Array,
     shape_line: Int32Array,
     shape_sectors: UInt8Array,
-    wanted: npt.NDArray[np.bool_],
     first_line: int,
     tiles: Int32Array,
 ) -> None:
