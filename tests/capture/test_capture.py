@@ -18,6 +18,7 @@ import pytest
 
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.launches import save_launch
 from intelliperf_swizzle.records import (
     Capture,
@@ -333,6 +334,37 @@ def test_one_kernel_of_several(tmp_path: Path, pipeline: Capture) -> None:
     assert [launch.kernel for launch in run.launches] == ["gather_kernel"]
     assert run.launches[0].arguments == pipeline.launches[1].arguments
     assert run.launches[0].ordinal == 1
+
+
+def test_a_persistent_kernel_is_told_of_the_target(tmp_path: Path) -> None:
+    text = """
+gpu = torch.cuda.get_device_properties("cuda")
+driver = triton.runtime.driver.active
+print(gpu.name, torch.version.hip, torch.cuda.get_device_capability())
+print(driver.get_current_target(), driver.utils.get_device_properties(0)["multiprocessor_count"])
+scale_kernel[(gpu.multi_processor_count,)](torch.ones(32, device="cuda"), 32, BLOCK=32)
+"""
+    application(tmp_path, text)
+    command = [sys.executable, "app.py"]
+    run = capture(command, folder=tmp_path / "out", cwd=tmp_path, target=load_target("h100"))
+    assert run.launches[0].grid == (132, 1, 1)
+    assert run.last_lines == (
+        "NVIDIA H100 SXM None (9, 0)",
+        "GPUTarget(backend='cuda', arch=90, warp_size=32) 132",
+    )
+
+
+def test_a_folder_may_be_used_again(tmp_path: Path) -> None:
+    """Nothing of an earlier capture is taken for this one's."""
+    command = [sys.executable, "-c", "print('nothing')"]
+    application(tmp_path, "launch()")
+    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    assert len(run.launches) == 1
+    with pytest.raises(CaptureError, match="no Triton launch"):
+        capture(command, folder=tmp_path / "out", cwd=tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(CaptureError, match="cannot be written"):
+        capture(command, folder=tmp_path / "file" / "out", cwd=tmp_path)
 
 
 def test_an_unknown_kernel_names_those_that_were_launched(tmp_path: Path) -> None:

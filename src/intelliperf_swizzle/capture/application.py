@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -13,13 +14,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from intelliperf_swizzle.capture import journal
 from intelliperf_swizzle.capture.journal import Execution, Journal
-from intelliperf_swizzle.capture.settings import FOLDER_VARIABLE, Settings, save_settings
+from intelliperf_swizzle.capture.settings import FOLDER_VARIABLE, Settings, gpu_of, save_settings
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.launches import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.hardware import Target
 
 _STARTUP = Path(__file__).parent / "startup"
 _POLL_SECONDS = 0.05
@@ -38,10 +43,11 @@ def capture(
     cwd: str | os.PathLike[str],
     kernel: str | None = None,
     quiet_seconds: float = 10.0,
-    limit_seconds: float = 600.0,
+    limit_seconds: float = 300.0,
     compute: Compute = "auto",
     compute_budget_seconds: float = 20.0,
     environment: Mapping[str, str] | None = None,
+    target: Target | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
@@ -63,15 +69,19 @@ def capture(
             they take less than half of what is left of the time limit.
         compute_budget_seconds: seconds that `auto` spends on executing launches.
         environment: of the command, ours by default.
+        target: the GPU that the application is told of, by default an MI300X.
         on_progress: told in a sentence of each new launch.
 
     Raises:
-        CaptureError: no launch (of the kernel) was recorded.
+        CaptureError: no launch (of the kernel) was recorded, or the folder cannot be written.
     """
-    place = Path(folder).resolve()
-    place.mkdir(parents=True, exist_ok=True)
+    # the application imports this package too, and its Python need not have PyYAML
+    from intelliperf_swizzle.hardware import load_target
+
     start = time.monotonic()
-    save_settings(Settings(compute, compute_budget_seconds, start + limit_seconds), place)
+    gpu = gpu_of(target or load_target("mi300x"))
+    settings = Settings(gpu, compute, compute_budget_seconds, start + limit_seconds)
+    place = _prepared(Path(folder), settings)
     watch = _Watch(Journal(place), on_progress)
     process = _start(command, place, cwd, os.environ if environment is None else environment)
     try:
@@ -98,6 +108,19 @@ def capture(
         last_lines=outcome.last_lines,
         folder=place,
     )
+
+
+def _prepared(folder: Path, settings: Settings) -> Path:
+    """The folder, with the settings and with nothing of an earlier capture."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / journal.FILE).unlink(missing_ok=True)
+        for name in ("launches", "contents"):
+            shutil.rmtree(folder / name, ignore_errors=True)
+        save_settings(settings, folder)
+    except OSError as error:
+        raise CaptureError(f"the folder for the records cannot be written: {error}") from error
+    return folder.resolve()
 
 
 # --- the process --------------------------------------------------------------------------------
@@ -140,11 +163,18 @@ def _start(
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the process group: ask, wait, kill; also what the application left in the background."""
-    for number, patience in ((signal.SIGTERM, _PATIENCE_SECONDS), (signal.SIGKILL, None)):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
+    try:
+        _signal(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(patience)
+            process.wait(_PATIENCE_SECONDS)
+    finally:  # a second Ctrl-C, too
+        _signal(process, signal.SIGKILL)
+        process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
 
 
 # --- watching -----------------------------------------------------------------------------------

@@ -34,7 +34,9 @@ def imported(module: str) -> None:
         from intelliperf_swizzle.capture import standin
 
         standin.install(
-            fill=settings.compute == "always", on_skip=lambda sentence: _note(folder, sentence)
+            settings.gpu,
+            fill=settings.compute == "always",
+            on_skip=lambda sentence: _note(folder, sentence),
         )
     if "triton" in _imported and not _noted & {"installed"}:
         _noted.add("installed")

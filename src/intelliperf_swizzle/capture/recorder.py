@@ -40,7 +40,8 @@ def install(folder: Path, settings: Settings) -> None:
     from intelliperf_swizzle.interpreter.driver import StandInCompiled, StandInDriver
     from intelliperf_swizzle.interpreter.mend import mend
 
-    mend()
+    gpu = settings.gpu
+    mend(gpu.backend, gpu.arch, gpu.warp_size, gpu.compute_units)
     StandInDriver.get_active_torch_device = _active_device  # type: ignore[method-assign]
     StandInDriver.get_device_interface = _device_interface  # type: ignore[method-assign]
     Autotuner._bench = lambda self, *_, **__: [1.0, 1.0, 1.0]  # the first configuration wins

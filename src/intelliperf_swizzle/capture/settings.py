@@ -7,7 +7,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.hardware import Target
 
 FOLDER_VARIABLE = "INTELLIPERF_SWIZZLE_CAPTURE"
 """Environment variable that names the folder; without it the hook does nothing."""
@@ -16,15 +19,57 @@ _FILE = "settings.json"
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Whether recorded launches are also executed.
+class Gpu:
+    """The GPU that the application is told of; persistent kernels launch a program per CU.
 
     Attributes:
+        product: its name.
+        backend: `hip` or `cuda`.
+        arch: as Triton names it: `gfx942`, or 90.
+        warp_size: threads of a warp or wavefront.
+        compute_units: of the whole device.
+        shared_bytes: LDS or shared memory of a compute unit.
+    """
+
+    product: str
+    backend: str
+    arch: str | int
+    warp_size: int
+    compute_units: int
+    shared_bytes: int
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """As `torch.cuda.get_device_capability` answers: (9, 4) for `gfx942`, (9, 0) for 90."""
+        if isinstance(self.arch, int):
+            return divmod(self.arch, 10)
+        return int(self.arch[3:-2]), int(self.arch[-2], 16)
+
+
+def gpu_of(target: Target) -> Gpu:
+    """What an application can ask of a target."""
+    return Gpu(
+        product=target.product,
+        backend=target.backend,
+        arch=target.arch,
+        warp_size=target.warp_size,
+        compute_units=target.cus,
+        shared_bytes=target.lds_bytes_per_cu,
+    )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which GPU there seems to be, and whether recorded launches are also executed.
+
+    Attributes:
+        gpu: what the application is told of.
         compute: `always`, `never`, or `auto`: as far as the budget goes.
         compute_budget_seconds: for all launches together.
         deadline: when the application will be ended, on the monotonic clock of the machine.
     """
 
+    gpu: Gpu
     compute: Literal["auto", "always", "never"]
     compute_budget_seconds: float
     deadline: float
@@ -37,4 +82,5 @@ def save_settings(settings: Settings, folder: Path) -> None:
 
 def load_settings(folder: Path) -> Settings:
     """Read them in the application."""
-    return Settings(**json.loads((folder / _FILE).read_text(encoding="utf-8")))
+    stored = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+    return Settings(**{**stored, "gpu": Gpu(**stored["gpu"])})

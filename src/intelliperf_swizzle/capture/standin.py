@@ -3,9 +3,8 @@
 """`device="cuda"` on CPU tensors, for an application that is recorded on a machine without a GPU.
 
 Every tensor says that it is on `cuda:0`, but those whose storage is known to be the host's: made
-without a device, by `.cpu()` or from NumPy. `torch.cuda` answers as a machine with one MI300X
-would. (A `TorchFunctionMode` would be neater, but modes are per thread and are not active inside
-`autograd.Function.backward`.)
+without a device, by `.cpu()` or from NumPy. (A `TorchFunctionMode` would be neater, but modes are
+per thread and are not active inside `autograd.Function.backward`.)
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ import torch
 from torch.utils import _device as torch_device
 
 from intelliperf_swizzle.capture import standin_cuda
+from intelliperf_swizzle.capture.settings import Gpu
 
 CPU = torch.device("cpu")
 CUDA = torch.device("cuda", 0)
@@ -33,17 +33,18 @@ LARGE_OPERATIONS = 2e11
 """Matrix products above this are not computed; one of 4096³ takes a second on two cores."""
 
 
-def install(*, fill: bool, on_skip: Callable[[str], None]) -> None:
+def install(gpu: Gpu, *, fill: bool, on_skip: Callable[[str], None]) -> None:
     """Make torch behave as if there were one GPU.
 
     Args:
+        gpu: what `torch.cuda` says that it is.
         fill: whether large tensors and matrix products are computed like small ones.
         on_skip: called with a sentence whenever something large is not computed.
     """
     _patch_tensor()
     _patch_constructors()
     _patch_devices()
-    standin_cuda.install()
+    standin_cuda.install(gpu)
     _patch_products(None if fill else on_skip)
     if not fill:
         _patch_random(on_skip)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""`torch.cuda` as a machine with one MI300X would answer, where nothing is ever pending."""
+"""`torch.cuda` as a machine with one GPU would answer, where nothing is ever pending."""
 
 from __future__ import annotations
 
@@ -12,24 +12,9 @@ from typing import Any
 
 import torch
 
-_PROPERTIES = types.SimpleNamespace(
-    name="AMD Instinct MI300X",
-    major=9,
-    minor=4,
-    total_memory=192 << 30,
-    multi_processor_count=304,
-    gcnArchName="gfx942:sramecc+:xnack-",
-    warp_size=64,
-    L2_cache_size=4 << 20,
-    max_threads_per_multi_processor=2048,
-    max_threads_per_block=1024,
-    regs_per_multiprocessor=65536,
-    shared_memory_per_block=65536,
-    shared_memory_per_block_optin=65536,
-    shared_memory_per_multiprocessor=65536,
-    is_integrated=0,
-    is_multi_gpu_board=0,
-)
+from intelliperf_swizzle.capture.settings import Gpu
+
+_MEMORY_BYTES = 192 << 30
 
 
 class Event:
@@ -116,31 +101,32 @@ class Graph:
     pool = lambda self: (0, 0)  # noqa: E731
 
 
-def install() -> None:
+def install(gpu: Gpu) -> None:
     """Replace the functions of `torch.cuda` and `torch.accelerator` that need a GPU."""
     cuda: Any = torch.cuda
     stream = Stream()
-    for name, answer in {
+    answers: dict[str, Any] = {
         "is_available": True,
         "is_initialized": True,
         "is_bf16_supported": True,
-        "is_tf32_supported": False,
+        "is_tf32_supported": gpu.backend == "cuda",
         "is_current_stream_capturing": False,
         "can_device_access_peer": False,
         "device_count": 1,
         "current_device": 0,
         "current_stream": stream,
         "default_stream": stream,
-        "get_device_properties": _PROPERTIES,
-        "get_device_name": _PROPERTIES.name,
-        "get_device_capability": (_PROPERTIES.major, _PROPERTIES.minor),
-        "get_arch_list": ["gfx942"],
+        "get_device_properties": _properties(gpu),
+        "get_device_name": gpu.product,
+        "get_device_capability": gpu.capability,
+        "get_arch_list": [gpu.arch if isinstance(gpu.arch, str) else f"sm_{gpu.arch}"],
         "clock_rate": 2100,
-        "mem_get_info": (180 << 30, 192 << 30),
+        "mem_get_info": (_MEMORY_BYTES * 15 // 16, _MEMORY_BYTES),
         "memory_stats": {},
         **dict.fromkeys(_BYTES_HELD, 0),
         **dict.fromkeys(_DO_NOTHING, None),
-    }.items():
+    }
+    for name, answer in answers.items():
         setattr(cuda, name, _always(answer))
     cuda.Event, cuda.Stream, cuda.ExternalStream, cuda.CUDAGraph = Event, Stream, Stream, Graph
     cuda.device, cuda.device_of = Device, Device
@@ -158,7 +144,8 @@ def install() -> None:
     cuda.cudart = _always(
         types.SimpleNamespace(cudaProfilerStart=_always(0), cudaProfilerStop=_always(0))
     )
-    torch.version.hip, torch.version.cuda = "6.4", None
+    hip = gpu.backend == "hip"
+    torch.version.hip, torch.version.cuda = ("6.4", None) if hip else (None, "12.8")
     _install_accelerator(stream)
 
 
@@ -183,6 +170,28 @@ _DO_NOTHING = (
     "seed",
     "seed_all",
 )
+
+
+def _properties(gpu: Gpu) -> types.SimpleNamespace:
+    major, minor = gpu.capability
+    return types.SimpleNamespace(
+        name=gpu.product,
+        major=major,
+        minor=minor,
+        total_memory=_MEMORY_BYTES,
+        multi_processor_count=gpu.compute_units,
+        gcnArchName=str(gpu.arch),
+        warp_size=gpu.warp_size,
+        L2_cache_size=4 << 20,
+        max_threads_per_multi_processor=2048,
+        max_threads_per_block=1024,
+        regs_per_multiprocessor=65536,
+        shared_memory_per_block=gpu.shared_bytes,
+        shared_memory_per_block_optin=gpu.shared_bytes,
+        shared_memory_per_multiprocessor=gpu.shared_bytes,
+        is_integrated=0,
+        is_multi_gpu_board=0,
+    )
 
 
 def _always(answer: Any) -> Callable[..., Any]:

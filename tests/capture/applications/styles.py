@@ -4,6 +4,7 @@
 """An application in the styles that are usual: it checks every kernel's output against torch."""
 
 import argparse
+import sys
 
 import local_blocks
 import torch
@@ -118,6 +119,8 @@ def main():
     assert torch.cuda.get_device_properties(0).multi_processor_count == 304
     assert triton.runtime.driver.active.get_active_torch_device().type == "cuda"
     assert triton.runtime.driver.active.get_current_target().backend == "hip"
+    assert torch.cuda.get_device_capability() == (9, 4)
+    assert not {"yaml", "numba", "libcst"} & set(sys.modules), "not every Python has these"
     tuned(device)
     heuristic()
     applied()
