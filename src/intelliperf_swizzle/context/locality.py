@@ -1,10 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The hardware-aware context: what a performance engineer would want to know, as one record.
-
-Everything is computed from the launch, its trace, the target and the measurements; nothing is
-guessed. `sections` turns it into words.
-"""
+"""Who shares what with whom, computed from a trace: tensors, neighbours, waves, reuse."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.context.record import HardwareContext, NextTile, Reuse, TensorUse, Wave
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
@@ -30,125 +27,6 @@ k-th unit is looked at."""
 
 NEXT_TILES = 3
 """Distances to the next tile on the same lines that are told; further ones are rare."""
-
-
-@dataclass(frozen=True)
-class NextTile:
-    """How far away, in launch order, the next tile lies that touches the same line.
-
-    Attributes:
-        distance: tiles further on.
-        share: of the lines that have a next tile, how many have it there; 0 to 1.
-    """
-
-    distance: int
-    share: float
-
-
-@dataclass(frozen=True)
-class TensorUse:
-    """What a launch does with one piece of memory.
-
-    Attributes:
-        names: the tensor arguments that lie in it.
-        allocated_bytes: its size.
-        touched_bytes: bytes of the distinct lines that are touched.
-        tile_bytes: bytes of the lines that one tile touches, on average.
-        reads: line reads of all tiles.
-        writes: line writes.
-        atomics: line updates by atomics.
-        traffic_share: of the line accesses of all tensors; 0 to 1.
-        tiles_per_line: how many tiles touch a line, on average.
-        most_tiles_per_line: the greatest number of tiles that touch one line.
-        shared_with_neighbour: along each axis of the grid, what share of a tile's lines the next
-            tile touches too; 0 to 1; None along an axis of one tile.
-        next_tiles: where the next tile on the same line lies, the commonest distances first.
-    """
-
-    names: tuple[str, ...]
-    allocated_bytes: int
-    touched_bytes: int
-    tile_bytes: float
-    reads: int
-    writes: int
-    atomics: int
-    traffic_share: float
-    tiles_per_line: float
-    most_tiles_per_line: int
-    shared_with_neighbour: tuple[float | None, ...]
-    next_tiles: tuple[NextTile, ...]
-
-
-@dataclass(frozen=True)
-class Reuse:
-    """Where a tile finds the lines that it needs, in the order as it is; shares from 0 to 1.
-
-    Attributes:
-        first: no tile has touched the line before.
-        other_domain: tiles have, but only on other XCDs: it is fetched once more.
-        same_wave: a tile of the same XCD and the same wave touches it.
-        earlier_wave: a tile of the same XCD has, in an earlier wave.
-        distance_bytes: median of what the XCD touches between that wave and this one; None where
-            nothing is used again in a later wave.
-        distance_fits: of `earlier_wave`, the share whose distance is within the XCD's L2.
-        domains_per_shared_line: on how many XCDs a line is fetched that more than one tile touches.
-    """
-
-    first: float
-    other_domain: float
-    same_wave: float
-    earlier_wave: float
-    distance_bytes: float | None
-    distance_fits: float
-    domains_per_shared_line: float
-
-
-@dataclass(frozen=True)
-class Wave:
-    """The workgroups that are resident at once.
-
-    Attributes:
-        occupancy: workgroups on one CU.
-        workgroups_per_domain: on one XCD.
-        waves: how many follow each other on the busiest XCD.
-        domain_bytes: distinct bytes that one XCD's workgroups of one wave touch, on average.
-        device_bytes: the same of all XCDs together.
-    """
-
-    occupancy: int
-    workgroups_per_domain: int
-    waves: int
-    domain_bytes: float
-    device_bytes: float
-
-
-@dataclass(frozen=True)
-class HardwareContext:
-    """All that is known of a kernel, its memory and the GPU before anything is tried.
-
-    Attributes:
-        launch: the kernel's largest launch.
-        launches: all distinct launches; a swizzle must be a permutation on each.
-        target: the GPU.
-        baseline: the measurement of the kernel as it is.
-        ceiling: a bound on any permutation's L2 hit rate.
-        tensors: by traffic, most first.
-        reuse: in the order as it is.
-        wave: what is resident at once.
-        tile_accesses: int64[tiles, 3]; line reads, writes and atomics of each tile.
-        sampled: of how many units one was looked at; 1 = all.
-    """
-
-    launch: Launch
-    launches: tuple[Launch, ...]
-    target: Target
-    baseline: Measurement
-    ceiling: Ceiling
-    tensors: tuple[TensorUse, ...]
-    reuse: Reuse
-    wave: Wave
-    tile_accesses: Int64Array
-    sampled: int
 
 
 def hardware_context(

@@ -1,0 +1,260 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The context in words, section by section; pure functions from the record to text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import asdict
+
+from intelliperf_swizzle.context.record import HardwareContext, TensorUse
+from intelliperf_swizzle.hardware import Target, load_target, targets
+from intelliperf_swizzle.records import LINE_BYTES, Launch, Measurement
+from intelliperf_swizzle.units import milliseconds, percent, points, size
+
+ROUNDS = 3
+"""Rounds of the dispatch that the worked example shows."""
+
+OVERLOAD_TILES = 1500
+"""Tiles of the unfiltered table of tiles."""
+
+
+def _domains(rates: tuple[float, ...]) -> str:
+    return f"{percent(min(rates))} lowest, {percent(max(rates))} highest of {len(rates)} XCDs"
+
+
+COUNTERS: Mapping[str, tuple[str, Callable[..., str]]] = {
+    "l2_hit_rate": ("L2 hit rate", percent),
+    "l2_hit_rate_per_domain": ("L2 hit rate by XCD", _domains),
+    "llc_hit_rate": ("last-level cache hit rate", percent),
+    "l2_requests": ("L2 requests", "{:,}".format),
+    "l2_bytes": ("bytes from L2", size),
+    "llc_bytes": ("bytes between L2 and last-level cache", size),
+    "memory_bytes": ("bytes from memory", size),
+    "compulsory_bytes": ("bytes of distinct lines, each fetched once", size),
+    "balance": ("L2 requests of the idlest XCD / of the busiest", "{:.3f}".format),
+    "time_ms": ("time", milliseconds),
+    "modelled_memory_time_ms": ("modelled memory time", milliseconds),
+}
+"""Fields of a measurement by what people call them, and how they are written."""
+
+
+def readings(measured: Measurement, counters: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Name and value of those counters that were collected, in the order of `counters`."""
+    for counter in counters:
+        value = getattr(measured, counter)
+        if value is not None:
+            name, write = COUNTERS[counter]
+            yield name, write(value)
+
+
+def render(context: HardwareContext, section: str, counters: Collection[str]) -> str:
+    """One section of the context in words.
+
+    Args:
+        context: the record.
+        section: one of `SECTIONS`.
+        counters: those of `COUNTERS` that matter to whoever reads it.
+    """
+    return SECTIONS[section](context, counters)
+
+
+def _bottleneck(context: HardwareContext, counters: Collection[str]) -> str:
+    measured, bound = context.baseline, context.ceiling.l2_hit_rate
+    source = "modelled" if measured.profiler == "model" else f"measured with {measured.profiler}"
+    lines = [f"Objective: the L2 hit rate; higher is better ({source})."]
+    lines += [f"- {name}: {value}" for name, value in readings(measured, counters)]
+    if len(counters) > 1:
+        lines.append(
+            f"- no permutation exceeds {percent(bound)}: headroom "
+            f"{points(measured.l2_hit_rate, bound)}"
+        )
+    return "\n".join(lines)
+
+
+def _target(context: HardwareContext, _: Collection[str]) -> str:
+    target, wave = context.target, context.wave
+    lines = [
+        f"{target.product} ({target.arch})",
+        f"- {target.num_xcds} XCDs of {target.cus_per_xcd} CUs: {target.cus} CUs",
+        f"- L2: {size(target.l2_bytes_per_xcd)} an XCD, {target.l2_ways} ways, lines of "
+        f"{LINE_BYTES} B; an XCD's L2 serves its own CUs only, so a line that two XCDs need is "
+        "fetched twice",
+        f"- L1: {size(target.l1_bytes)} a CU",
+    ]
+    if target.llc_bytes is not None:
+        lines.append(f"- last-level cache: {size(target.llc_bytes)}, shared by all XCDs")
+    bandwidths = [("L2", target.l2_gb_s), ("last-level cache", target.llc_gb_s)]
+    bandwidths.append(("memory", target.memory_gb_s))
+    named = [f"{name} {speed:,.0f} GB/s" for name, speed in bandwidths if speed is not None]
+    return "\n".join(
+        [
+            *lines,
+            f"- bandwidth of the device: {', '.join(named)}",
+            f"- {wave.occupancy} workgroup{'s' if wave.occupancy > 1 else ''} of this kernel on a "
+            f"CU at once: {wave.workgroups_per_domain} on an XCD, "
+            f"{wave.workgroups_per_domain * target.num_xcds} on the device (one wave)",
+        ]
+    )
+
+
+def _dispatch(context: HardwareContext, _: Collection[str]) -> str:
+    target, launch = context.target, context.launch
+    cycle = target.dispatch_domains
+    lines = [
+        "Workgroups are dispatched in launch order (program_id(0) varies fastest), in turn to the "
+        f"XCDs: launch index i runs on XCD {_cycle_words(target)}. A remap cannot change that; it "
+        "changes which tile the workgroup computes.",
+        "On this grid, launch index (its own tile) -> XCD:",
+    ]
+    for first in range(0, min(launch.programs, ROUNDS * len(cycle)), len(cycle)):
+        last = min(first + len(cycle), launch.programs)
+        places = [f"{i} {_tile(launch, i)} -> {cycle[i % len(cycle)]}" for i in range(first, last)]
+        lines.append(f"- round {first // len(cycle)}: " + ", ".join(places))
+    per_domain = launch.programs // target.num_xcds
+    lines.append(
+        f"Each XCD runs {per_domain}{' or ' + str(per_domain + 1) if _uneven(context) else ''} "
+        f"workgroups in {context.wave.waves} wave{'s' if context.wave.waves > 1 else ''}."
+    )
+    return "\n".join(lines)
+
+
+def _cycle_words(target: Target) -> str:
+    if target.dispatch_domains == tuple(range(target.num_xcds)):
+        return f"i % {target.num_xcds}"
+    cycle = ", ".join(map(str, target.dispatch_domains))
+    return f"[{cycle}][i % {len(target.dispatch_domains)}]"
+
+
+def _uneven(context: HardwareContext) -> bool:
+    return context.launch.programs % context.target.num_xcds != 0
+
+
+def _axes(launch: Launch) -> int:
+    """How many axes of the grid are used; at least one."""
+    return max([1, *(axis + 1 for axis in range(3) if launch.grid[axis] > 1)])
+
+
+def _tile(launch: Launch, index: int) -> str:
+    places, rest = [], index
+    for axis in range(_axes(launch)):
+        rest, place = divmod(rest, launch.grid[axis])
+        places.append(place)
+    return f"({', '.join(map(str, places))})"
+
+
+def _locality(context: HardwareContext, _: Collection[str]) -> str:
+    parts = ["Computed from a trace of every memory access of the launch."]
+    if context.sampled > 1:
+        parts = [f"Computed from one line in {context.sampled} of a trace of the launch."]
+    parts += [_tensor(tensor, context.launch) for tensor in context.tensors]
+    reuse, wave, target = context.reuse, context.wave, context.target
+    parts.append(
+        "Where a tile finds its lines, with the kernel as it is (of all pairs of tile and line):\n"
+        f"- touched by no tile before: {percent(reuse.first)}\n"
+        f"- touched before, but on other XCDs only, so fetched again: "
+        f"{percent(reuse.other_domain)}\n"
+        f"- touched by another tile of the same XCD in the same wave: {percent(reuse.same_wave)}\n"
+        f"- touched on the same XCD, but in an earlier wave: {percent(reuse.earlier_wave)}"
+        + _distance(context)
+        + f"\nA line that more than one tile touches is fetched by "
+        f"{reuse.domains_per_shared_line:.1f} of {target.num_xcds} XCDs."
+    )
+    parts.append(
+        f"Working set of one wave: {size(wave.domain_bytes)} on an XCD (its L2 holds "
+        f"{size(target.l2_bytes_per_xcd)}; tiles of a wave advance side by side, so they share "
+        f"lines that they touch at the same step), {size(wave.device_bytes)} on the device."
+    )
+    return "\n\n".join(parts)
+
+
+def _distance(context: HardwareContext) -> str:
+    reuse = context.reuse
+    if reuse.distance_bytes is None:
+        return ""
+    return (
+        f"; the XCD touches {size(reuse.distance_bytes)} in between (median), which fits its L2 "
+        f"of {size(context.target.l2_bytes_per_xcd)} in {percent(reuse.distance_fits)} of the cases"
+    )
+
+
+def _tensor(tensor: TensorUse, launch: Launch) -> str:
+    counts = [(tensor.reads, "read"), (tensor.writes, "written"), (tensor.atomics, "updated")]
+    kinds = " and ".join(word for count, word in counts if count)
+    lines = [
+        f"{', '.join(tensor.names)}: {kinds}; {percent(tensor.traffic_share)} of all line accesses",
+        f"- {size(tensor.touched_bytes)} touched ({tensor.touched_bytes // LINE_BYTES:,} lines), "
+        f"{size(tensor.tile_bytes)} by a tile",
+        f"- a line is touched by {tensor.tiles_per_line:.1f} tiles on average, "
+        f"{tensor.most_tiles_per_line} at most",
+    ]
+    for axis, share in enumerate(tensor.shared_with_neighbour):
+        if share is not None:
+            lines.append(
+                f"- along axis {axis} (pid_{axis}): a tile and the next one have "
+                f"{percent(share)} of their lines in common"
+            )
+    steps = [f"+{one.distance} ({percent(one.share)})" for one in tensor.next_tiles]
+    if steps:
+        where = "launch index" if _axes(launch) > 1 else "pid"
+        lines.append(f"- the next tile on the same line lies, in {where}, at {', '.join(steps)}")
+    return "\n".join(lines)
+
+
+def _launch(context: HardwareContext, _: Collection[str]) -> str:
+    lines = [_one_launch(context.launch)]
+    others = [one for one in context.launches if one is not context.launch]
+    if others:
+        lines.append("The application also launches it with (the remap must hold there too):")
+        lines += [f"- {_one_launch(one)}" for one in others[:8]]
+        if len(others) > 8:
+            lines.append(f"- and {len(others) - 8} more")
+    return "\n".join(lines)
+
+
+def _one_launch(launch: Launch) -> str:
+    grid = " x ".join(str(extent) for extent in launch.grid[: _axes(launch)])
+    constants = ", ".join(f"{name} = {value}" for name, value in launch.constants.items())
+    reads = ", ".join(f"pid_{axis}" for axis in range(_axes(launch)))
+    return (
+        f"{launch.kernel} on a grid of {grid} programs ({reads}; {launch.programs} in all), "
+        f"integer arguments: {constants or 'none'}"
+    )
+
+
+def _source(context: HardwareContext, _: Collection[str]) -> str:
+    source = context.launch.source
+    others = [one.text for key, one in source.functions.items() if key != source.kernel]
+    return "\n\n".join(text.rstrip() for text in [source.entry.text, *others])
+
+
+def _everything(context: HardwareContext, _: Collection[str]) -> str:
+    """All there is, unfiltered: every counter, every tile, every GPU."""
+    counters = [f"{name} = {value}" for name, value in asdict(context.baseline).items()]
+    tiles = [
+        f"{tile} {_tile(context.launch, tile)}: {reads} {writes} {atomics}"
+        for tile, (reads, writes, atomics) in enumerate(context.tile_accesses[:OVERLOAD_TILES])
+    ]
+    gpus = [
+        "\n".join(f"{name} = {value}" for name, value in asdict(load_target(gpu)).items())
+        for gpu in targets()
+    ]
+    return "\n\n".join(
+        [
+            "Counters:\n" + "\n".join(counters),
+            "Tile: line reads, line writes, line atomics:\n" + "\n".join(tiles),
+            *gpus,
+        ]
+    )
+
+
+SECTIONS: Mapping[str, Callable[[HardwareContext, Collection[str]], str]] = {
+    "source": _source,
+    "launch": _launch,
+    "bottleneck": _bottleneck,
+    "locality": _locality,
+    "target": _target,
+    "dispatch": _dispatch,
+    "everything": _everything,
+}
+"""The sections by name, and who writes them."""
