@@ -77,6 +77,21 @@ def test_published_head_first_holds_for_one_batch_and_heads_that_8_divides() -> 
 
 
 @pytest.mark.parametrize(
+    ("heads", "least", "most"),
+    [(12, 0.888, 0.896), (20, 0.915, 0.925), (25, 0.96, 0.97), (32, 1, 1), (40, 1, 1), (64, 1, 1)],
+)
+@pytest.mark.parametrize(("batch", "blocks"), [(1, 33), (1, 64), (2, 64), (4, 128)])
+def test_aiter_spatial_heads_needs_heads_that_8_divides(
+    heads: int, least: float, most: float, batch: int, blocks: int
+) -> None:
+    grid, constants = head_first(batch, heads, blocks)
+    verdict = outcome("aiter-spatial-heads", grid, **constants)
+    assert isinstance(verdict, Proof) is (heads % 8 == 0)
+    if isinstance(verdict, Witness):
+        assert least <= verdict.computed_fraction <= most
+
+
+@pytest.mark.parametrize(
     ("name", "grid"),
     [
         ("figure-07-softmax", (64, 1, 1)),

@@ -42,6 +42,9 @@ def prove(
         sweep: further grids on which to try the same text with the same constants, e.g.
             `sweep_grids(grid)`; what holds there goes into the proof and decides nothing.
 
+    Returns:
+        A proof, whose `grids_checked` counts the launch's own grid too, or a witness.
+
     Raises:
         LanguageError: the text reads a name that the launch does not bind.
         UsageError: the grid is empty or has more than `MOST_PROGRAMS` programs.
