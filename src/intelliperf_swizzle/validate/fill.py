@@ -95,7 +95,8 @@ def _values(dtype: str, number: int, block: int) -> UInt8Array:
     if dtype in _FLOATS:
         word, keep, exponent = _FLOATS[dtype]
         bits = np.frombuffer(random.bytes(BLOCK_BYTES), word)
-        return (bits & word(keep) | word(exponent)).view(np.uint8)
+        values: UInt8Array = (bits & word(keep) | word(exponent)).view(np.uint8)
+        return values
     if dtype.startswith("fp8"):
         # Without the top bit of the exponent: below 2 in every format, never infinite or NaN.
         return random.integers(0, 256, BLOCK_BYTES, np.uint8) & np.uint8(0xBF)

@@ -55,7 +55,7 @@ def same_tree(
         constexprs: values of the parameters by which an axis may be given (`program_id(AXIS)`).
 
     Returns:
-        The inserted block if the functions agree otherwise, else the difference furthest down.
+        The inserted block if the functions agree otherwise, else the first difference.
     """
     before, edited = _function(original.text), _function(edited_text)
     if before is None or edited is None:
@@ -63,14 +63,15 @@ def same_tree(
     added = len(edited.body) - len(before.body)
     if added < 1:
         return Difference(edited.lineno, "no block was inserted")
-    outcomes = [
-        _compare(before, edited, slice(start, start + added), _meanings(original, constexprs))
-        for start in range(len(before.body) + 1)
-    ]
-    insertions = [outcome for outcome in outcomes if isinstance(outcome, Insertion)]
-    if insertions:
-        return insertions[0]
-    return max((o for o in outcomes if isinstance(o, Difference)), key=lambda found: found.line)
+    start = _first_difference(before.body, edited.body)
+    return _compare(before, edited, slice(start, start + added), _meanings(original, constexprs))
+
+
+def _first_difference(original: list[ast.stmt], edited: list[ast.stmt]) -> int:
+    """Where the block begins: what stands before it reads no program id, so it is unchanged."""
+    pairs = zip(original, edited, strict=False)
+    differing = (n for n, (a, b) in enumerate(pairs) if ast.dump(a) != ast.dump(b))
+    return next(differing, len(original))
 
 
 def reads_program_id(function: SourceFunction) -> bool:
@@ -257,5 +258,5 @@ def _describe(original: Any, edited: Any) -> str:
 
 
 def _written(node: Any) -> str:
-    text = ast.unparse(node) if isinstance(node, ast.AST) else repr(node)
+    text = ast.unparse(node) if isinstance(node, ast.AST) else str(node)
     return text.splitlines()[0] if text else ""

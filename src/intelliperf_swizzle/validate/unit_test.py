@@ -5,16 +5,13 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import tempfile
 from pathlib import Path
 
 from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.errors import CaptureError, SpliceError
+from intelliperf_swizzle.kernel.copy import copy_project, moved_command
 from intelliperf_swizzle.kernel.edit import Edit
-
-NOT_COPIED = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "swizzle-out")
-"""What a test of a kernel does not need and a copy should not cost."""
 
 
 def unit_test(command: str, project: Path, edit: Edit, *, limit_seconds: float) -> str | None:
@@ -26,25 +23,20 @@ def unit_test(command: str, project: Path, edit: Edit, *, limit_seconds: float) 
         edit: the swizzled kernel.
         limit_seconds: a test that takes longer has not passed.
     """
-    root = project.resolve()
-    outside = [path for path in edit.files if root not in Path(path).resolve().parents]
-    if outside:
-        return f"the unit test cannot run: {outside[0]} lies outside {project}"
     with tempfile.TemporaryDirectory(prefix="swizzle-unit-test-") as folder:
         copy = Path(folder) / "project"
-        ignored = shutil.ignore_patterns(*NOT_COPIED)
-        shutil.copytree(root, copy, symlinks=True, ignore=ignored, ignore_dangling_symlinks=True)
-        for path, text in edit.files.items():
-            (copy / Path(path).resolve().relative_to(root)).write_bytes(text.encode())
         try:
+            copy_project(project, copy, edit)
             tested = capture(
-                shlex.split(command),
+                moved_command(shlex.split(command), project, copy),
                 folder=Path(folder) / "records",
                 cwd=copy,
                 quiet_seconds=limit_seconds,
                 limit_seconds=limit_seconds,
                 compute="always",
             )
+        except SpliceError as error:
+            return f"the unit test cannot run: {error.fact}"
         except CaptureError as error:
             return f"the unit test launched no kernel: {error.fact}"
     if tested.exit_code == 0:

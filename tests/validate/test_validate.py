@@ -1,0 +1,261 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Splice, build and validate real kernels; edits that cheat are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from launches_by_hand import (
+    CONTIGUOUS,
+    GROUPED,
+    HEADER,
+    REVERSED,
+    atomics_launch,
+    bare_trace,
+    gemm_launch,
+    helper_launch,
+    launch_of,
+    persistent_launch,
+    transpose_launch,
+    volume_launch,
+    write_kernel,
+)
+
+from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernel import Edit, splice
+from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.mapping import prove
+from intelliperf_swizzle.records import Launch, Proof, Validation
+from intelliperf_swizzle.validate import compare, validate
+
+MI300X = load_target("mi300x")
+ALL, SAMPLE = 60.0, 0.0
+READ = {"a_ptr", "b_ptr", "x", "total"}
+
+
+def proved(launch: Launch, text: str) -> Proof:
+    proof = prove(
+        parse(text),
+        launch.grid,
+        launch.constants,
+        num_xcds=MI300X.num_xcds,
+        cus_per_xcd=MI300X.cus_per_xcd,
+    )
+    assert isinstance(proof, Proof)
+    return proof
+
+
+def edited(launch: Launch, text: str) -> Edit:
+    return splice(launch.source, parse(text), target=MI300X, launches=[launch])
+
+
+def validated(
+    launch: Launch, edit: Edit, proof: Proof, budget_seconds: float, **flags: Any
+) -> Validation:
+    read = tuple(READ & set(launch.arguments))
+    return validate(
+        [launch],
+        edit,
+        [proof],
+        traces=[bare_trace(launch, read, **flags)],
+        tolerance=1e-5,
+        budget_seconds=budget_seconds,
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "text", "budget_seconds"),
+    [
+        (gemm_launch, GROUPED, ALL),
+        (gemm_launch, CONTIGUOUS, SAMPLE),
+        (transpose_launch, CONTIGUOUS, ALL),
+        (transpose_launch, "pid_0 = grid_0 - 1 - pid_0", SAMPLE),
+        (volume_launch, CONTIGUOUS, SAMPLE),
+        (helper_launch, CONTIGUOUS, ALL),
+        (helper_launch, REVERSED, SAMPLE),
+        (persistent_launch, REVERSED, ALL),
+    ],
+)
+def test_right_swizzles_leave_the_same_bits(
+    tmp_path: Path, make: Callable[[Path], Launch], text: str, budget_seconds: float
+) -> None:
+    launch = make(tmp_path)
+    outcome = validated(launch, edited(launch, text), proved(launch, text), budget_seconds)
+    assert outcome.difference is None
+    assert outcome.same_bits
+    assert outcome.rule == "bits"
+    assert outcome.tiles == launch.programs
+    if budget_seconds == ALL:
+        assert outcome.method == "all-tiles"
+        assert outcome.tiles_compared == launch.programs
+    else:
+        assert outcome.method == "mapping-and-sample"
+        assert 4 <= outcome.tiles_compared < launch.programs
+
+
+def test_atomics_are_compared_within_the_tolerance(tmp_path: Path) -> None:
+    launch = atomics_launch(tmp_path)
+    edit, proof = edited(launch, REVERSED), proved(launch, REVERSED)
+    outcome = validated(launch, edit, proof, ALL, order_matters=True)
+    assert outcome.same_bits
+    assert (outcome.rule, outcome.tolerance) == ("tolerance", 1e-5)
+    strict = validated(launch, edit, proof, ALL, order_matters=False)
+    assert not strict.same_bits
+    assert "`total` differs" in (strict.difference or "")
+
+
+# --- cheats -----------------------------------------------------------------------------------
+
+
+def with_text(launch: Launch, edit: Edit, old: str, new: str) -> Edit:
+    """The edit with another text in the function and the file."""
+    assert all(old in text for text in (*edit.functions.values(), *edit.files.values()))
+    return replace(
+        edit,
+        functions={key: text.replace(old, new) for key, text in edit.functions.items()},
+        files={path: text.replace(old, new) for path, text in edit.files.items()},
+    )
+
+
+def refusal(launch: Launch, edit: Edit, text: str, budget_seconds: float = SAMPLE) -> str:
+    outcome = validated(launch, edit, proved(launch, text), budget_seconds)
+    assert not outcome.same_bits
+    assert outcome.difference
+    return outcome.difference
+
+
+def test_code_that_drops_a_tile_is_refused(tmp_path: Path) -> None:
+    """The mapping of the text was proved, the emitted code computes another."""
+    launch = gemm_launch(tmp_path)
+    whole = edited(launch, REVERSED)
+    edit = with_text(launch, whole, "1 - swizzle_pid", "1 - swizzle_pid // 2 * 2")
+    assert "gives program 1 the program id 34 along axis 0, the proof 33" in refusal(
+        launch, edit, REVERSED
+    )
+
+
+def test_axes_that_are_swapped_are_refused(tmp_path: Path) -> None:
+    launch = transpose_launch(tmp_path)
+    edit = with_text(
+        launch, edited(launch, CONTIGUOUS), "= swizzle_pid_0, swizzle_pid_1",
+        "= swizzle_pid_1, swizzle_pid_0",
+    )  # fmt: skip
+    assert "along axis" in refusal(launch, edit, CONTIGUOUS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("mask=mask)\n", "mask=mask & (rows[:, None] > 0))\n"),  # leaves stale output
+        ("c_ptr + rows[:, None] * N", "c_ptr + 1 + rows[:, None] * N"),  # writes elsewhere
+        ("(rows[:, None] < M) & (inner", "(rows[:, None] < 1) & (inner"),  # reads less
+        ("pid = swizzle_pid\n", "pid = tl.program_id(0)\n"),  # not swizzled at all
+    ],
+)
+def test_other_changes_of_the_kernel_are_refused(tmp_path: Path, old: str, new: str) -> None:
+    launch = gemm_launch(tmp_path)
+    edit = with_text(launch, edited(launch, REVERSED), old, new)
+    assert "`gemm` differs in more than its program ids" in refusal(launch, edit, REVERSED)
+
+
+def test_a_helper_that_keeps_the_old_program_id_is_refused(tmp_path: Path) -> None:
+    text = """
+@triton.jit
+def my_column():
+    return tl.program_id(1)
+
+
+@triton.jit
+def k(x, n):
+    tl.store(x + tl.program_id(0) * n + my_column(), 1.0)
+"""
+    arguments = {"x": ("fp32", (6, 6)), "n": 6}
+    launch = launch_of(write_kernel(tmp_path, text), "k", (6, 6), arguments)
+    whole = edited(launch, REVERSED)
+    assert len(whole.functions) == 2
+    kernel = launch.source.kernel
+    half = replace(whole, functions={kernel: whole.functions[kernel]})
+    assert "`my_column` still reads the program id" in refusal(launch, half, REVERSED)
+
+
+def test_a_file_that_would_hold_something_else_is_refused(tmp_path: Path) -> None:
+    launch = gemm_launch(tmp_path)
+    edit = edited(launch, REVERSED)
+    other = {
+        path: text.replace("first + (pid", "first - (pid") for path, text in edit.files.items()
+    }
+    assert "does not hold the edited" in refusal(launch, replace(edit, files=other), REVERSED)
+
+
+# Cheats that the tree check would see are shown to the comparison of bytes itself.
+
+
+@pytest.fixture
+def no_tree_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare, "_probes", lambda launch, edits: ())
+
+
+@pytest.mark.usefixtures("no_tree_check")
+@pytest.mark.parametrize("budget_seconds", [ALL, SAMPLE])
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("mask=mask)\n", "mask=mask & (rows[:, None] > 0))\n", "`c_ptr` differs"),
+        ("c_ptr + rows[:, None] * N", "a_ptr + rows[:, None] * N", "differs"),
+        ("accumulator.to(tl.float16)", "accumulator.to(tl.float16) * 1.001", "`c_ptr` differs"),
+        ("pid_m = first", "tl.store(a_ptr + pid, 0.0)\n    pid_m = first", "`a_ptr` differs"),
+        ("pid_m = first", "undefined_name\n    pid_m = first", "swizzled kernel fails"),
+    ],
+)
+def test_bytes_that_differ_are_seen(
+    tmp_path: Path, old: str, new: str, names: str, budget_seconds: float
+) -> None:
+    launch = gemm_launch(tmp_path)
+    edit = with_text(launch, edited(launch, REVERSED), old, new)
+    assert names in refusal(launch, edit, REVERSED, budget_seconds)
+
+
+@pytest.mark.usefixtures("no_tree_check")
+def test_output_that_was_right_before_the_launch_does_not_help(tmp_path: Path) -> None:
+    """A kernel that writes nothing leaves what an earlier run computed, were it not for poison."""
+    text = """
+@triton.jit
+def double(x, y):
+    pid = tl.program_id(0)
+    tl.store(y + pid, tl.load(x + pid) * 2)
+"""
+    launch = launch_of(
+        write_kernel(tmp_path, text), "double", (8,), {"x": ("fp32", (8,)), "y": ("fp32", (8,))}
+    )
+    x = np.arange(8, dtype=np.float32)
+    storages = dict(launch.storages)
+    for number, values in enumerate((x, 2 * x)):
+        contents = tmp_path / f"{number}.npy"
+        np.save(contents, values.view(np.uint8))
+        storages[number] = replace(storages[number], contents=str(contents))
+    launch = replace(launch, storages=storages)
+    edit = edited(launch, REVERSED)
+    assert validated(launch, edit, proved(launch, REVERSED), ALL).same_bits
+    lazy = with_text(launch, edit, "* 2)", "* 2, mask=pid < 0)")
+    assert "`y` differs" in refusal(launch, lazy, REVERSED, ALL)
+
+
+def test_an_original_that_cannot_run_is_no_verdict(tmp_path: Path) -> None:
+    text = """
+@triton.jit
+def broken(x):
+    pid = tl.program_id(0)
+    tl.store(x + pid, undefined_name)
+"""
+    header = HEADER + "undefined_name = object()\n"
+    path = write_kernel(tmp_path, text, header)
+    launch = launch_of(path, "broken", (8,), {"x": ("fp32", (8,))})
+    with pytest.raises(ValidationError, match="`broken` fails"):
+        validated(launch, edited(launch, REVERSED), proved(launch, REVERSED), ALL)
