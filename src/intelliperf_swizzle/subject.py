@@ -9,7 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from intelliperf_swizzle.cache import ceiling
-from intelliperf_swizzle.errors import BuildError, SwizzleError, TraceError, UsageError
+from intelliperf_swizzle.errors import (
+    BuildError,
+    ProfileError,
+    SwizzleError,
+    TraceError,
+    UsageError,
+)
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernel.build import Build, build, occupancy
 from intelliperf_swizzle.language import Swizzle, parse
@@ -130,7 +136,7 @@ def examine(
         progress.phase(f"tracing {name}")
         try:
             subjects.append(_examine_kernel(name, by_kernel[name], target, profiler))
-        except TraceError as error:
+        except (TraceError, ProfileError) as error:
             failures.append(error)
             largest = max(launch.programs for launch in by_kernel[name])
             rows.append(KernelSummary(name, len(by_kernel[name]), largest, note=error.fact))

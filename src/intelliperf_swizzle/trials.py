@@ -83,6 +83,8 @@ class Trials:
         """Measures the finalists, then validates the better ones, best first, until one holds."""
         places = MEASURED_LINES // max(1, self._bench.subject.line_accesses)
         places = min(max(places, FEWEST_MEASURED), MOST_MEASURED)
+        if self._bench.profiler.runs_application:
+            places = self._num_attempts
         chosen = finalists(self.attempts, places)
         self._progress.phase(f"measuring {len(chosen)} finalists ({self._bench.profiler.name})")
         measured: list[Attempt] = []

@@ -17,7 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from intelliperf_swizzle.errors import BuildError, LanguageError, SpliceError
+from intelliperf_swizzle.errors import (
+    BuildError,
+    LanguageError,
+    ProfileError,
+    SpliceError,
+    SwizzleError,
+)
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernel.build import build
@@ -27,7 +33,7 @@ from intelliperf_swizzle.mapping import describe, sweep_grids
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.model import ModelScreen
 from intelliperf_swizzle.rank import judge
-from intelliperf_swizzle.records import Attempt, Candidate, Proof, Verdict, Witness
+from intelliperf_swizzle.records import Attempt, Candidate, Proof, Verdict, VerdictKind, Witness
 from intelliperf_swizzle.subject import Subject, prove_on
 from intelliperf_swizzle.validate import safe_order, validate
 from intelliperf_swizzle.validate.unit_test import unit_test
@@ -182,7 +188,14 @@ class Workbench:
         """Profiles a screened attempt and judges it against the baseline."""
         if attempt.measurement is not None:
             return attempt
-        measurement = self.profiler.measure(self.subject.traced, self._proved_again(attempt).proofs)
+        proofs = self._proved_again(attempt).proofs
+        try:
+            edit = self.edit(attempt) if self.profiler.runs_application else None
+            measurement = self.profiler.measure(self.subject.traced, proofs, edit)
+        except SpliceError as error:
+            return self._refused(attempt, "does not build", error)
+        except ProfileError as error:
+            return self._refused(attempt, "not measured", error)
         verdict = judge(measurement, self.subject.baseline)
         return self.history.record(replace(attempt, measurement=measurement, verdict=verdict))
 
@@ -197,9 +210,7 @@ class Workbench:
             edit = self.edit(attempt)
             build(launches[0], self.target, edit.functions)
         except (SpliceError, BuildError) as error:
-            return self.history.record(
-                replace(attempt, verdict=Verdict("does not build", str(error)))
-            )
+            return self._refused(attempt, "does not build", error)
         outcome = validate(
             launches,
             edit,
@@ -225,6 +236,9 @@ class Workbench:
         if failure is None:
             return attempt
         return self.history.record(replace(attempt, verdict=Verdict("output differs", failure)))
+
+    def _refused(self, attempt: Attempt, kind: VerdictKind, error: SwizzleError) -> Attempt:
+        return self.history.record(replace(attempt, verdict=Verdict(kind, str(error))))
 
     def _proved_again(self, attempt: Attempt) -> _Proved:
         """The attempt's proofs; found anew where it comes from a resumed history."""

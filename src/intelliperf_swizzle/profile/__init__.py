@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.records import Launch, Measurement, Proof, Trace
 
 
@@ -22,13 +23,33 @@ class TracedLaunch:
 
 
 class Profiler(Protocol):
-    """Reads the hit rates of a kernel whose launches are renumbered by proved permutations."""
+    """Reads the hit rates of a kernel whose launches are renumbered by proved permutations.
+
+    Attributes:
+        name: as `--profiler` takes it.
+        device: what it measures on.
+        runs_application: whether it runs the application with the edit in it; it is given one
+            then, and costs as much as a run.
+    """
 
     name: str
     device: str
+    runs_application: bool
 
-    def measure(self, launches: Sequence[TracedLaunch], proofs: Sequence[Proof]) -> Measurement:
-        """One measurement over all launches, a proof each; raises ProfileError."""
+    def measure(
+        self,
+        launches: Sequence[TracedLaunch],
+        proofs: Sequence[Proof],
+        edit: Edit | None = None,
+    ) -> Measurement:
+        """One measurement over all launches, a proof each; raises ProfileError.
+
+        Args:
+            launches: of one kernel.
+            proofs: what each is renumbered by.
+            edit: the source that renumbers them so; None for the kernel as it is, and where the
+                profiler does not run the application.
+        """
 
 
 def choose_profiler(name: str, target: Target) -> Profiler:

@@ -10,6 +10,7 @@ import numpy as np
 
 from intelliperf_swizzle.cache import Run, Screen, replay
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Int64Array, Measurement, Proof
 
@@ -18,12 +19,18 @@ class ModelProfiler:
     """Replays the traces with full physics; every number it gives is modelled."""
 
     name = "model"
+    runs_application = False
 
     def __init__(self, target: Target):
         self._target = target
         self.device = target.name
 
-    def measure(self, launches: Sequence[TracedLaunch], proofs: Sequence[Proof]) -> Measurement:
+    def measure(
+        self,
+        launches: Sequence[TracedLaunch],
+        proofs: Sequence[Proof],
+        edit: Edit | None = None,
+    ) -> Measurement:
         """One measurement over all launches, each as often as it was seen."""
         runs = [
             Run(one.trace, proof.tile, one.launch.count, one.occupancy)
