@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,9 @@ from intelliperf_swizzle.records import (
     TensorArgument,
     UInt8Array,
 )
+
+_read_once = functools.lru_cache(maxsize=None)(read_source)
+"""An application may launch a kernel thousands of times, and Triton wants its globals constant."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,8 @@ def describe(
     bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
     bound.apply_defaults()
     values = {name: _unwrapped(value) for name, value in bound.arguments.items()}
-    passed = [value for value in values.values() if is_jit_function(value)]
-    source, keys = read_source(kernel, passed)
+    passed = tuple(value for value in values.values() if is_jit_function(value))
+    source, keys = _read_once(kernel, passed)
     converter = _Converter(keys)
     arguments = {name: converter.convert(name, value) for name, value in values.items()}
     launch = Launch(

@@ -34,17 +34,11 @@ PROBE_SECONDS = 0.5
 
 def install(folder: Path, settings: Settings) -> None:
     """Record whatever Triton launches in this process, under its interpreter."""
-    from triton.runtime.autotuner import Autotuner
     from triton.runtime.interpreter import InterpretedFunction
 
-    from intelliperf_swizzle.interpreter.driver import StandInCompiled, StandInDriver
-    from intelliperf_swizzle.interpreter.mend import mend
+    from intelliperf_swizzle.capture import standin_triton
 
-    gpu = settings.gpu
-    mend(gpu.backend, gpu.arch, gpu.warp_size, gpu.compute_units)
-    StandInDriver.get_active_torch_device = _active_device  # type: ignore[method-assign]
-    StandInDriver.get_device_interface = _device_interface  # type: ignore[method-assign]
-    Autotuner._bench = lambda self, *_, **__: [1.0, 1.0, 1.0]  # the first configuration wins
+    standin_triton.install(settings.gpu)
     recorder = Recorder(folder, settings)
     interpret = InterpretedFunction.run
 
@@ -54,21 +48,9 @@ def install(folder: Path, settings: Settings) -> None:
 
         if not warmup:
             recorder.launch(self, args, kwargs, grid, execute)
-        return StandInCompiled()
+        return standin_triton.Compiled(self, kwargs)
 
     InterpretedFunction.run = run
-
-
-def _active_device(self: Any) -> Any:
-    import torch
-
-    return torch.device("cuda", 0)
-
-
-def _device_interface(self: Any) -> Any:
-    import torch
-
-    return torch.cuda
 
 
 class Recorder:
