@@ -35,8 +35,10 @@ from intelliperf_swizzle.validate.tree import Difference, reads_program_id, same
 
 CHILD_ENVIRONMENT = {"TRITON_INTERPRET": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Products of tiles are small: on a busy machine with 2 cores, threads made one 10 times slower."""
-SLACK_SECONDS = 60.0
-"""What a child may take beyond five budgets: its start, the probe, tiles that must be run."""
+PATIENCE_SECONDS = 60.0
+"""What the required part of a sample may take beyond the budget."""
+LIMIT_SECONDS = 180.0
+"""What a child may take beyond all that: its start, the probe, the last program; then it hangs."""
 
 
 def validate(
@@ -161,6 +163,7 @@ def _request(
         sample=sample,
         required=required,
         budget_seconds=budget_seconds,
+        patience_seconds=PATIENCE_SECONDS,
         all_tiles=trace.waits,
         tolerance=tolerance if trace.order_matters else None,
     )
@@ -216,7 +219,9 @@ def _answer(request: Request) -> Answer:
     with tempfile.TemporaryDirectory(prefix="swizzle-validate-") as name:
         folder = Path(name)
         (folder / "request.pickle").write_bytes(pickle.dumps(request))
-        failure, details = _run_child(folder, 5 * request.budget_seconds + SLACK_SECONDS)
+        failure, details = _run_child(
+            folder, request.budget_seconds + PATIENCE_SECONDS + LIMIT_SECONDS
+        )
         if failure is None:
             answer: Answer = pickle.loads((folder / "answer.pickle").read_bytes())
             return answer

@@ -6,18 +6,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from intelliperf_swizzle.records import Access, Int64Array, Trace
+from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int64Array, Trace
+
+Bits: TypeAlias = npt.NDArray[np.bool_]
+SECTORS = LINE_BYTES // SECTOR_BYTES
 
 
 def safe_order(trace: Trace, tile: Int64Array) -> str | None:
     """Why a permutation may not be used on a launch whose programs depend on each other, or None.
 
-    Two programs depend on each other if they touch the same cache line of a tensor of which one
-    reads what another writes, and at least one of them writes that line; in a launch that waits,
-    of any tensor. This takes too many pairs for dependent (neighbours in a line), never too few.
+    Two programs depend on each other if they touch the same sector of a tensor of which one reads
+    what another writes, and some program writes that sector; in a launch that waits, of any
+    tensor. This takes too many pairs for dependent (neighbours in a sector), never too few.
     Such pairs must be launched in the order in which they were. Where programs wait, a program
     may be waiting for one that is launched after it, which works only while both are resident;
     so there the programs concerned must keep their very places.
@@ -66,36 +71,35 @@ class _ByIdentity:
 def _chains(key: _ByIdentity) -> Int64Array:
     """Pairs of tiles (int64[pairs, 2], first < second) whose order implies that of all pairs.
 
-    The tiles that share a line form a chain in the order of their numbers; its links suffice.
+    The tiles that share a sector form a chain in the order of their numbers; its links suffice.
     """
-    line, tile, writes = _touches(key.trace)
-    order = np.lexsort((tile, line))
-    line, tile, writes = line[order], tile[order], writes[order]
-    if not len(line):
+    sector, tile, writes = _touches(key.trace)
+    order = np.lexsort((tile, sector))
+    sector, tile, writes = sector[order], tile[order], writes[order]
+    if not len(sector):
         return np.zeros((0, 2), np.int64)
-    starts = np.flatnonzero(np.diff(line, prepend=line[0] - 1))
+    starts = np.flatnonzero(np.diff(sector, prepend=sector[0] - 1))
     written = np.logical_or.reduceat(writes, starts)
-    in_written = np.repeat(written, np.diff(starts, append=len(line)))
-    link = (line[1:] == line[:-1]) & (tile[1:] != tile[:-1]) & in_written[1:]
+    in_written = np.repeat(written, np.diff(starts, append=len(sector)))
+    link = (sector[1:] == sector[:-1]) & (tile[1:] != tile[:-1]) & in_written[1:]
     return np.unique(np.stack([tile[:-1][link], tile[1:][link]], axis=1), axis=0)
 
 
-def _touches(
-    trace: Trace,
-) -> tuple[Int64Array, Int64Array, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Line, tile and whether it writes, for every touch of the tensors that programs share."""
+def _touches(trace: Trace) -> tuple[Int64Array, Int64Array, Bits]:
+    """Sector, tile and whether it writes, for every touch of the tensors that programs share."""
     accesses = np.flatnonzero(_in_shared(trace, trace.access_base.astype(np.int64)))
     shapes = trace.access_shape[accesses]
     counts = np.diff(trace.shape_offset)[shapes]
-    tiles = np.searchsorted(trace.tile_offset, accesses, side="right") - 1
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    relative = trace.shape_line[np.repeat(trace.shape_offset[shapes], counts) + within]
-    line = np.repeat(trace.access_base[accesses].astype(np.int64), counts) + relative
+    entry = np.repeat(trace.shape_offset[shapes], counts) + within
+    line = np.repeat(trace.access_base[accesses].astype(np.int64), counts) + trace.shape_line[entry]
+    tile = np.repeat(np.searchsorted(trace.tile_offset, accesses, side="right") - 1, counts)
     writes = np.repeat(trace.shape_kind[shapes] != Access.READ, counts)
-    return line, np.repeat(tiles, counts).astype(np.int64), writes
+    touch, sector = np.nonzero(trace.shape_sectors[entry, None] >> np.arange(SECTORS) & 1)
+    return line[touch] * SECTORS + sector, tile[touch], writes[touch]
 
 
-def _in_shared(trace: Trace, line: Int64Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _in_shared(trace: Trace, line: Int64Array) -> Bits:
     """Whether lines lie in a tensor that programs share; in any tensor where programs wait."""
     shared = np.array([_is_shared(trace, s.names) for s in trace.segments], np.bool_)
     first = np.array([segment.first_line for segment in trace.segments], np.int64)
