@@ -20,13 +20,15 @@ BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 INSTALL := -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
-.PHONY: help install demo test lint test-pythons clean
+.PHONY: help install demo test lint bench search-quality test-pythons clean
 
 help:
 	@echo 'make demo            set up $(VENV), then find a swizzle for benchmarks/kernels/gemm.py'
 	@echo 'make test            set up $(VENV), then run the test suite'
 	@echo 'make lint            ruff, mypy and the order of imports'
 	@echo 'make test-pythons    the rooms that need neither torch nor Triton, on other Pythons'
+	@echo 'make bench           time and result of the default command on the applications'
+	@echo 'make search-quality  compare the default search with one a hundred times as long'
 	@echo 'make install         set up $(VENV) and no more'
 	@echo 'make clean           remove the environments and what was built'
 
@@ -55,6 +57,12 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: install
+	$(BIN)/python benchmarks/default_run.py
+
+search-quality: install
+	$(BIN)/python benchmarks/search_quality.py
 
 test-pythons:
 	@for python in $(PYTHONS); do \
