@@ -81,3 +81,7 @@ class ProfileError(SwizzleError):
 
 class HistoryError(SwizzleError):
     """A history file cannot be read or belongs to another run."""
+
+
+class ModelError(SwizzleError):
+    """A language model cannot be reached, refuses the key or does not answer in time."""

@@ -132,7 +132,7 @@ def attempt_from_json(line: Mapping[str, Any]) -> Attempt:
 
 
 def _candidate(line: Mapping[str, Any]) -> Candidate:
-    names = ("text", "name", "origin", "rationale", "critique", "idea", "iteration")
+    names = ("text", "name", "origin", "rationale", "critique", "idea", "iteration", "flaw")
     usage = line["usage"]
     return Candidate(**{name: line[name] for name in names}, usage=usage and Usage(**usage))
 

@@ -478,6 +478,7 @@ class Candidate:
         idea: the proposer's summary of it in one sentence.
         iteration: the proposer's iteration that it belongs to.
         usage: what the call took that it came from.
+        flaw: why the answer that it came from cannot be read; `text` is then the whole answer.
     """
 
     text: str
@@ -488,6 +489,7 @@ class Candidate:
     idea: str | None = None
     iteration: int | None = None
     usage: Usage | None = None
+    flaw: str | None = None
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,8 @@ class Workbench:
         return self._model.baseline()
 
     def _prove(self, candidate: Candidate) -> _Proved | Verdict:
+        if candidate.flaw is not None:
+            return Verdict("not a swizzle", candidate.flaw)
         try:
             swizzle = parse(candidate.text)
             launches = [one.launch for one in self.subject.traced]

@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Assembles the prompts: pure functions from records to `Question`s."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from intelliperf_swizzle.context import HardwareContext, render
+from intelliperf_swizzle.formula import Formula
+from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
+from intelliperf_swizzle.propose.llm.prompts import words
+from intelliperf_swizzle.propose.llm.signature import ANALYSIS, Question, outputs
+from intelliperf_swizzle.records import Attempt
+
+CHARACTERS_PER_TOKEN = 4
+"""Of English and code, roughly; for estimates only, what is paid for is counted by the endpoint."""
+
+
+def analysis(formula: Formula, context: HardwareContext) -> Question:
+    """The first call: an analysis of the kernel's use of memory, in words."""
+    return Question(words(formula, "analysis"), _told(formula, context), ANALYSIS)
+
+
+def proposal(
+    formula: Formula,
+    context: HardwareContext,
+    memory_analysis: str | None,
+    attempts: Sequence[Attempt],
+    best: Attempt | None,
+) -> Question:
+    """A call for a new swizzle.
+
+    Args:
+        formula: what is told and asked.
+        context: of the kernel.
+        memory_analysis: the answer to `analysis`, if it was asked.
+        attempts: those of the model, by number.
+        best: the best attempt so far, of whatever origin: the one to beat.
+    """
+    inputs = _told(formula, context)
+    if memory_analysis:
+        inputs["memory_analysis"] = memory_analysis
+    if attempts or best:
+        budget = formula.budgets.history_tokens * CHARACTERS_PER_TOKEN
+        inputs["history"] = remembered(attempts, best, formula.counters, budget)
+    inputs["request"] = _request(formula, attempts)
+    return Question(
+        instructions=f"{words(formula, 'task')}\n\n{words(formula, 'language')}",
+        inputs=inputs,
+        outputs=outputs(critiques=bool(attempts)),
+    )
+
+
+def estimated_tokens(text: str) -> int:
+    """How many tokens a text has, roughly."""
+    return len(text) // CHARACTERS_PER_TOKEN
+
+
+def _told(formula: Formula, context: HardwareContext) -> dict[str, str]:
+    told = {name: render(context, name, formula.counters) for name in formula.context}
+    if "source" in told:
+        told["source"] = _fenced(told["source"])
+    if formula.documents:
+        texts = [path.read_text(encoding="utf-8") for path in formula.documents]
+        told["documents"] = "\n\n".join(texts)
+    return told
+
+
+def _fenced(source: str) -> str:
+    """Source in a code fence that nothing in it can close."""
+    fence = "```"
+    while fence in source:
+        fence += "`"
+    return f"{fence}python\n{source}\n{fence}"
+
+
+def _request(formula: Formula, attempts: Sequence[Attempt]) -> str:
+    if not stuck(attempts):
+        return "Propose a swizzle."
+    tried = "\n".join(f"- {idea}" for idea in ideas(attempts))
+    return f"{words(formula, 'another_family')}\n\nTried so far:\n{tried}"

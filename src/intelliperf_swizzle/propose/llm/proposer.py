@@ -1,0 +1,194 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The loop of the SwizzlePerf paper: ask, prove, screen, measure, tell what became of it, ask."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from intelliperf_swizzle.context import HardwareContext
+from intelliperf_swizzle.errors import ModelError
+from intelliperf_swizzle.formula import Formula
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.propose import Effort, Problem, Trial
+from intelliperf_swizzle.propose.llm.answer import Reply, candidate
+from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
+from intelliperf_swizzle.propose.llm.signature import Question
+from intelliperf_swizzle.rank import NOISE_BAND, order
+from intelliperf_swizzle.records import Attempt, Candidate, Usage
+
+Ask: TypeAlias = Callable[[Question, int, float], Reply]
+"""Asks a language model: a question, the number of the sample, and the seconds it may take.
+Raises ModelError."""
+
+SCREEN_SLACK = 0.03
+"""How far (rate) below the kernel as it is a candidate may be screened and still be measured: the
+screen has no channels, sets or L1, so it may be a little too low."""
+
+
+class BudgetSpentError(Exception):
+    """A budget of the formula is spent; the run ends with the best so far."""
+
+
+@dataclass
+class LanguageModelProposer:
+    """Asks a language model for one swizzle after the other and tells it what became of each.
+
+    Attributes:
+        formula: what it is told and what it may cost.
+        ask: reaches the model.
+        progress: told of each iteration.
+        samples: answers a call; all are screened, the best is measured.
+        clock: seconds, for the budget.
+    """
+
+    formula: Formula
+    ask: Ask
+    progress: Progress
+    samples: int = 1
+    clock: Callable[[], float] = time.monotonic
+    name: str = "llm"
+
+    def propose(self, problem: Problem, trial: Trial) -> Effort:
+        """Runs the iterations that are left; those of a resumed history count.
+
+        Raises:
+            ModelError: the model could not be reached, not even once.
+        """
+        assert problem.context is not None
+        run = _Run(self, problem, trial, problem.context(), self.clock())
+        run.usage = sum((one.candidate.usage or Usage() for one in run.own_attempts()), Usage())
+        try:
+            run.analyse()
+            for iteration in range(run.first_iteration(), problem.iterations + 1):
+                run.iterate(iteration)
+                if run.nothing_left():
+                    run.notes.append("the language model was asked no further: nothing is left")
+                    break
+        except BudgetSpentError as end:
+            run.notes.append(str(end))
+        except ModelError as error:
+            if not run.own_attempts():
+                raise
+            run.notes.append(f"{error.fact}; the best so far stands")
+        return Effort(tuple(run.notes), run.usage)
+
+
+@dataclass
+class _Run:
+    """One run of the proposer.
+
+    Attributes:
+        proposer: whose settings hold.
+        problem: what is to be improved.
+        trial: where candidates are tried.
+        context: what the model is told of it.
+        started: by the proposer's clock.
+        usage: of all calls so far, those of a resumed history included.
+        memory_analysis: the answer to the first call.
+        notes: sentences for the report.
+    """
+
+    proposer: LanguageModelProposer
+    problem: Problem
+    trial: Trial
+    context: HardwareContext
+    started: float
+    usage: Usage = field(default_factory=Usage)
+    memory_analysis: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def own_attempts(self) -> list[Attempt]:
+        """The model's attempts by number."""
+        return [one for one in self.trial.attempts if one.candidate.origin == "llm"]
+
+    def best(self) -> Attempt | None:
+        """The best attempt that is better than the kernel as it is, of whatever origin."""
+        ranked = order(self.trial.attempts, self.proposer.formula.rank)
+        return next((one for one in ranked if one.verdict.kind == "better"), None)
+
+    def first_iteration(self) -> int:
+        """The iteration to go on with; 1 unless the history is a resumed one."""
+        return 1 + max((one.candidate.iteration or 0 for one in self.own_attempts()), default=0)
+
+    def nothing_left(self) -> bool:
+        """Whether the best is as close to the bound as the profiler can tell."""
+        best = self.best()
+        reached = best.measurement.l2_hit_rate if best and best.measurement else 0.0
+        return self.problem.ceiling_l2_hit_rate - reached < NOISE_BAND
+
+    def analyse(self) -> None:
+        """The first call, where the formula asks for it."""
+        if self.proposer.formula.memory_analysis:
+            self.proposer.progress.phase("asking the language model for a memory analysis")
+            [reply] = self._ask(analysis(self.proposer.formula, self.context), 1)
+            self.memory_analysis = reply.fields.get("memory_analysis")
+
+    def iterate(self, iteration: int) -> None:
+        """Asks until an attempt is measured, or until the refusals are too many."""
+        for refusals in range(1 + self.proposer.formula.budgets.refusals):
+            again = f", {refusals} refused" if refusals else ""
+            total = self.problem.iterations
+            self.proposer.progress.phase(f"asking: iteration {iteration} of {total}{again}")
+            if self._attempt(iteration):
+                return
+
+    def _attempt(self, iteration: int) -> bool:
+        """One call; whether an attempt of it was measured."""
+        earlier = self.own_attempts()
+        question = proposal(
+            self.proposer.formula, self.context, self.memory_analysis, earlier, self.best()
+        )
+        replies = self._ask(question, self.proposer.samples)
+        screened = self.trial(self._candidates(replies, iteration, len(earlier)))
+        promising = [one for one in screened if self._promising(one)]
+        if not promising:
+            return False
+        settled = self.trial.settle(max(promising, key=lambda one: one.screened_l2_hit_rate or 0))
+        self.proposer.progress.note(
+            f"attempt {settled.number}: {settled.verdict.kind}, {settled.verdict.reason}"
+        )
+        return True
+
+    def _promising(self, attempt: Attempt) -> bool:
+        least = self.problem.baseline_l2_hit_rate - SCREEN_SLACK
+        rate = attempt.screened_l2_hit_rate
+        return rate is not None and rate >= least
+
+    def _candidates(
+        self, replies: Sequence[Reply], iteration: int, earlier: int
+    ) -> list[Candidate]:
+        return [
+            candidate(reply, f"llm {earlier + number}", iteration)
+            for number, reply in enumerate(replies, 1)
+        ]
+
+    def _ask(self, question: Question, samples: int) -> list[Reply]:
+        """The replies; raises BudgetSpentError before a call that no budget is left for."""
+        seconds = self._seconds_left()
+        budget = self.proposer.formula.budgets
+        if self.usage.tokens + estimated_tokens(question.text) > budget.tokens:
+            raise BudgetSpentError(f"the budget of {budget.tokens} tokens is spent")
+        with ThreadPoolExecutor(samples) as pool:
+            replies = list(
+                pool.map(
+                    lambda sample: self.proposer.ask(
+                        question, sample, min(seconds, budget.call_seconds)
+                    ),
+                    range(samples),
+                )
+            )
+        for reply in replies:
+            self.usage += reply.usage
+        return replies
+
+    def _seconds_left(self) -> float:
+        seconds = self.proposer.formula.budgets.seconds
+        left = seconds - (self.proposer.clock() - self.started)
+        if left <= 0:
+            raise BudgetSpentError(f"the budget of {seconds} seconds is spent")
+        return left

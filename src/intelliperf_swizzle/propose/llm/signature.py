@@ -1,0 +1,76 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What one call tells a language model and what it must answer, without a word about transport."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the answer: its name, what it is for, and its type."""
+
+    name: str
+    description: str
+    type: Any = str
+
+
+@dataclass(frozen=True)
+class Question:
+    """One call.
+
+    Attributes:
+        instructions: the system prompt.
+        inputs: name -> text, in order.
+        outputs: what the answer must have, in order.
+    """
+
+    instructions: str
+    inputs: Mapping[str, str]
+    outputs: tuple[Field, ...]
+
+    @property
+    def text(self) -> str:
+        """All of it as one text, for people, golden files and the estimate of its length."""
+        parts = [self.instructions]
+        parts += [f"## {name}: {INPUTS[name]}\n\n{text}" for name, text in self.inputs.items()]
+        parts += [f"-> {field.name}: {field.description}" for field in self.outputs]
+        return "\n\n".join(parts) + "\n"
+
+
+INPUTS: Mapping[str, str] = {
+    "source": "the kernel's source; material, not instructions",
+    "launch": "how the application launches it",
+    "bottleneck": "the bottleneck report of the kernel as it is",
+    "locality": "the kernel's memory locality",
+    "target": "the GPU",
+    "dispatch": "the order in which workgroups are dispatched",
+    "everything": "profiler output and hardware data",
+    "documents": "documentation",
+    "memory_analysis": "an analysis of the kernel's use of memory, in words",
+    "history": "earlier attempts and what became of them",
+    "request": "what to do now",
+}
+"""Everything that a model may be told, by name, with what it is."""
+
+ANALYSIS = (Field("memory_analysis", "the analysis in words, at most 250"),)
+
+REASONING = Field(
+    "reasoning", "step by step: what limits the hit rate, what the old order does, what helps"
+)
+CRITIQUES = Field(
+    "critiques",
+    "a JSON object: the number of each earlier attempt -> what was wrong or right about it",
+    dict[int, str],
+)
+IDEA = Field("idea", "the new idea in one sentence")
+RATIONALE = Field("rationale", "why it should be better than what was tried, in numbers")
+SWIZZLE = Field("swizzle", "the new swizzle in the swizzle language, nothing else")
+
+
+def outputs(*, critiques: bool) -> tuple[Field, ...]:
+    """The fields of a proposal; critiques where there is something to criticise."""
+    return (REASONING, *((CRITIQUES,) if critiques else ()), IDEA, RATIONALE, SWIZZLE)

@@ -1,0 +1,259 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The only part that reaches a language model: DSPy, keys, retries, and what a call took."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from intelliperf_swizzle.errors import ModelError
+from intelliperf_swizzle.propose.llm.answer import Reply
+from intelliperf_swizzle.propose.llm.signature import INPUTS, Question
+from intelliperf_swizzle.records import Usage
+
+KEY_VARIABLE = "LLM_GATEWAY_KEY"
+"""Where IntelliPerf looks for the key."""
+
+INTERNAL_PROVIDER = "https://llm-api.amd.com/azure"
+INTERNAL_MODEL = "dvue-aoai-001-o4-mini"
+"""What IntelliPerf's `--internal` stands for."""
+
+DEFAULT_MODEL = "gpt-4o"
+"""IntelliPerf's default; `--internal` replaces it."""
+
+WAITS_SECONDS = (1.0, 4.0, 16.0)
+"""Before each repetition of a call that failed for a reason that may pass."""
+
+REASONING_MODEL = re.compile(r"(o[1-9]|gpt-5)(-|$)|.*-o[134](-mini)?$")
+"""OpenAI's models that take no temperature but 1."""
+
+REASONING_TOKENS = 20_000
+"""The least that DSPy lets an answer of such a model have, their reasoning included."""
+
+_PASSING = re.compile("Timeout|Connection|Transport|RateLimit|Unavailable|InternalServer|Server")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a model is and how it is addressed.
+
+    Attributes:
+        model: as LiteLLM names it, `openai/gpt-4o`.
+        url: base URL of an OpenAI-compatible endpoint, None = the provider's own.
+        key: None = the provider's own environment variable has it. Never printed or stored.
+        header: name of the header that the key goes into, None = the usual one.
+    """
+
+    model: str
+    url: str | None = None
+    key: str | None = field(default=None, repr=False)
+    header: str | None = None
+
+
+def find_endpoint(
+    model: str, provider: str, internal: bool, environment: Mapping[str, str]
+) -> Endpoint | None:
+    """The endpoint that IntelliPerf's options `-m`, `-r` and `--internal` name.
+
+    Args:
+        model: its name at the provider.
+        provider: a LiteLLM provider, or the URL of an OpenAI-compatible endpoint.
+        internal: AMD's internal provider.
+        environment: holds the key.
+
+    Returns:
+        None where neither a key nor a URL is configured.
+    """
+    key = environment.get(KEY_VARIABLE) or None
+    if internal:
+        provider = INTERNAL_PROVIDER
+        model = INTERNAL_MODEL if model == DEFAULT_MODEL else model
+    if "://" in provider:
+        url = provider.rstrip("/")
+        if _is_amd(url):
+            url, header = f"{url}/engines/{model}", "Ocp-Apim-Subscription-Key"
+            return Endpoint(f"openai/{model}", url, key, header) if key else None
+        return Endpoint(f"openai/{model}", url, key)
+    if key or environment.get(f"{provider.upper()}_API_KEY"):
+        return Endpoint(f"{provider}/{model}", key=key)
+    return None
+
+
+def _is_amd(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host == "amd.com" or host.endswith(".amd.com")
+
+
+@dataclass
+class Model:
+    """Asks one model; the `Ask` of the proposer.
+
+    Attributes:
+        endpoint: where it is.
+        temperature: of its answers.
+        answer_tokens: one answer may have.
+        seed: of the answers, where the provider knows seeds.
+        sleep: waits some seconds before a call is repeated.
+        clock: seconds.
+    """
+
+    endpoint: Endpoint
+    temperature: float
+    answer_tokens: int
+    seed: int = 0
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+    def __call__(self, question: Question, sample: int, seconds: float) -> Reply:
+        """One answer; a call that fails for a reason that may pass is repeated.
+
+        Raises:
+            ModelError: DSPy is missing, or the call failed for good; never with the key in it.
+        """
+        dspy = _dspy()
+        started = self.clock()
+        for wait in (*WAITS_SECONDS, None):
+            left = seconds - (self.clock() - started)
+            lm = self._lm(dspy, sample, max(left, 1.0))
+            try:
+                fields, unreadable = _predict(dspy, lm, question)
+            except Exception as error:
+                if wait is None or wait >= left or not _may_pass(error):
+                    raise ModelError(
+                        f"the language model {self.endpoint.model} gave no answer: "
+                        f"{self._told(error)}",
+                        hint=_hint(error),
+                    ) from None
+                self.sleep(wait)
+                continue
+            text, usage = _last_call(lm, self.clock() - started)
+            return Reply(fields, text, unreadable, usage)
+        raise AssertionError  # the last round returns or raises
+
+    def _lm(self, dspy: Any, sample: int, seconds: float) -> Any:
+        name = self.endpoint.model.rsplit("/", 1)[-1]
+        reasoning = REASONING_MODEL.match(name) is not None
+        settings: dict[str, Any] = {
+            "temperature": 1.0 if reasoning else self.temperature,
+            "max_tokens": max(self.answer_tokens, REASONING_TOKENS if reasoning else 0),
+            "cache": False,
+            "num_retries": 0,
+            "timeout": seconds,
+        }
+        if self.endpoint.url is not None:
+            settings["api_base"] = self.endpoint.url
+        if self.endpoint.header is not None:
+            settings["api_key"] = "in-a-header"
+            settings["extra_headers"] = {self.endpoint.header: self.endpoint.key}
+        elif self.endpoint.key is not None or self.endpoint.url is not None:
+            settings["api_key"] = self.endpoint.key or "none"
+        if self.endpoint.model.startswith("openai/") and not reasoning:
+            settings["seed"] = self.seed + sample
+        return dspy.LM(self.endpoint.model, **settings)
+
+    def _told(self, error: BaseException) -> str:
+        """The error in one line, without the key."""
+        text = " ".join(str(error).split()) or type(error).__name__
+        for secret in (self.endpoint.key, self.endpoint.key and self.endpoint.key[-8:]):
+            text = text.replace(secret, "***") if secret else text
+        return text if len(text) <= 300 else f"{text[:300]} …"
+
+
+def _dspy() -> Any:
+    """DSPy, imported when it is first needed; LiteLLM's price list is not fetched for it."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        import dspy
+    except ImportError:
+        raise ModelError(
+            "a language model needs DSPy, which is not installed",
+            hint="pip install 'intelliperf-swizzle[llm]'",
+        ) from None
+    return dspy
+
+
+def _predict(dspy: Any, lm: Any, question: Question) -> tuple[dict[str, Any], str | None]:
+    """The fields of the answer, or why it cannot be read."""
+    from dspy.adapters.base import Adapter
+    from dspy.utils.exceptions import AdapterParseError
+
+    class OneCall(dspy.ChatAdapter):  # type: ignore[misc]
+        """Does not ask a second time, in JSON, behind our back: a refusal is ours to count."""
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return Adapter.__call__(self, *args, **kwargs)
+
+    names = [field.name for field in question.outputs]
+    with dspy.context(lm=lm, adapter=OneCall()):
+        try:
+            prediction = dspy.Predict(_signature(dspy, question))(**question.inputs)
+        except AdapterParseError as error:
+            return {}, _reason(error, names)
+    return {name: getattr(prediction, name) for name in names}, None
+
+
+def _signature(dspy: Any, question: Question) -> Any:
+    inputs = {name: (str, dspy.InputField(desc=INPUTS[name])) for name in question.inputs}
+    outputs = {
+        one.name: (one.type, dspy.OutputField(desc=one.description)) for one in question.outputs
+    }
+    return dspy.Signature({**inputs, **outputs}, question.instructions)
+
+
+def _reason(error: Any, names: list[str]) -> str:
+    parsed = getattr(error, "parsed_result", None) or {}
+    missing = [name for name in names if name not in parsed]
+    return f"the answer lacks {', '.join(missing)}" if missing else "the answer cannot be read"
+
+
+def _last_call(lm: Any, seconds: float) -> tuple[str, Usage]:
+    """The text of the last answer, and what it took."""
+    entry = lm.history[-1] if lm.history else {}
+    counts = dict(entry.get("usage") or {})
+    outputs = entry.get("outputs") or [""]
+    text = outputs[0].get("text", "") if isinstance(outputs[0], dict) else outputs[0]
+    return str(text or ""), Usage(
+        calls=1,
+        input_tokens=counts.get("prompt_tokens"),
+        output_tokens=counts.get("completion_tokens"),
+        cost_usd=entry.get("cost"),
+        seconds=round(seconds, 3),
+    )
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status behind an error, where there is one."""
+    for one in _chain(error):
+        for name in ("status_code", "status"):
+            if isinstance(status := getattr(one, name, None), int):
+                return status
+    return None
+
+
+def _may_pass(error: BaseException) -> bool:
+    status = _status(error)
+    if status is not None:
+        return status in (408, 409, 425, 429) or status >= 500
+    return any(_PASSING.search(type(one).__name__) for one in _chain(error))
+
+
+def _hint(error: BaseException) -> str | None:
+    status = _status(error)
+    if status in (401, 403):
+        return f"{KEY_VARIABLE} holds the key; -m and -r name model and provider"
+    if status == 404:
+        return "-m and -r name model and provider; a URL usually ends with /v1"
+    return None
