@@ -386,6 +386,7 @@ except Exception: pass
     with pytest.raises(CaptureError) as caught:
         capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
     assert "`scale_kernel` was neither recorded nor executed" in caught.value.details[0]
+    assert "named above" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def capture(
         notes=(
             *outcome.notes(),
             *_computed(chosen, watch, compute_budget_seconds),
-            *dict.fromkeys(watch.notes),
+            *dict.fromkeys(watch.refusals + watch.notes),
         ),
         last_lines=outcome.last_lines,
         folder=place,
@@ -189,6 +189,7 @@ class _Watch:
     records: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     executions: dict[str, Execution] = field(default_factory=dict)
+    refusals: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     pythons: int = 0
     imported_triton: bool = False
@@ -224,6 +225,8 @@ class _Watch:
             self.pythons += 1
         elif event["event"] == "triton":
             self.imported_triton = True
+        elif event["event"] == "refused":
+            self.refusals.append(event["text"])
         elif event["event"] == "note":
             self.notes.append(event["text"])
         elif event["event"] == "new":
@@ -336,6 +339,8 @@ def _no_launch(
             " renumbered yet, not HIP or CUDA binaries; a script that sets PYTHONPATH must keep"
             " its old value, and Python must not run with -E, -I or -S"
         )
+    elif watch.refusals:
+        hint = "what cannot be recorded is named above; docs/capture.md has the limits"
     elif not watch.imported_triton:
         hint = "it never imported Triton, and only Triton kernels can be renumbered yet"
     elif outcome.ended_by == "limit":
@@ -347,7 +352,7 @@ def _no_launch(
     return CaptureError(
         f"no Triton launch was recorded: {outcome.sentence()}",
         hint=hint,
-        details=(*dict.fromkeys(watch.notes), *outcome.last_lines),
+        details=(*dict.fromkeys(watch.refusals), *outcome.last_lines),
     )
 
 

@@ -10,7 +10,8 @@ the line that was being written. Events:
     {"event": "new", "record": name}                   a launch was seen for the first time
     {"event": "again", "record": name}                 … once more
     {"event": "ran", "record": name, …}                the first one is over: how it was `Execution`
-    {"event": "note", "text": sentence}                something for the report
+    {"event": "refused", "text": sentence}             a launch could not be recorded
+    {"event": "note", "text": sentence}                something else for the report
 """
 
 from __future__ import annotations

@@ -82,11 +82,12 @@ class Recorder:
         """Record one call and execute it, or not."""
         try:
             live = describe(kernel, args, kwargs, grid)
-        except UnreadableKernelError as error:
-            self._note(f"`{kernel.fn.__name__}` was neither recorded nor executed: {error}")
+            before = {number: live.memory[number].copy() for number in live.integers}
+            name, is_new = self._record(live, before)
+        except (UnreadableKernelError, OSError) as error:
+            sentence = f"`{kernel.fn.__name__}` was neither recorded nor executed: {error}"
+            journal.write(self._folder, "refused", text=sentence)
             return
-        before = {number: live.memory[number].copy() for number in live.integers}
-        name, is_new = self._record(live, before)
         if not is_new:
             journal.write(self._folder, "again", record=name)
             if name not in self._left_out:
@@ -100,9 +101,6 @@ class Recorder:
             journal.write(self._folder, "ran", record=name, **asdict(execution))
         if not execution.computed:
             self._left_out.add(name)
-
-    def _note(self, sentence: str) -> None:
-        journal.write(self._folder, "note", text=sentence)
 
     # --- on disk --------------------------------------------------------------------------------
 
@@ -119,10 +117,11 @@ class Recorder:
         self._variants[variety] += 1
         if self._variants[variety] > MOST_VARIANTS:
             if self._variants[variety] == MOST_VARIANTS + 1:
-                self._note(
+                sentence = (
                     f"`{launch.kernel}`: after {MOST_VARIANTS} different launches on the grid"
                     f" {launch.grid}, further ones were counted as the last of these"
                 )
+                journal.write(self._folder, "note", text=sentence)
             return self._latest[variety], False
         self._latest[variety] = name
         kept = {
@@ -147,9 +146,15 @@ class Recorder:
         path = self._folder / "contents" / f"{digest}.npy"
         if not path.exists():
             partial = path.with_suffix(f".{os.getpid()}")
-            with partial.open("wb") as stream:
-                np.save(stream, contents)
-            partial.replace(path)
+            try:
+                with partial.open("wb") as stream:
+                    header = np.lib.format.header_data_from_array_1_0(contents)
+                    np.lib.format.write_array_header_1_0(stream, header)
+                    stream.write(contents.data)
+                partial.replace(path)
+            except OSError:  # a full disk: leave room for the words that say so
+                partial.unlink(missing_ok=True)
+                raise
         return str(path)
 
     # --- execution ------------------------------------------------------------------------------
