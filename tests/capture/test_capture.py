@@ -218,6 +218,24 @@ def test_a_failing_application_has_been_captured(tmp_path: Path) -> None:
     assert script.exists()
 
 
+def test_a_kernel_that_the_interpreter_cannot_run_does_not_hide_the_next(tmp_path: Path) -> None:
+    text = """
+@triton.jit
+def assembly_kernel(x):
+    value = tl.inline_asm_elementwise("", "=r,r", [tl.load(x)], tl.int32, True, 1)
+    tl.store(x, value)
+
+assembly_kernel[1,](torch.ones(1, dtype=torch.int32, device="cuda"))
+launch()
+"""
+    application(tmp_path, text)
+    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    assert run.exit_code == 0, run.last_lines
+    recorded = [(launch.kernel, launch.computed) for launch in run.launches]
+    assert recorded == [("assembly_kernel", False), ("scale_kernel", True)]
+    assert any("interpreter failed on `assembly_kernel`" in note for note in run.notes)
+
+
 def test_a_killed_application_has_been_captured(tmp_path: Path) -> None:
     application(tmp_path, "launch(); os.kill(os.getpid(), signal.SIGKILL)")
     run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)

@@ -182,6 +182,12 @@ class Recorder:
             computed = True
         except _BudgetSpentError:
             computed = False
+        except Exception as error:  # what the interpreter cannot do must not end the recording
+            if always:
+                raise
+            computed = False
+            sentence = f"the interpreter failed on `{live.launch.kernel}`: {error}"
+            journal.write(self._folder, "note", text=sentence)
         finally:
             self._seconds_left -= stopwatch.seconds
         seconds = stopwatch.seconds if computed else stopwatch.estimate
