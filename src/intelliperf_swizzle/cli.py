@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from intelliperf_swizzle.report.terminal import Lines, Live
 
 PROGRAM = "intelliperf-swizzle"
-VERBS = ("prove", "score", "patterns", "targets")
+VERBS = ("prove", "score", "explain", "patterns", "targets")
 
 USAGE = f"""\
 {PROGRAM} [options] -- python app.py ...      find a swizzle for a Triton application
        {PROGRAM} score SWIZZLE [options] -- python app.py ...
+       {PROGRAM} explain [options] -- python app.py ...
        {PROGRAM} prove SWIZZLE --grid G [G ...]
        {PROGRAM} patterns | targets
 
@@ -72,6 +73,8 @@ def _dispatch(arguments: list[str]) -> int:
         return _prove(arguments[1:])
     if verb == "score":
         return _score(arguments[1:])
+    if verb == "explain":
+        return _explain(arguments[1:])
     return _optimize(arguments)
 
 
@@ -204,6 +207,33 @@ def _score(arguments: Sequence[str]) -> int:
     if attempt.verdict.kind == "not a swizzle":
         return 2
     return 0 if attempt.measurement else 1
+
+
+def _explain(arguments: Sequence[str]) -> int:
+    parser = _Parser(
+        prog=f"{PROGRAM} explain",
+        description="Say what the formula would tell a language model of the kernel.",
+    )
+    add_host_options(parser)
+    add_own_options(parser)
+    options, command = _parse(parser, arguments)
+
+    from intelliperf_swizzle.context import render
+    from intelliperf_swizzle.formula import load_formula
+    from intelliperf_swizzle.loop import explain
+    from intelliperf_swizzle.profile import choose_profiler
+    from intelliperf_swizzle.session import run_build, settings_of, target_of
+
+    formula = load_formula(options.formula)
+    settings = settings_of(options, command, _say)
+    with _progress() as progress:
+        target = target_of(options, progress)
+        profiler = choose_profiler(options.profiler, target)
+        run_build(options.build_command, settings.project_directory)
+        context = explain(settings, target, profiler, progress)
+    for section in formula.context:
+        print(f"## {section}\n\n{render(context, section, formula.counters)}\n")
+    return 0
 
 
 def _prove(arguments: Sequence[str]) -> int:

@@ -20,6 +20,8 @@ DEFAULT_TARGET = "mi300x"
 FORMULAS = ("swizzle", "swizzle-unaware", "swizzle-overload")
 """The formulas that come with the package; `-f` also takes the path of a formula's YAML."""
 
+PROPOSERS = ("auto", "offline", "llm", "both")
+
 PREFIX = "INTELLIPERF_SWIZZLE_"
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}
 
@@ -79,7 +81,12 @@ OWN_OPTIONS = (
         "target", f"GPU: a name or a YAML file (default: the one present, else {DEFAULT_TARGET})"
     ),
     Option("profiler", "auto, model; intelliperf within IntelliPerf", "auto"),
-    Option("proposer", "auto, offline", "auto"),
+    Option("proposer", "auto, offline, llm, both (auto: both if a model is configured)", "auto"),
+    Option(
+        "samples", "answers of the language model a call; the best is measured (1)", 1, positive
+    ),
+    Option("max_tokens", "of the language model, in all (default: the formula's)", None, positive),
+    Option("max_seconds", "of the language model, in all (default: the formula's)", None, positive),
     Option("candidates", "to try at most (400)", 400, positive),
     Option("seed", "of every random choice (0)", 0, int),
     Option("report_dir", "where files go (default: ./swizzle-out/<kernel>)"),

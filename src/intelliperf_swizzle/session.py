@@ -5,19 +5,25 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.hardware import Target, detect, load_target
 from intelliperf_swizzle.kernel.edit import apply
 from intelliperf_swizzle.loop import Outcome, Settings
-from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS
+from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PROPOSERS
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
+from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
+from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
 from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.propose.together import Together
 from intelliperf_swizzle.report.files import check_format, writable, write_files
 
 STDOUT = "-"
@@ -45,10 +51,12 @@ def settings_of(
         raise UsageError(f"there is no directory {project}", hint="-p names the project directory")
     if options.output_file not in (None, STDOUT):
         check_format(Path(options.output_file))
+    formula = load_formula(options.formula)
     return Settings(
         command=command,
         project_directory=project.resolve(),
-        formula=_formula(options.formula),
+        formula=formula.name,
+        rank=formula.rank,
         output_directory=writable(Path(options.report_dir or "swizzle-out"), tell),
         kernel=options.kernel,
         top_n=options.top_n,
@@ -79,12 +87,50 @@ def target_of(options: argparse.Namespace, progress: Progress) -> Target:
 
 
 def proposer_of(options: argparse.Namespace, progress: Progress) -> Proposer:
-    """The proposer that is asked for."""
+    """The proposer that is asked for; `auto` is `both` where a language model is configured.
+
+    Raises:
+        UsageError: there is no such proposer, or it needs a language model and none is configured.
+    """
+    if options.proposer not in PROPOSERS:
+        raise UsageError(
+            f"there is no proposer `{options.proposer}`", hint=f"one of: {', '.join(PROPOSERS)}"
+        )
+    endpoint = find_endpoint(options.model, options.provider, options.internal, os.environ)
+    if options.proposer == "offline" or endpoint is None:
+        return _without_model(options, progress)
+    formula = _within_budget(load_formula(options.formula), options)
+    model = LanguageModelProposer(
+        formula,
+        Model(endpoint, formula.temperature, formula.budgets.answer_tokens, options.seed),
+        progress,
+        options.samples,
+    )
+    return model if options.proposer == "llm" else Together(OfflineProposer(), model)
+
+
+def _without_model(options: argparse.Namespace, progress: Progress) -> Proposer:
+    needs_model = f"proposer `{options.proposer}`" if options.proposer in ("llm", "both") else None
+    if options.formula in FORMULAS[1:]:
+        needs_model = f"formula `{options.formula}`"
+    if needs_model:
+        raise UsageError(
+            f"{needs_model} needs a language model",
+            hint=f"set {KEY_VARIABLE}, or name an endpoint: -r http://localhost:8000/v1",
+        )
     if options.proposer == "auto":
         progress.note("no language model is configured: searching offline")
-    elif options.proposer != "offline":
-        raise UsageError(f"there is no proposer `{options.proposer}`", hint="one of: auto, offline")
     return OfflineProposer()
+
+
+def _within_budget(formula: Formula, options: argparse.Namespace) -> Formula:
+    """The formula with the budgets that the options set."""
+    budgets = formula.budgets
+    if options.max_tokens is not None:
+        budgets = replace(budgets, tokens=options.max_tokens)
+    if options.max_seconds is not None:
+        budgets = replace(budgets, seconds=options.max_seconds)
+    return replace(formula, budgets=budgets)
 
 
 def run_build(command: str | None, project: Path) -> None:
@@ -131,14 +177,3 @@ def finish(options: argparse.Namespace, settings: Settings, outcome: Outcome) ->
     elif options.in_place:
         written.append("nothing applied: no eligible swizzle")
     return written
-
-
-def _formula(text: str) -> str:
-    """The formula of that name or file; without a language model there is only `swizzle`."""
-    if text == FORMULAS[0]:
-        return text
-    if text not in FORMULAS and not Path(text).is_file():
-        raise UsageError(f"there is no formula `{text}`", hint=f"one of: {', '.join(FORMULAS)}")
-    raise UsageError(
-        f"formula `{text}` needs a language model", hint=f"without one there is `{FORMULAS[0]}`"
-    )

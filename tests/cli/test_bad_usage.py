@@ -23,7 +23,7 @@ from intelliperf_swizzle.cli import main
         (["--num_attempts", "0", "--", "true"], "0 is not positive"),
         (["--num_attempts", "many", "--", "true"], "invalid"),
         (["-p", "/nowhere/at/all", "--", "true"], "there is no directory /nowhere/at/all"),
-        (["-f", "bankConflict", "--", "true"], "there is no formula `bankConflict`"),
+        (["-f", "bankConflict", "--", "true"], "no formula is called `bankConflict`"),
         (["-o", "result.xml", "--", "true"], "cannot write a result as `result.xml`"),
         (["--target", "mi300z", "--", "true"], "there is no target `mi300z`"),
         (["--profiler", "gut", "--", "true"], "there is no profiler `gut`"),

@@ -75,7 +75,15 @@ class LanguageModelProposer:
             if not run.own_attempts():
                 raise
             run.notes.append(f"{error.fact}; the best so far stands")
+        run.notes.append(_spent(run.usage))
         return Effort(tuple(run.notes), run.usage)
+
+
+def _spent(usage: Usage) -> str:
+    """What the calls took, in a sentence."""
+    tokens = f"{usage.input_tokens or 0:,} tokens in, {usage.output_tokens or 0:,} out"
+    cost = "price not known" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
+    return f"language model: {usage.calls} calls, {tokens}, {cost}, {usage.seconds:.0f} s"
 
 
 @dataclass
