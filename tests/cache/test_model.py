@@ -257,9 +257,7 @@ def test_bytes_are_conserved_from_level_to_level(small_gemm):
 
 
 def test_same_seed_same_numbers_and_another_seed_others(small_gemm):
-    target = tiny(
-        cus_per_xcd=16, l2_bytes_per_xcd=1 << 16, l2_set_bits=None, step_skip_probability=0.3
-    )
+    target = tiny(cus_per_xcd=16, l2_bytes_per_xcd=1 << 16, l2_set_bits=None)
     order = np.arange(small_gemm.tiles)
 
     def run(seed):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from traces_by_hand import READ, WRITE, gemm, transpose, written_out
 
-from intelliperf_swizzle.cache.screen import Screen
+from intelliperf_swizzle.cache import Physics, Run, Screen, replay
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.hardware import load_target
 
@@ -23,7 +23,10 @@ def small(lines, **changes):
         "cus_per_xcd": 2,
         "dispatch_domains": (0, 1),
         "l2_bytes_per_xcd": 128 * lines,
-        "step_skip_probability": 0.0,
+        "l2_channel_bits": None,
+        "l2_set_bits": None,
+        "turn_skip_fraction": 0.0,
+        "accesses_per_turn": 1,
     }
     return dataclasses.replace(MI300X, **(facts | changes))
 
@@ -67,7 +70,7 @@ def test_without_overlap_the_screen_is_the_plain_lru_exactly(lines, occupancy):
         ]
     )
     target = small(lines)
-    screen = Screen(trace, target, occupancy)
+    screen = Screen(trace, target, occupancy, associativity="full")
     for _ in range(3):
         tile = rng.permutation(trace.tiles)
         assert screen.hit_rate(tile) == pytest.approx(plain_lru(trace, tile, target, occupancy))
@@ -89,7 +92,9 @@ def test_with_overlap_merging_changes_less_than_a_tenth_of_a_point(seed):
             tiles.append([(READ, box), (READ, up), (READ, down), (WRITE, out)])
     trace = written_out(tiles)
     target = dataclasses.replace(MI300X, num_xcds=8, l2_bytes_per_xcd=128 * 1024)
-    merged, unmerged = (Screen(trace, target, 1, whole_units=w) for w in (True, False))
+    merged, unmerged = (
+        Screen(trace, target, 1, whole_units=w, associativity="full") for w in (True, False)
+    )
     for tile in (np.arange(trace.tiles), rng.permutation(trace.tiles)):
         assert abs(merged.hit_rate(tile) - unmerged.hit_rate(tile)) < 1e-3
 
@@ -111,10 +116,46 @@ def test_halves_of_a_line_that_different_tiles_touch_are_told_apart():
 
 def test_merged_gemm_is_the_unmerged_one_under_drift():
     trace = gemm(1024, 1024, 512, 128, 128, 64)
-    target = dataclasses.replace(MI300X, l2_bytes_per_xcd=1 << 18, step_skip_probability=0.3)
+    target = dataclasses.replace(MI300X, l2_bytes_per_xcd=1 << 18)
     tile = np.random.default_rng(1).permutation(trace.tiles)
-    merged, unmerged = (Screen(trace, target, 1, whole_units=w) for w in (True, False))
+    merged, unmerged = (
+        Screen(trace, target, 1, whole_units=w, associativity="full") for w in (True, False)
+    )
     assert merged.hit_rate(tile) == pytest.approx(unmerged.hit_rate(tile), abs=1e-12)
+
+
+@pytest.mark.parametrize("occupancy", [1, 2])
+@pytest.mark.parametrize("whole_units", [True, False])
+def test_sets_taken_together_are_the_line_by_line_replay_exactly(occupancy, whole_units):
+    """Channels and sets as on MI300X, strides a power of two, drift: to the last miss."""
+    trace = gemm(1024, 1024, 1024, 128, 128, 64)
+    l2 = {"l2_bytes_per_xcd": 4194304 // 8, "l2_set_bits": ((4,), (5,), (6,), (7,))}
+    target = dataclasses.replace(MI300X, **l2)
+    screen = Screen(trace, target, occupancy, whole_units=whole_units, associativity="sets")
+    for seed in range(3):
+        tile = np.random.default_rng(seed).permutation(trace.tiles)
+        run = Run(trace, tile, 1, occupancy)
+        full = replay([run], target, Physics(l1=False, llc=False)).l2_hit_rate
+        assert screen.hit_rate(tile) == pytest.approx(full, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("k", "target", "associativity"),
+    [(1024, MI300X, "sets"), (1024, load_target("h200"), "full"), (1152, MI300X, "full")],
+)
+def test_sets_are_kept_apart_where_strides_are_powers_of_two(k, target, associativity):
+    assert Screen(gemm(1024, k, k, 128, 128, 64), target, 1).associativity == associativity
+
+
+@pytest.mark.parametrize("lines", [16, 40, 600])
+def test_pieces_that_overflow_their_set_hit_nothing(lines):
+    """All lines of a unit in one set of 16 ways, touched twice over."""
+    target = dataclasses.replace(MI300X, num_xcds=1, dispatch_domains=(0,))
+    block = (np.arange(lines) << 11).tolist()
+    trace = written_out([[(READ, block), (READ, block)]])
+    run = Run(trace, np.arange(1))
+    hit_rate = Screen(trace, target, 1).hit_rate(np.arange(1))
+    assert hit_rate == replay([run], target, Physics(l1=False, llc=False)).l2_hit_rate
 
 
 def test_many_orders_at_once_score_as_one_by_one():

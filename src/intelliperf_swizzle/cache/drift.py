@@ -9,24 +9,28 @@ from functools import lru_cache
 
 import numpy as np
 
+from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int32Array, Int64Array
 
-ROUNDS = 4096
-"""Rounds of the cycle; a workgroup of the kernels at hand makes 6 to 2000 accesses."""
+ROUNDS = 1024
+"""Rounds of the cycle, about; twice what the longest-lived workgroups of the kernels at hand take.
+A multiple of `catch_up_turns` is used."""
 
 
 @dataclass(frozen=True)
 class Drift:
     """Which slots advance in each round of a repeating cycle.
 
-    In a round, every resident workgroup makes its next access, in the order of its slot, unless
-    it is left out; so workgroups drift apart as those of a GPU do.
+    In a round every resident workgroup, in the order of its slot, has a turn, or misses it; so
+    workgroups drift apart. But one that falls behind finds in the L2 what the others have fetched
+    and catches up, so each misses the same number of turns in any `catch_up_turns` rounds. In a
+    turn it makes `accesses_per_turn` accesses, as a program issues its loads before it waits.
 
     Attributes:
         turn_offset: int64[rounds + 1].
-        turn_slot: int32[...]; the slots that advance in round `r` are
-            `turn_slot[turn_offset[r]:turn_offset[r + 1]]`.
-        first_turn: int64[domains]; where in the cycle each domain begins.
+        turn_slot: int32[...]; the slots that make an access in round `r` are
+            `turn_slot[turn_offset[r]:turn_offset[r + 1]]`, in this order.
+        first_turn: int64[domains]; in which round of the cycle each domain begins.
     """
 
     turn_offset: Int64Array
@@ -35,23 +39,28 @@ class Drift:
 
 
 @lru_cache(maxsize=8)
-def drift(slots: int, domains: int, skip_probability: float, seed: int) -> Drift:
-    """The cycle for `slots` workgroups on each of `domains` L2s.
-
-    Args:
-        slots: workgroups resident in a domain.
-        domains: number of domains; each begins the cycle elsewhere.
-        skip_probability: chance that a workgroup does not advance in a round; 0 is lockstep.
-        seed: same seed, same cycle.
-    """
-    if skip_probability == 0:
-        return Drift(
-            np.array([0, slots], np.int64), np.arange(slots, dtype=np.int32), np.zeros(domains, int)
-        )
-    advances = np.random.default_rng(seed).random((ROUNDS, slots)) >= skip_probability
+def drift(target: Target, slots: int, seed: int) -> Drift:
+    """The cycle for `slots` workgroups resident on each domain; same seed, same cycle."""
+    block = target.catch_up_turns
+    blocks = max(1, ROUNDS // block)
+    missed = round(block * target.turn_skip_fraction)
+    place = np.random.default_rng(seed).random((blocks, block, slots)).argsort(axis=1)
+    advances = place.argsort(axis=1).reshape(-1, slots) >= min(missed, block - 1)
     rounds, turn_slot = np.nonzero(advances)
+    offset = np.searchsorted(rounds, np.arange(blocks * block + 1))
+    starts = np.arange(target.num_xcds) * (blocks * block // target.num_xcds)
+    return _in_bursts(offset, turn_slot, starts, target.accesses_per_turn)
+
+
+@lru_cache(maxsize=8)
+def lockstep(target: Target, slots: int) -> Drift:
+    """Every resident workgroup makes one access in every round."""
+    return _in_bursts(np.array([0, slots]), np.arange(slots), np.zeros(target.num_xcds, int), 1)
+
+
+def _in_bursts(offset: Int64Array, slot: Int64Array, starts: Int64Array, accesses: int) -> Drift:
     return Drift(
-        np.searchsorted(rounds, np.arange(ROUNDS + 1)).astype(np.int64),
-        turn_slot.astype(np.int32),
-        np.arange(domains, dtype=np.int64) * (ROUNDS // domains),
+        turn_offset=offset.astype(np.int64) * accesses,
+        turn_slot=np.repeat(slot, accesses).astype(np.int32),
+        first_turn=starts.astype(np.int64),
     )

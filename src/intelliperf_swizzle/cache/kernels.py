@@ -265,6 +265,164 @@ def screen_misses(
     return misses
 
 
+# --- screening: sets, those that hold the same units taken together -----------------------------
+
+
+@_jit
+def set_signatures(unit_offset: Any, set_of: Any, sets: Any) -> Any:
+    """For each set a hash of the units with lines in it, and of how many."""
+    signature = np.zeros(sets, np.int64)
+    count = np.zeros(sets, np.int64)
+    for u in range(len(unit_offset) - 1):
+        for k in range(unit_offset[u], unit_offset[u + 1]):
+            count[set_of[k]] += 1
+        for k in range(unit_offset[u], unit_offset[u + 1]):
+            if count[set_of[k]] > 0:
+                signature[set_of[k]] += np.int64(_mix(u * 65536 + count[set_of[k]]))
+                count[set_of[k]] = 0
+    return signature
+
+
+@_jit
+def unit_pieces(unit_offset: Any, set_of: Any, class_of: Any, class_sets: Any) -> Any:
+    """The pieces of each unit: offsets, and of each piece its class and its lines in a set."""
+    offset = np.zeros(len(unit_offset), np.int64)
+    mark = np.full(len(class_sets), -1, np.int64)
+    total = 0
+    for u in range(len(unit_offset) - 1):
+        for k in range(unit_offset[u], unit_offset[u + 1]):
+            c = class_of[set_of[k]]
+            if mark[c] != u:
+                mark[c] = u
+                total += 1
+        offset[u + 1] = total
+    mark[:] = -1
+    piece_class = np.empty(total, np.int32)
+    piece_lines = np.zeros(total, np.int32)
+    n = 0
+    for u in range(len(unit_offset) - 1):
+        for k in range(unit_offset[u], unit_offset[u + 1]):
+            c = class_of[set_of[k]]
+            if mark[c] < offset[u]:
+                mark[c] = n
+                piece_class[n] = c
+                n += 1
+            piece_lines[mark[c]] += 1
+    for p in range(total):
+        piece_lines[p] //= class_sets[piece_class[p]]
+    return offset, piece_class, piece_lines
+
+
+@_jit
+def expand(tile_offset: Any, ref_unit: Any, offset: Any, words: Any) -> Any:
+    """The stream in pieces: offsets of the tiles, and `int64[...]` their packed pieces.
+
+    `words: int64[pieces]` are the packed pieces of the units, by `offset`; all but an access's
+    last are stored complemented.
+    """
+    total = 0
+    for r in range(len(ref_unit)):
+        u = ref_unit[r] if ref_unit[r] >= 0 else ~ref_unit[r]
+        total += offset[u + 1] - offset[u]
+    new_offset = np.zeros(len(tile_offset), np.int64)
+    ref_word = np.empty(total, np.int64)
+    n = 0
+    for t in range(len(tile_offset) - 1):
+        for r in range(tile_offset[t], tile_offset[t + 1]):
+            u = ref_unit[r] if ref_unit[r] >= 0 else ~ref_unit[r]
+            for p in range(offset[u], offset[u + 1]):
+                ref_word[n] = ~words[p]
+                n += 1
+            if ref_unit[r] >= 0:
+                ref_word[n - 1] = ~ref_word[n - 1]
+        new_offset[t + 1] = n
+    return new_offset, ref_word
+
+
+@_jit
+def screen_set_misses(
+    tiles: Any,
+    domain_offset: Any,
+    tile_offset: Any,
+    ref_word: Any,
+    class_sets: Any,
+    turn_offset: Any,
+    turn_slot: Any,
+    first_turn: Any,
+    slots: Any,
+    ways: Any,
+) -> Any:
+    """Missed lines of all domains together, with an LRU list of `ways` lines a class of sets.
+
+    A word is `piece << 32 | class << 8 | lines`, the lines in one set, at most 255; `class_sets`
+    is the number of sets of each class. A piece of more lines than a set has ways drives out
+    everything, itself included.
+    """
+    classes = len(class_sets)
+    held = np.empty(classes * ways, np.int64)
+    count = np.zeros(classes, np.int64)
+    used = np.zeros(classes, np.int64)
+    at = np.zeros(slots, np.int64)
+    stop = np.zeros(slots, np.int64)
+    misses = 0
+    for d in range(len(domain_offset) - 1):
+        following, end = domain_offset[d], domain_offset[d + 1]
+        left = _references(tiles, following, end, tile_offset)
+        following = _start(tiles, following, end, tile_offset, at, stop)
+        held[:] = -1
+        count[:] = 0
+        used[:] = 0
+        turn = first_turn[d]
+        while left > 0:
+            for entry in range(turn_offset[turn], turn_offset[turn + 1]):
+                s = turn_slot[entry]
+                place = at[s]
+                while place == stop[s] and following < end:
+                    place = tile_offset[tiles[following]]
+                    stop[s] = tile_offset[tiles[following] + 1]
+                    following += 1
+                if place == stop[s]:
+                    at[s] = place
+                    continue
+                before = place
+                last = False
+                while not last:
+                    word = ref_word[place]
+                    last = word >= 0
+                    if not last:
+                        word = ~word
+                    c = word >> 8 & 0xFFFFFF
+                    row = c * ways
+                    if held[row] != word:
+                        n = count[c]
+                        i = 1
+                        while i < n and held[row + i] != word:
+                            i += 1
+                        if i >= n:
+                            misses += class_sets[c] * (word & 255)
+                            full = used[c] + (word & 255)
+                            while full > ways:
+                                n -= 1
+                                if n < 0:
+                                    full = 0
+                                    break
+                                full -= held[row + n] & 255
+                            used[c] = full
+                            count[c] = n + 1
+                            i = n
+                        while i > 0:
+                            held[row + i] = held[row + i - 1]
+                            i -= 1
+                        held[row] = word if count[c] > 0 else -1
+                    place += 1
+                at[s] = place
+                left -= place - before
+            turn += 1
+            if turn == len(turn_offset) - 1:
+                turn = 0
+    return misses
+
+
 # --- full replay: line by line ------------------------------------------------------------------
 
 

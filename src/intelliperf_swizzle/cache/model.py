@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from intelliperf_swizzle.cache.counting import bytes_per_line, misses_per_line, requests_per_line
-from intelliperf_swizzle.cache.drift import drift
+from intelliperf_swizzle.cache.drift import drift, lockstep
+from intelliperf_swizzle.cache.layout import l2_sets
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import Stream, stream_of
-from intelliperf_swizzle.hardware import BitRule, Target
+from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     SECTOR_BYTES,
@@ -34,7 +35,7 @@ class Physics:
     Attributes:
         l1: an L1 a CU in front of the L2.
         llc: the last-level cache behind it, where the target has one.
-        drift: workgroups drift apart as the target says; else they advance in lockstep.
+        drift: workgroups drift apart as the target says; else they advance access by access.
         seed: of the drift.
     """
 
@@ -127,15 +128,8 @@ def traffic(
     from intelliperf_swizzle.cache import kernels
 
     slots = target.cus_per_xcd * occupancy
-    skip = target.step_skip_probability if physics.drift else 0.0
-    turns = drift(slots, target.num_xcds, skip, physics.seed)
-    sets = kernels.sets_of(
-        stream.unit_line,
-        _masks(target.l2_channel_bits),
-        _masks(target.l2_set_bits),
-        target.l2_channels_per_xcd,
-        target.l2_sets_per_channel,
-    )
+    turns = drift(target, slots, physics.seed) if physics.drift else lockstep(target, slots)
+    sets = l2_sets(stream, target)
     domain = target.domain_of(np.arange(len(tile)))
 
     def one(d: int) -> Any:
@@ -205,10 +199,6 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Meas
         l2_hit_rate_per_domain=per_domain,
         modelled_memory_time_ms=1e3 * seconds,
     )
-
-
-def _masks(rule: BitRule | None) -> Int64Array:
-    return np.array([sum(1 << bit for bit in bits) for bits in rule or ()], np.int64)
 
 
 def _llc_hits(logs: Sequence[tuple[Int32Array, ...]], units: int, capacity_bytes: int) -> int:

@@ -184,7 +184,11 @@ def _check_whole(target: Target, where: str) -> None:
             target.dispatch_domains
         )
         == set(range(target.num_xcds)),
-        "`step_skip_probability` must lie in [0, 1)": target.step_skip_probability < 1,
+        "`turn_skip_fraction` must lie in [0, 1)": target.turn_skip_fraction < 1,
+        "`accesses_per_turn` and `catch_up_turns` must be at least 1": min(
+            target.accesses_per_turn, target.catch_up_turns
+        )
+        >= 1,
         "`l1_bytes` is less than one set of 128-byte lines": target.l1_ways >= 1
         and target.l1_bytes >= target.l1_ways * LINE_BYTES,
         "`llc_bytes` and `llc_gb_s` must both be given or both be null": (target.llc_bytes is None)

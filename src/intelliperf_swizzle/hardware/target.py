@@ -61,8 +61,10 @@ class Target:
         llc_gb_s: peak bandwidth of the last-level cache.
         memory_gb_s: peak bandwidth of memory.
         dispatch_domains: domain of launch index i is entry `i % len` of this cycle.
-        step_skip_probability: how workgroups drift apart: the chance that a resident workgroup
-            does not advance in a round of the replay.
+        accesses_per_turn: accesses that a resident workgroup makes before another one's turn.
+        turn_skip_fraction: how workgroups drift apart: the share of its turns that each one misses.
+        catch_up_turns: within so many turns each workgroup misses the same number, so that none
+            stays behind for ever.
     """
 
     name: str
@@ -100,7 +102,9 @@ class Target:
     llc_gb_s: float | None
     memory_gb_s: float
     dispatch_domains: tuple[int, ...]
-    step_skip_probability: float
+    accesses_per_turn: int
+    turn_skip_fraction: float
+    catch_up_turns: int
 
     @property
     def cus(self) -> int:

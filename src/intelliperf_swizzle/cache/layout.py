@@ -1,0 +1,29 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Where in an L2 a line may lie."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from intelliperf_swizzle.cache.stream import Stream
+from intelliperf_swizzle.hardware import BitRule, Target
+from intelliperf_swizzle.records import Int32Array, Int64Array
+
+
+def l2_sets(stream: Stream, target: Target) -> Int32Array:
+    """The set of each line of `stream.unit_line`, counted over all channels: int32[lines]."""
+    from intelliperf_swizzle.cache.kernels import sets_of
+
+    sets: Int32Array = sets_of(
+        stream.unit_line,
+        _masks(target.l2_channel_bits),
+        _masks(target.l2_set_bits),
+        target.l2_channels_per_xcd,
+        target.l2_sets_per_channel,
+    )
+    return sets
+
+
+def _masks(rule: BitRule | None) -> Int64Array:
+    return np.array([sum(1 << bit for bit in bits) for bits in rule or ()], np.int64)
