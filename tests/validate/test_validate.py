@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -32,8 +33,9 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernel import Edit, splice
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove
-from intelliperf_swizzle.records import Launch, Proof, Validation
-from intelliperf_swizzle.validate import compare, validate
+from intelliperf_swizzle.records import Launch, Proof, Storage, TensorArgument, Validation
+from intelliperf_swizzle.trace import trace
+from intelliperf_swizzle.validate import compare, safe_order, validate
 
 MI300X = load_target("mi300x")
 ALL, SAMPLE = 60.0, 0.0
@@ -109,6 +111,75 @@ def test_atomics_are_compared_within_the_tolerance(tmp_path: Path) -> None:
     strict = validated(launch, edit, proof, ALL, order_matters=False)
     assert not strict.same_bits
     assert "`total` differs" in (strict.difference or "")
+
+
+LOCKED = """
+@triton.jit
+def add_up(x, total, lock, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + tl.program_id(0) * B + at)
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    tl.store(total + at, tl.load(total + at) + v)
+    tl.atomic_xchg(lock, 0)
+"""
+
+
+def locked_launch(folder: Path) -> Launch:
+    arguments = {"x": ("fp32", (20 * 16,)), "total": ("fp32", (16,)), "lock": ("int32", (1,))}
+    launch = launch_of(write_kernel(folder, LOCKED), "add_up", (20,), arguments, {"B": 16})
+    open_lock = folder / "lock.npy"
+    np.save(open_lock, np.zeros(4, np.uint8))
+    storages = {**launch.storages, 2: replace(launch.storages[2], contents=str(open_lock))}
+    return replace(launch, storages=storages)
+
+
+def test_programs_that_wait_are_all_run(tmp_path: Path) -> None:
+    """By its trace, such a launch allows no permutation; were it run, it would be run whole."""
+    launch = locked_launch(tmp_path)
+    traced = trace(launch)
+    assert traced.waits
+    assert safe_order(traced, proved(launch, "pid = pid").tile) is None
+    assert "wait for each other" in (safe_order(traced, proved(launch, REVERSED).tile) or "")
+    edit, proof = edited(launch, "pid = pid"), proved(launch, "pid = pid")
+    outcome = validate(
+        [launch], edit, [proof], traces=[traced], tolerance=1e-5, budget_seconds=SAMPLE
+    )
+    assert outcome.same_bits
+    assert (outcome.method, outcome.tiles_compared) == ("all-tiles", 20)
+
+
+def test_several_launches_are_each_compared(tmp_path: Path) -> None:
+    first = gemm_launch(tmp_path)
+    second = replace(first, grid=(20, 1, 1), arguments={**first.arguments, "M": 64, "N": 80})
+    edit = splice(first.source, parse(GROUPED), target=MI300X, launches=[first, second])
+    outcome = validate(
+        [first, second],
+        edit,
+        [proved(first, GROUPED), proved(second, GROUPED)],
+        traces=[trace(first), trace(second)],
+        tolerance=0.0,
+        budget_seconds=ALL,
+    )
+    assert outcome.same_bits
+    assert (outcome.launches, outcome.tiles_compared, outcome.tiles) == (2, 55, 55)
+
+
+def test_matrices_of_gigabytes_cost_only_what_the_sample_touches(tmp_path: Path) -> None:
+    small = transpose_launch(tmp_path)
+    n = 32768
+    matrix = TensorArgument(0, "fp16", (n, n), (n, 1))
+    launch = replace(
+        small,
+        grid=(n // 64, n // 64, 1),
+        arguments={"x": matrix, "y": replace(matrix, storage=1), "M": n, "N": n, "B": 64},
+        storages={0: Storage(2 * n * n), 1: Storage(2 * n * n)},
+    )
+    outcome = validated(launch, edited(launch, CONTIGUOUS), proved(launch, CONTIGUOUS), ALL)
+    assert outcome.same_bits
+    assert outcome.method == "mapping-and-sample"
+    largest_child_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert largest_child_kib < 1 << 20
 
 
 # --- cheats -----------------------------------------------------------------------------------
