@@ -110,7 +110,7 @@ def optimize(
         SwizzleError: the application, the capture or a tool failed, or the input is wrong.
     """
     progress = progress or Silent()
-    with recorded(settings, progress) as captured:
+    with recorded(settings, target, progress) as captured:
         subject, others = choose(captured, settings, target, profiler, progress)
         with opened_history(settings, subject, target, profiler, proposer) as history:
             bench = Workbench(
@@ -135,7 +135,7 @@ def explain(
 ) -> HardwareContext:
     """What a language model would be told of the application's kernel; nothing is tried."""
     progress = progress or Silent()
-    with recorded(settings, progress) as captured:
+    with recorded(settings, target, progress) as captured:
         subject, _ = choose(captured, settings, target, profiler, progress)
         return described(subject, target)
 
@@ -150,7 +150,7 @@ def score(
     """Proves and measures one candidate on the application's kernel; nothing is edited."""
     progress = progress or Silent()
     with (
-        recorded(settings, progress) as captured,
+        recorded(settings, target, progress) as captured,
         tempfile.TemporaryDirectory() as folder,
     ):
         subject, _ = choose(captured, settings, target, profiler, progress)
@@ -260,7 +260,7 @@ def conclude(
 
 
 @contextmanager
-def recorded(settings: Settings, progress: Progress) -> Iterator[Capture]:
+def recorded(settings: Settings, target: Target, progress: Progress) -> Iterator[Capture]:
     """Captures the application; its records are removed at the end."""
     with tempfile.TemporaryDirectory(prefix="intelliperf-swizzle-") as folder:
         progress.phase(f"recording {' '.join(settings.command)}")
@@ -272,6 +272,7 @@ def recorded(settings: Settings, progress: Progress) -> Iterator[Capture]:
             quiet_seconds=settings.quiet_seconds,
             limit_seconds=settings.limit_seconds,
             compute=settings.compute,
+            target=target,
         )
 
 
