@@ -687,11 +687,12 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
     def _reduced_each(self, operation: Any, operands: Sequence[Any], each: Any) -> Any:
         handles = [operand.handle for operand in operands]
         shape = _reduced_shape(shape_of(each.handle), operation.axis, operation.keep_dims)
-        function = {
+        known: dict[Any, Callable[..., Any]] = {
             tl.standard._sum_combine: np.sum,
             tl.standard._elementwise_max: np.nanmax,
             tl.standard._elementwise_min: np.nanmin,
-        }.get(operation.combine_fn)
+        }
+        function = known.get(operation.combine_fn)
         if function is None or not all(is_known(handle) for handle in handles):
             block = self._unknown(each.handle.dtype, shape, *handles)
         else:

@@ -16,7 +16,7 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.interpreter.batched import NotBatchableError, run_batched
 from intelliperf_swizzle.interpreter.revive import LiveLaunch, revive, run_sequential
 from intelliperf_swizzle.launches import load_launch
-from intelliperf_swizzle.records import Access, Launch, Trace
+from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
 from intelliperf_swizzle.trace.files import save_trace
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import (
@@ -25,6 +25,8 @@ from intelliperf_swizzle.trace.sharing import (
     updates_collide,
 )
 
+MOST_BYTES = LINE_BYTES << 31
+"""What 32-bit line numbers reach."""
 _WAITING_NOTE = "programs wait for each other; every wait was taken to end"
 
 
@@ -35,6 +37,8 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
         TraceError: the kernel cannot be interpreted or needs contents that were not recorded.
     """
     live = revive(launch, folder)
+    if live.memory.end.size and live.memory.end[-1] > MOST_BYTES:
+        raise TraceError(f"the tensors of {launch.kernel} take more than {MOST_BYTES >> 30} GiB")
     try:
         return _batched(live)
     except NotBatchableError as refusal:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,9 @@ def load_trace(path: str | os.PathLike[str]) -> Trace:
     """Read what `save_trace` wrote."""
     with np.load(path) as stored:
         rest = json.loads(stored["rest"].tobytes().decode())
-        arrays = {name: stored[name] for name in _ARRAYS}
+        arrays: dict[str, Any] = {name: stored[name] for name in _ARRAYS}
     segments = tuple(
         Segment(tuple(names), first_line, size) for names, first_line, size in rest.pop("segments")
     )
-    plain = {k: tuple(v) if isinstance(v, list) else v for k, v in rest.items()}
+    plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in rest.items()}
     return Trace(**plain, **arrays, segments=segments)

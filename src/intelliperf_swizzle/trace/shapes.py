@@ -77,7 +77,7 @@ def touched_lines(
                         line[count] = at_line
                         sectors[count] = 0
                         count += 1
-                    last = at_line
+                    last = np.int64(at_line)
                     last_at = table[slot]
                 sectors[last_at] |= bit
         offset[row + 1] = count

@@ -34,18 +34,14 @@ def shared_writes(trace: Trace) -> tuple[str, ...]:
     """Names of tensors of which some program loads what another one stores or updates."""
     names: list[str] = []
     for segment in trace.segments:
-        readers = _tiles_of_sectors(trace, segment, (Access.READ,))
-        if readers is None:
+        reads = _accesses(trace, segment, (Access.READ,))
+        if not reads.any():
             continue
-        writers = _tiles_of_sectors(trace, segment, (Access.WRITE, Access.ATOMIC))
-        if (
-            writers is not None
-            and (
-                (readers != _NOBODY)
-                & (writers != _NOBODY)
-                & ((readers != writers) | (readers == _SEVERAL))
-            ).any()
-        ):
+        first_line, writers = _tiles_of_sectors(trace, segment, (Access.WRITE, Access.ATOMIC))
+        if _meets_another(
+            _offsets(trace, reads), trace.access_base[reads], trace.access_shape[reads],
+            trace.shape_offset, trace.shape_line, trace.shape_sectors, first_line, writers,
+        ):  # fmt: skip
             names.extend(segment.names)
     return tuple(names)
 
@@ -60,14 +56,14 @@ def updates_collide(
         atomic_words: programs and addresses of all atomics; None where they were too many.
     """
     if atomic_words is None:
-        updaters = (_tiles_of_sectors(trace, s, (Access.ATOMIC,)) for s in trace.segments)
-        return any(bool((tiles == _SEVERAL).any()) for tiles in updaters)
+        updaters = [_tiles_of_sectors(trace, s, (Access.ATOMIC,))[1] for s in trace.segments]
+        return any(_SEVERAL in tiles for tiles in updaters)
     if not atomic_words:
         return False
     programs = np.concatenate([programs for programs, _ in atomic_words])
     words = np.concatenate([words for _, words in atomic_words])
     pairs = np.unique(np.stack((words, programs)), axis=1)
-    return len(np.unique(pairs[0])) < pairs.shape[1]
+    return bool(len(np.unique(pairs[0])) < pairs.shape[1])
 
 
 def reads_what_is_written(
@@ -81,26 +77,18 @@ def reads_what_is_written(
         value_loads: bit set of storages, first line and shape of such loads.
     """
     for place, segment in enumerate(trace.segments):
-        changes = (Access.WRITE, Access.ATOMIC)
-        if not (places >> place + 1 & 1 and _is_touched(trace, segment, changes)):
+        if not places >> place + 1 & 1:
             continue
-        written = _tiles_of_sectors(trace, segment, changes)
-        read = np.full(len(written), _NOBODY, np.int32)
+        first_line, written = _tiles_of_sectors(trace, segment, (Access.WRITE, Access.ATOMIC))
         for origin, base, shape in value_loads:
-            if origin >> place + 1 & 1:
-                at = np.arange(len(base) + 1, dtype=np.int64)
-                _mark(
-                    at, base.astype(np.int32), shape, trace.shape_offset, trace.shape_line,
-                    trace.shape_sectors, segment.first_line, read,
-                )  # fmt: skip
-        if ((read != _NOBODY) & (written != _NOBODY)).any():
-            return True
+            stranger = np.zeros(trace.tiles + 2, np.int64)  # a reader that is no tile at all
+            stranger[-1] = len(base)
+            if origin >> place + 1 & 1 and _meets_another(
+                stranger, base.astype(np.int32), shape, trace.shape_offset, trace.shape_line,
+                trace.shape_sectors, first_line, written,
+            ):  # fmt: skip
+                return True
     return False
-
-
-def _is_touched(trace: Trace, segment: Segment, kinds: tuple[Access, ...]) -> bool:
-    """Whether any access of these kinds begins in the segment."""
-    return bool(_accesses(trace, segment, kinds).any())
 
 
 def _accesses(trace: Trace, segment: Segment, kinds: tuple[Access, ...]) -> npt.NDArray[np.bool_]:
@@ -112,16 +100,32 @@ def _accesses(trace: Trace, segment: Segment, kinds: tuple[Access, ...]) -> npt.
     return inside
 
 
-def _tiles_of_sectors(trace: Trace, segment: Segment, kinds: tuple[Access, ...]) -> Int32Array:
-    """For each sector of a segment the tile that touches it so, or `_NOBODY` or `_SEVERAL`."""
+def _offsets(trace: Trace, chosen: npt.NDArray[np.bool_]) -> Int64Array:
+    """`tile_offset` of the chosen accesses alone."""
+    before = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum(chosen, out=before[1:])
+    return before[trace.tile_offset]
+
+
+def _tiles_of_sectors(
+    trace: Trace, segment: Segment, kinds: tuple[Access, ...]
+) -> tuple[int, Int32Array]:
+    """For each sector, from a first line on, the tile that touches it so; empty if none does.
+
+    `_NOBODY` and `_SEVERAL` stand for no tile and for more than one.
+    """
     inside = _accesses(trace, segment, kinds)
-    tiles = np.full(-(-segment.bytes // LINE_BYTES) * _SECTORS, _NOBODY, np.int32)
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(inside)))
+    if not inside.any():
+        return segment.first_line, np.zeros(0, np.int32)
+    base, shape = trace.access_base[inside], trace.access_shape[inside]
+    first_line = int(base.min()) + int(trace.shape_line.min())
+    last_line = int(base.max()) + int(trace.shape_line.max())
+    tiles = np.full((last_line - first_line + 1) * _SECTORS, _NOBODY, np.int32)
     _mark(
-        before[trace.tile_offset], trace.access_base[inside], trace.access_shape[inside],
-        trace.shape_offset, trace.shape_line, trace.shape_sectors, segment.first_line, tiles,
+        _offsets(trace, inside), base, shape,
+        trace.shape_offset, trace.shape_line, trace.shape_sectors, first_line, tiles,
     )  # fmt: skip
-    return tiles
+    return first_line, tiles
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
@@ -148,3 +152,28 @@ def _mark(
                         tiles[place] = tile
                     elif tiles[place] != tile:
                         tiles[place] = -2
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _meets_another(
+    tile_offset: Int64Array,
+    base: Int32Array,
+    shape: Int32Array,
+    shape_offset: Int64Array,
+    shape_line: Int32Array,
+    shape_sectors: UInt8Array,
+    first_line: int,
+    tiles: Int32Array,
+) -> bool:
+    """Whether an access touches a sector at which another tile, or several, are entered."""
+    for tile in range(tile_offset.size - 1):
+        for access in range(tile_offset[tile], tile_offset[tile + 1]):
+            for at in range(shape_offset[shape[access]], shape_offset[shape[access] + 1]):
+                line = base[access] + shape_line[at] - first_line
+                for sector in range(4):
+                    place = line * 4 + sector
+                    if not (shape_sectors[at] >> sector) & 1 or not 0 <= place < tiles.size:
+                        continue
+                    if tiles[place] != -1 and tiles[place] != tile:
+                        return True
+    return False

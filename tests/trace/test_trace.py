@@ -1,0 +1,193 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Traces equal, line for line and program by program, what Triton's own interpreter touches."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from zoo import Case, add, cases, record, route_by_score, source_of
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.records import Access, Launch, Storage, TensorArgument, Trace
+from intelliperf_swizzle.trace import trace
+from intelliperf_swizzle.trace.files import load_trace, save_trace
+
+ZOO = cases()
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("zoo")
+    subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("zoo_child.py")), str(folder)],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        check=True,
+    )
+    return folder
+
+
+def accesses(found: Trace, tile: int) -> list[Any]:
+    """Kind, lines and sectors of each access of a tile."""
+    listed = []
+    for access in range(found.tile_offset[tile], found.tile_offset[tile + 1]):
+        shape = found.access_shape[access]
+        inside = slice(found.shape_offset[shape], found.shape_offset[shape + 1])
+        lines = found.access_base[access] + found.shape_line[inside]
+        listed.append(
+            [int(found.shape_kind[shape]), lines.tolist(), found.shape_sectors[inside].tolist()]
+        )
+    return listed
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_a_trace_is_what_the_plain_interpreter_touches(runs: Path, name: str) -> None:
+    found = load_trace(runs / f"{name}.npz")
+    expected = json.loads((runs / f"{name}.json").read_text())
+    assert found.tiles == len(expected) == np.prod(ZOO[name].grid)
+    assert sum(len(program) for program in expected) > 0
+    for tile in range(found.tiles):
+        assert accesses(found, tile) == expected[tile]
+        flat = [line for _, lines, _ in expected[tile] for line in lines]
+        assert found.lines(tile).tolist() == flat
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_a_trace_says_how_it_was_made_and_what_programs_share(runs: Path, name: str) -> None:
+    found = load_trace(runs / f"{name}.npz")
+    case = ZOO[name]
+    assert found.method == case.method
+    assert found.waits == case.waits
+    assert found.shared_writes == case.shared_writes
+    assert found.order_matters == case.order_matters
+    assert bool(found.notes) == (case.method == "sequential" or case.waits or name == "outside")
+
+
+def test_shapes_are_shared_and_normal(runs: Path) -> None:
+    found = load_trace(runs / "gemm.npz")
+    assert len(found.shape_kind) < 10
+    assert (found.shape_line[found.shape_offset[:-1]] == 0).all()
+    assert set(found.shape_kind) == {Access.READ, Access.WRITE}
+
+
+def test_storages_lie_apart_and_large_ones_at_two_mebibytes(tmp_path: Path) -> None:
+    launch = replace(
+        record(ZOO["add"], tmp_path),
+        storages={0: Storage(3 << 20), 1: Storage(4000), 2: Storage(1 << 20)},
+    )
+    segments = trace(launch).segments
+    assert [segment.names for segment in segments] == [("x",), ("y",), ("o",)]
+    ends = [segment.first_line * 128 + segment.bytes for segment in segments]
+    assert segments[0].first_line * 128 % (2 << 20) == 0
+    assert segments[1].first_line * 128 % 512 == 0
+    assert segments[2].first_line * 128 % (2 << 20) == 0
+    assert all(segments[i + 1].first_line * 128 >= ends[i] for i in range(2))
+
+
+def test_views_of_one_storage_share_its_lines(tmp_path: Path) -> None:
+    launch = record(ZOO["add"], tmp_path)
+    second = TensorArgument(0, "fp32", (1000,), (1,), offset_bytes=4096)
+    launch = replace(
+        launch,
+        arguments={**launch.arguments, "y": second},
+        storages={0: Storage(8192), 2: launch.storages[2]},
+    )
+    found = trace(launch)
+    assert found.segments[0].names == ("x", "y")
+    first_x, first_y = (int(accesses(found, 0)[i][1][0]) for i in (0, 1))
+    assert first_y - first_x == 4096 // 128
+
+
+def test_large_tensors_need_no_memory_and_no_contents(tmp_path: Path) -> None:
+    size = 1 << 37
+    launch = record(ZOO["add"], tmp_path)
+    big = TensorArgument(0, "fp32", (size // 4,), (1,), size - 4096)
+    launch = replace(
+        launch,
+        arguments={**launch.arguments, "x": big},
+        storages={**launch.storages, 0: Storage(size)},
+    )
+    found = trace(launch)
+    assert found.method == "batched"
+    assert found.access_base.max() > 1 << 29
+    assert found.line_accesses == trace(record(ZOO["add"], tmp_path)).line_accesses
+
+
+def test_more_bytes_than_lines_can_be_numbered_are_refused(tmp_path: Path) -> None:
+    launch = record(ZOO["add"], tmp_path)
+    launch = replace(launch, storages={**launch.storages, 0: Storage(1 << 38)})
+    with pytest.raises(TraceError, match="take more than 256 GiB"):
+        trace(launch)
+
+
+def test_addresses_that_hang_on_unrecorded_floats_are_refused(tmp_path: Path) -> None:
+    case = replace(ZOO["route_by_score"], unrecorded=("scores",))
+    with pytest.raises(TraceError, match="contents of scores were not recorded"):
+        trace(record(case, tmp_path))
+
+
+def test_a_kernel_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match=r"took longer than 0\.2 s"):
+        trace(record(ZOO["gemm"], tmp_path), timeout_seconds=0.2)
+
+
+@triton.jit
+def waits_for_nobody(x, flag, BLOCK: tl.constexpr):  # noqa: N803
+    while tl.load(flag) != 77:
+        pass
+    tl.store(x + tl.arange(0, BLOCK), 1.0)
+
+
+def test_a_program_that_waits_for_nobody_is_refused(tmp_path: Path) -> None:
+    arguments = {"x": np.zeros(16, np.float32), "flag": np.zeros(1, np.int32), "BLOCK": 16}
+    with pytest.raises(TraceError, match="waits and no program is left"):
+        trace(record(Case(waits_for_nobody, (4, 1, 1), arguments), tmp_path))
+
+
+@triton.jit
+def raises(x, BLOCK: tl.constexpr):  # noqa: N803
+    tl.store(x + tl.arange(0, BLOCK), tl.arange(0, 2 * BLOCK))
+
+
+def test_a_kernel_with_a_mistake_is_refused_with_the_interpreters_words(tmp_path: Path) -> None:
+    arguments = {"x": np.zeros(16, np.float32), "BLOCK": 16}
+    with pytest.raises(TraceError, match=r"raises cannot be interpreted: .*shape"):
+        trace(record(Case(raises, (4, 1, 1), arguments), tmp_path))
+
+
+@triton.jit
+def ends_the_process(x, BLOCK: tl.constexpr):  # noqa: N803
+    tl.store(x + tl.arange(0, BLOCK), __import__("os").abort())
+
+
+def test_a_crash_of_the_interpreter_is_an_error_here(tmp_path: Path) -> None:
+    arguments = {"x": np.zeros(16, np.float32), "BLOCK": 16}
+    with pytest.raises(TraceError, match="was ended by SIGABRT"):
+        trace(record(Case(ends_the_process, (4, 1, 1), arguments), tmp_path))
+
+
+def test_a_trace_survives_its_file(runs: Path, tmp_path: Path) -> None:
+    found = load_trace(runs / "stream_k.npz")
+    save_trace(found, tmp_path / "again.npz")
+    again = load_trace(tmp_path / "again.npz")
+    assert again.segments == found.segments
+    assert again.notes == found.notes != ()
+    assert again.grid == found.grid == (7, 1, 1)
+    assert np.array_equal(again.access_base, found.access_base)
+
+
+def test_the_zoo_is_rendered_from_its_text(tmp_path: Path) -> None:
+    assert set(source_of(add).functions) == {"add"}
+    launch: Launch = record(ZOO["stream_k"], tmp_path)
+    assert set(launch.source.functions) == {"stream_k", "_stream_k_tile"}
+    assert route_by_score.fn.__name__ == ZOO["route_by_score"].kernel.fn.__name__
