@@ -189,13 +189,15 @@ def _predict(dspy: Any, lm: Any, question: Question) -> tuple[dict[str, Any], st
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             return Adapter.__call__(self, *args, **kwargs)
 
-    names = [field.name for field in question.outputs]
     with dspy.context(lm=lm, adapter=OneCall()):
         try:
             prediction = dspy.Predict(_signature(dspy, question))(**question.inputs)
         except AdapterParseError as error:
-            return {}, _reason(error, names)
-    return {name: getattr(prediction, name) for name in names}, None
+            return {}, _reason(str(getattr(error, "lm_response", "")), question)
+    fields = {one.name: getattr(prediction, one.name) for one in question.outputs}
+    if any(value is None for value in fields.values()):
+        return {}, _reason("", question)
+    return fields, None
 
 
 def _signature(dspy: Any, question: Question) -> Any:
@@ -206,10 +208,13 @@ def _signature(dspy: Any, question: Question) -> Any:
     return dspy.Signature({**inputs, **outputs}, question.instructions)
 
 
-def _reason(error: Any, names: list[str]) -> str:
-    parsed = getattr(error, "parsed_result", None) or {}
-    missing = [name for name in names if name not in parsed]
-    return f"the answer lacks {', '.join(missing)}" if missing else "the answer cannot be read"
+def _reason(text: str, question: Question) -> str:
+    """Why an answer has not the fields that were asked for."""
+    missing = [one.name for one in question.outputs if f"[[ ## {one.name} ## ]]" not in text]
+    if missing:
+        return f"the answer lacks {', '.join(missing)}"
+    typed = [one.name for one in question.outputs if one.type is not str]
+    return f"the answer has all fields, but {', '.join(typed)} is not what was asked for"
 
 
 def _last_call(lm: Any, seconds: float) -> tuple[str, Usage]:

@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""An endpoint on loopback that speaks the OpenAI protocol and answers by a script."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+KEY = "sk-test-0123456789abcdef"
+
+
+def answer(swizzle: str, **fields: str) -> str:
+    """An answer as DSPy's chat adapter reads it; critiques are there only where given."""
+    named = {"reasoning": "because", **fields}
+    named |= {"idea": fields.get("idea", "an idea"), "rationale": "fewer misses"}
+    named["swizzle"] = swizzle
+    return "".join(f"[[ ## {k} ## ]]\n{v}\n\n" for k, v in named.items()) + "[[ ## completed ## ]]"
+
+
+@dataclass(frozen=True)
+class Status:
+    """Not an answer but an HTTP error."""
+
+    code: int
+    message: str = "not now"
+
+
+@dataclass(frozen=True)
+class Hang:
+    """No answer until the test is over."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The connection is closed in the middle of the answer."""
+
+
+Step = str | Status | Hang | Cut
+
+
+@dataclass
+class Endpoint:
+    """What the server answers, call by call; the last step is repeated for ever.
+
+    Attributes:
+        script: steps in order.
+        requests: body of each request, in order.
+        headers: of each request.
+        paths: of each request.
+        over: set when the test is over.
+        url: base URL.
+    """
+
+    script: list[Step] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    over: threading.Event = field(default_factory=threading.Event)
+    url: str = ""
+
+    def next_step(self) -> Step:
+        place = min(len(self.requests), len(self.script)) - 1
+        return self.script[place]
+
+    def prompt(self, call: int) -> str:
+        return "\n\n".join(message["content"] for message in self.requests[call]["messages"])
+
+
+def handler_of(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: Any) -> None:
+            """Stays silent."""
+
+        def reply(self, status: int, body: dict[str, Any], *, cut: bool = False) -> None:
+            raw = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw[: len(raw) // 2] if cut else raw)
+            self.close_connection = cut
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            endpoint.requests.append(body)
+            endpoint.headers.append(dict(self.headers))
+            endpoint.paths.append(self.path)
+            step = endpoint.next_step()
+            if isinstance(step, Status):
+                self.reply(step.code, {"error": {"message": step.message, "code": step.code}})
+                return
+            if isinstance(step, Hang):
+                endpoint.over.wait(30)
+                self.close_connection = True
+                return
+            text = step if isinstance(step, str) else "x" * 1000
+            message = {"role": "assistant", "content": text}
+            self.reply(
+                200,
+                {
+                    "id": "1",
+                    "object": "chat.completion",
+                    "created": 1,
+                    "model": body["model"],
+                    "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+                    "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+                },
+                cut=isinstance(step, Cut),
+            )
+
+    return Handler
