@@ -4,7 +4,8 @@
 
 A GEMM is often launched over one axis and finds its row and column by `pid // cdiv(N, BLOCK_N)`.
 The axes are not recorded anywhere, so each quotient of the kernel's own sizes that divides the
-grid is a guess; the search tries them all and the cache model tells which was right.
+grid is a guess, the better one if the other axis is such a quotient too; the search tries them and
+the cache model tells which was right.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from intelliperf_swizzle.records import Launch
 
 LARGEST_FACTOR = 4096
 """A grid split into more columns than this is as good as not split."""
+
+COLUMN_NAMES = ("N", "COL", "WIDTH", "W")
+"""How kernels call the size of their fast axis; decides only between equal extents."""
 
 MOST_GUESSES = 6
 """Ways to split a flat grid that are tried; a kernel with more sizes than a GEMM has is rare."""
@@ -63,7 +67,8 @@ def _guesses(launch: Launch) -> list[tuple[Axis, ...]]:
         if programs % column.extent == 0
     ]
     values = {axis.extent for axis in quotients}
-    splits.sort(key=lambda split: split[0].extent not in values)
+    explained = [split for split in splits if split[0].extent in values]
+    splits = explained or splits
     grouped = [
         (
             Axis(
@@ -80,24 +85,29 @@ def _guesses(launch: Launch) -> list[tuple[Axis, ...]]:
 
 
 def _quotients(launch: Launch) -> list[Axis]:
-    """`cdiv(size, block)` for the kernel's sizes and blocks, one per value; like names first."""
+    """`cdiv(size, block)` for the kernel's sizes and blocks, one for each value, likeliest first.
+
+    Names that belong together (`N`, `BLOCK_N`) come before others, and those of columns first.
+    """
     constants = {name: value for name, value in launch.constants.items() if value > 1}
     blocks = {name: value for name, value in constants.items() if name in launch.constexprs}
     sizes = {name: value for name, value in constants.items() if name not in launch.constexprs}
-    found = [
-        (
-            not block.upper().endswith(size.upper()),
-            Axis(f"cdiv({size}, {block})", -(-length // step)),
-        )
-        for (size, length), (block, step) in itertools.product(sizes.items(), blocks.items())
+    pairs = sorted(
+        itertools.product(sizes, blocks),
+        key=lambda pair: (
+            not pair[1].upper().endswith(pair[0].upper()),
+            not pair[0].upper().startswith(COLUMN_NAMES),
+        ),
+    )
+    axes = [
+        Axis(f"cdiv({size}, {block})", -(-sizes[size] // blocks[block])) for size, block in pairs
     ]
-    found += [(True, Axis(size, length)) for size, length in sizes.items()]
-    found.sort(key=lambda item: item[0])
+    axes += [Axis(size, length) for size, length in sizes.items()]
     distinct: dict[int, Axis] = {}
-    for _, axis in reversed(found):
+    for axis in axes:
         if 1 < axis.extent < min(launch.programs, LARGEST_FACTOR):
-            distinct[axis.extent] = axis
-    return sorted(distinct.values(), key=lambda axis: [a for _, a in found].index(axis))
+            distinct.setdefault(axis.extent, axis)
+    return list(distinct.values())
 
 
 def _groups(launch: Launch) -> list[Axis]:

@@ -1,0 +1,54 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What the tiles of a launch may look like, guessed from its own sizes."""
+
+from __future__ import annotations
+
+from math import prod
+
+from intelliperf_swizzle.propose.axes import axis_choices, column_expressions
+from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction
+
+
+def launch(grid: tuple[int, int, int], **constants: int) -> Launch:
+    source = KernelSource("k", {"k": SourceFunction("k", "/k.py", 1, "def k(): pass")})
+    constexprs = tuple(name for name in constants if name.startswith(("BLOCK", "GROUP")))
+    return Launch("k", source, grid, constants, constexprs, {}, {})
+
+
+GEMM = {"M": 4096, "N": 2048, "K": 8192, "BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 64}
+
+
+def test_a_flat_gemm_has_the_columns_of_its_own_sizes() -> None:
+    square = {**GEMM, "N": 4096, "BLOCK_N": 128}
+    assert [axis.expression for axis in column_expressions([launch((1024, 1, 1), **square)])] == [
+        "cdiv(N, BLOCK_N)"
+    ]
+
+
+def test_each_choice_has_as_many_tiles_as_programs_and_the_last_is_flat() -> None:
+    choices = axis_choices([launch((1024, 1, 1), **GEMM, GROUP_M=8)])
+    assert len(choices) > 2
+    for axes in choices:
+        assert prod(axis.extent for axis in axes) == 1024
+    assert [axis.expression for axis in choices[-1]] == ["num_pids"]
+
+
+def test_a_group_constant_of_the_kernel_is_an_axis_of_its_own() -> None:
+    first = axis_choices([launch((1024, 1, 1), **GEMM, GROUP_M=8)])[0]
+    assert [axis.extent for axis in first] == [4, 32, 8]
+
+
+def test_a_grid_with_several_axes_is_taken_as_it_is_slow_axis_first() -> None:
+    [axes] = axis_choices([launch((16, 1, 3), **GEMM)])
+    assert [(axis.expression, axis.extent) for axis in axes] == [("grid_2", 3), ("grid_0", 16)]
+
+
+def test_the_largest_launch_decides() -> None:
+    small, large = launch((8, 1, 1)), launch((8, 8, 1))
+    assert len(axis_choices([small, large])[0]) == 2
+
+
+def test_without_sizes_only_the_flat_grid_is_left() -> None:
+    assert [len(axes) for axes in axis_choices([launch((1000, 1, 1), BLOCK=64)])] == [1]
+    assert column_expressions([launch((1000, 1, 1), BLOCK=64)]) == []
