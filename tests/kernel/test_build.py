@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,13 @@ def test_a_helper_is_compiled_with_its_edit(tmp_path: Path) -> None:
     assert isinstance(wrong, BuildError)
     assert "`scale_rows` does not compile for h100" in wrong.fact
     assert "no_such_thing" in str(wrong)
+
+
+def test_options_of_another_vendor_are_left_out(tmp_path: Path) -> None:
+    launch = gemm_launch(tmp_path)
+    options = {"num_warps": 8, "waves_per_eu": 2, "matrix_instr_nonkdim": 16}
+    built = build(replace(launch, options=options), H100)
+    assert built.num_warps == 8
 
 
 def test_a_kernel_that_does_not_compile_raises(tmp_path: Path) -> None:

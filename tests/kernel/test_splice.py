@@ -65,6 +65,17 @@ def test_gemm_changes_one_line_and_adds_a_named_block(tmp_path: Path) -> None:
     assert edit.lines_added == len(added)
 
 
+def test_a_name_stays_on_the_line_of_its_comment(tmp_path: Path) -> None:
+    launch = gemm_launch(tmp_path)
+    name = "best\n    tl.store(a_ptr, 0.0)\r\f\u2028" + "!" * 100
+    edit = splice(
+        launch.source, parse(REVERSED), target=MI300X, launches=[launch], name=name, root=tmp_path
+    )
+    _, added = removed_and_added(edit)
+    assert added[0] == f"    # swizzle best tl.store(a_ptr, 0.0) {'!' * 34} for mi300x"
+    assert added[1:] == removed_and_added(spliced(launch))[1][1:]
+
+
 @pytest.mark.parametrize("make", [transpose_launch, volume_launch, persistent_launch])
 def test_outside_the_block_only_reads_change(tmp_path: Path, make: object) -> None:
     launch = make(tmp_path)  # type: ignore[operator]
@@ -100,6 +111,14 @@ def test_the_diff_applies_and_keeps_the_format(
     assert after.count(b"\r") == (after.count(b"\n") if ending == "\r\n" else 0)
     assert after.endswith(b"mask=mask)" + last.encode())
     assert f"{indent}swizzle_pid".encode() in after
+
+
+def test_a_byte_order_mark_stays(tmp_path: Path) -> None:
+    body = "    tl.store(x + tl.program_id(0), 1.0)"
+    launch = one_axis(tmp_path, body, "\ufeff" + HEADER)
+    (text,) = spliced(launch).files.values()
+    assert text.startswith("\ufeffimport triton")
+    assert "x + swizzle_pid" in text
 
 
 def test_an_indented_and_decorated_kernel_among_namesakes(tmp_path: Path) -> None:

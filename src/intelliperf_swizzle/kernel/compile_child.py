@@ -5,7 +5,8 @@
     python -m intelliperf_swizzle.kernel.compile_child FOLDER
 
 Reads FOLDER/request.pickle and writes FOLDER/builds.json. Arguments become stand-ins that know
-their type, alignment and extent, so that Triton itself decides what to specialise on.
+their type, alignment and extent, so that Triton itself decides what to specialise on. Launch
+options that the target's backend does not know (`waves_per_eu` on an NVIDIA GPU) are left out.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
+from triton.compiler.compiler import make_backend
 from triton.runtime import driver
 
 from intelliperf_swizzle.interpreter.render import import_functions
@@ -104,7 +106,8 @@ def _compile(launch: Launch, module: Path) -> dict[str, Any]:
     try:
         functions = import_functions(module)
         arguments = {n: _live(a, launch, functions) for n, a in launch.arguments.items()}
-        options = {k: v for k, v in launch.options.items() if v is not None}
+        known = vars(make_backend(driver.active.get_current_target()).parse_options({}))
+        options = {k: v for k, v in launch.options.items() if k in known and v is not None}
         kernel = functions[launch.source.kernel]
         compiled = kernel.warmup(grid=launch.grid, **arguments, **options)
         needs = _amd_needs(compiled) if "amdgcn" in compiled.asm else _nvidia_needs(compiled)

@@ -42,6 +42,9 @@ from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction
 
 __all__ = ["Edit", "splice"]
 
+MOST_NAME_CHARACTERS = 60
+"""Of a swizzle's name in the comment."""
+
 
 @dataclass(frozen=True)
 class _Request:
@@ -170,7 +173,8 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
 
 
 def _jit_functions(file_text: str) -> list[ast.FunctionDef]:
-    functions = [n for n in ast.walk(ast.parse(file_text)) if isinstance(n, ast.FunctionDef)]
+    nodes = ast.walk(ast.parse(file_text.lstrip("\ufeff")))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     return [f for f in functions if any("jit" in ast.unparse(d) for d in f.decorator_list)]
 
 
@@ -204,12 +208,18 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Request) 
         replacements=tuple((read.place, outputs[read.axis]) for read in reads),
         before_line=_first_line(function, tree, reads, request.swizzle),
         inserted=(
-            f"# swizzle {request.name} for {request.target.name}",
+            _comment(request),
             *_fixed_axes(reads, language),
             *code.lines,
             *naming,
         ),
     )
+
+
+def _comment(request: _Request) -> str:
+    """One line, whatever the name holds: it may be a language model's."""
+    name = " ".join("".join(c if c.isprintable() else " " for c in request.name).split())
+    return f"# swizzle {name[:MOST_NAME_CHARACTERS]} for {request.target.name}"
 
 
 def _named(outputs: Mapping[int, str], prefix: str) -> tuple[dict[int, str], list[str]]:

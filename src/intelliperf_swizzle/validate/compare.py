@@ -100,7 +100,7 @@ def validate(
 
 def _file_difference(edit: Edit) -> str | None:
     """Where the user's file would not hold the functions that are validated, or None."""
-    trees = [ast.parse(text) for text in edit.files.values()]
+    trees = [ast.parse(text.lstrip("\ufeff")) for text in edit.files.values()]
     written = {
         _shape(node)
         for tree in trees
