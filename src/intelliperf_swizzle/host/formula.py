@@ -146,6 +146,7 @@ class Swizzle(_Base):  # type: ignore[misc, valid-type]
             top_n=given.get("top_n", 10),
             model=given.get("model", "gpt-4o"),
             provider=given.get("provider", "openai"),
+            internal=False,
             in_place=self.in_place,
             unittest_command=given.get("unittest_command"),
             num_attempts=given.get("num_attempts", 10),

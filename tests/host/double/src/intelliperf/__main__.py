@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The command line: parses by itself, knows its formulas by name, and drives one."""
+
+import argparse
+import json
+import logging
+import os
+import sys
+from importlib.metadata import entry_points
+
+BUILT_IN = ["bankConflict", "memoryAccess", "atomicContention", "diagnoseOnly", "swizzling"]
+
+
+def formulas():
+    if not os.environ.get("DOUBLE_PATCHED"):
+        return list(BUILT_IN)
+    return [*BUILT_IN, *(point.name for point in entry_points(group="intelliperf.formulas"))]
+
+
+def intelliperf_parser():
+    names = formulas()
+    parser = argparse.ArgumentParser(
+        prog="intelliperf",
+        usage="intelliperf [options] -- <command>",
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
+    parser.add_argument("-v", "--verbose", action="count", default=0)
+    parser.add_argument("remaining", metavar="-- [ ...]", nargs=argparse.REMAINDER)
+    group = parser.add_argument_group("optional arguments")
+    group.add_argument("-b", "--build_command", metavar="")
+    group.add_argument("-i", "--instrument_command", metavar="")
+    group.add_argument("-p", "--project_directory", metavar="")
+    group.add_argument(
+        "-f",
+        "--formula",
+        choices=names,
+        default="diagnoseOnly",
+        metavar="",
+        help=f"One of: {', '.join(names)} (default: diagnoseOnly)",
+    )
+    group.add_argument("--top_n", type=int, default=10, metavar="")
+    group.add_argument("--trace_path", default="trace", metavar="PATH")
+    group.add_argument("--num_attempts", type=int, default=10, metavar="")
+    group.add_argument("-t", "--accordo_absolute_tolerance", type=float, default=1e-6, metavar="")
+    group.add_argument("--unittest_command", metavar="")
+    group.add_argument("-m", "--model", default="gpt-4o", metavar="")
+    group.add_argument("-r", "--provider", default="openai", metavar="")
+    group.add_argument("--internal", action="store_true")
+    group.add_argument("-l", "--in_place", action="store_true")
+    group.add_argument("-o", "--output_file", metavar="")
+    group.add_argument("-k", "--kernel", metavar="")
+    args = parser.parse_args()
+    if args.formula in BUILT_IN and args.formula != "diagnoseOnly" and not args.project_directory:
+        parser.error("--project_directory is required when --formula is not diagnoseOnly")
+    if not args.remaining or "--" not in args.remaining:
+        parser.error("the application must follow --")
+    args.remaining = args.remaining[1:]
+    return args
+
+
+def main():
+    args = intelliperf_parser()
+    if args.formula in BUILT_IN:
+        if args.formula != "diagnoseOnly" and not os.environ.get("LLM_GATEWAY_KEY"):
+            logging.error("the key for a language model is missing")
+            sys.exit(1)
+        print(json.dumps(vars(args)))
+        sys.exit(0)
+    drive(args)
+
+
+def drive(args):
+    (point,) = entry_points(group="intelliperf.formulas", name=args.formula)
+    optimizer = point.load()(
+        name="run",
+        build_command=args.build_command,
+        instrument_command=args.instrument_command,
+        project_directory=args.project_directory,
+        app_cmd=args.remaining,
+        top_n=args.top_n,
+        model=args.model,
+        provider=args.provider,
+        in_place=args.in_place,
+        unittest_command=args.unittest_command,
+        num_attempts=args.num_attempts,
+    )
+    optimizer.get_logger().trace_path = args.trace_path
+    optimizer.build()
+    optimizer.profile_pass()
+    optimizer.get_logger().flush(args.trace_path)
+    optimizer.source_code_pass()
+    optimizer.instrument_pass()
+    performance = None
+    for _ in range(args.num_attempts):
+        passes = (
+            lambda: optimizer.optimize_pass(target_kernel=args.kernel),
+            lambda: optimizer.build_pass(validate_build_result=False),
+            lambda: optimizer.correctness_validation_pass(
+                accordo_absolute_tolerance=args.accordo_absolute_tolerance
+            ),
+        )
+        if not all(one() for one in passes):
+            continue
+        performance = optimizer.performance_validation_pass()
+        if performance:
+            break
+    if performance is not None:
+        optimizer.write_results(args.output_file)
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

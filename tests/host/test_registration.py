@@ -1,0 +1,191 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""`intelliperf --formula swizzle` is found whatever is installed, upgraded or removed when."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+DOUBLE = Path(__file__).parent / "double"
+INSTALLERS = ("pip", "uv")
+OURS = ("swizzle", "swizzle-unaware", "swizzle-overload")
+
+
+def assert_found(host):
+    """Both ways to start the host know our formulas, and the others still reach it."""
+    assert ", ".join(OURS) in host.run("intelliperf", "--help").stdout
+    assert "--candidates" in host.run("python", "-m", "intelliperf", "-f", "swizzle", "-h").stdout
+    assert json.loads(host.run("intelliperf", "--", "./a").stdout)["remaining"] == ["./a"]
+
+
+def assert_host_as_before(host):
+    assert "swizzle," not in host.run("intelliperf", "--help").stdout
+    refused = host.run("intelliperf", "-f", "swizzle", "--", "./a")
+    assert refused.returncode == 2
+    assert "invalid choice: 'swizzle'" in refused.stderr
+    assert json.loads(host.run("intelliperf", "--", "./a").stdout)["remaining"] == ["./a"]
+
+
+@pytest.mark.parametrize("installer", INSTALLERS)
+def test_host_first(installer, environment, wheel):
+    host = environment(installer)
+    host.install("-e", str(DOUBLE))
+    host.install(wheel)
+    assert_found(host)
+    host.install_again("-e", str(DOUBLE))
+    assert_found(host)
+    host.install_again(wheel)
+    assert_found(host)
+    host.uninstall("intelliperf-swizzle")
+    assert_host_as_before(host)
+    assert not [
+        path for path in host.folder.rglob("*intelliperf_swizzle*.*") if path.suffix != ".pyc"
+    ]
+
+
+@pytest.mark.parametrize("installer", INSTALLERS)
+def test_formula_first_and_host_removed(installer, environment, wheel):
+    host = environment(installer)
+    host.install(wheel)
+    host.install("-e", str(DOUBLE))
+    assert_found(host)
+    host.uninstall("intelliperf")
+    gone = host.run("python", "-m", "intelliperf", "-f", "swizzle")
+    assert gone.returncode == 1
+    assert "No module named intelliperf" in gone.stderr
+    assert "Traceback" not in gone.stderr
+    assert host.run("intelliperf-swizzle", "--version").returncode == 0
+
+
+@pytest.mark.parametrize("installer", INSTALLERS)
+def test_both_at_once_and_formula_removed(installer, environment, wheel):
+    host = environment(installer)
+    host.install(str(DOUBLE), wheel)
+    assert_found(host)
+    host.uninstall("intelliperf-swizzle")
+    assert_host_as_before(host)
+
+
+@pytest.mark.parametrize("installer", INSTALLERS)
+@pytest.mark.parametrize("order", [(DOUBLE, CHECKOUT), (CHECKOUT, DOUBLE)])
+def test_formula_editable(installer, order, environment):
+    host = environment(installer)
+    for what in order:
+        host.install("-e", str(what))
+    assert_found(host)
+
+
+@pytest.mark.parametrize("start", [("intelliperf",), ("python", "-m", "intelliperf")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-f", "diagnoseOnly", "-vv", "--", "python", "a.py", "-b", "c d"),
+        ("-f", "bankConflict", "-p", ".", "--", "./a"),
+        ("--", "python", "a.py", "--formula", "swizzle"),
+        ("-f", "swizzling", "--", "./a"),
+        ("-f", "diagnoseOnly", "--candidates", "3", "--", "./a"),
+        (),
+    ],
+)
+def test_other_formulas_as_before(start, arguments, host):
+    with_us = host.run(*start, *arguments)
+    without = host.run(*start, *arguments, INTELLIPERF_SWIZZLE_DISABLE="1")
+    assert with_us.returncode == without.returncode
+    assert with_us.stdout == without.stdout
+    assert with_us.stderr == without.stderr
+
+
+def test_nothing_is_loaded_before_the_host(host):
+    """The start-up file costs no import but its own, and none of ours in another program."""
+    loaded = host.run(
+        "python", "-c", "import sys; print(*(m for m in sys.modules if 'intelliperf' in m))"
+    )
+    assert loaded.stdout.split() == ["intelliperf_swizzle_startup"]
+    assert not loaded.stderr
+
+
+def test_package_gone_start_up_file_left(environment, wheel):
+    host = environment("pip")
+    host.install("-e", str(DOUBLE), wheel)
+    (package,) = host.folder.glob("lib/python*/site-packages/intelliperf_swizzle")
+    package.rename(package.with_name("elsewhere"))
+    assert_host_as_before(host)
+
+
+@pytest.mark.parametrize("value", ["1", "true", "yes"])
+def test_switched_off(value, host):
+    refused = host.run(
+        "intelliperf", "-f", "swizzle", "--", "./a", INTELLIPERF_SWIZZLE_DISABLE=value
+    )
+    assert refused.returncode == 2
+    assert "invalid choice: 'swizzle'" in refused.stderr
+
+
+def test_host_source_can_still_be_read(host):
+    read = "import inspect, intelliperf.__main__ as m; print(inspect.getsource(m))"
+    source = (DOUBLE / "src" / "intelliperf" / "__main__.py").read_text()
+    assert host.run("python", "-c", read).stdout.strip() == source.strip()
+
+
+def test_in_process_main_is_ours(host):
+    start = "from intelliperf.__main__ import main; import sys; sys.argv[1:] = ['--help']; main()"
+    assert "swizzle-unaware" in host.run("python", "-c", start).stdout
+
+
+def test_host_that_lists_us_is_left_alone(host):
+    """It reads the entry points itself, so its parser is asked and nobody else."""
+    helped = host.run("intelliperf", "-f", "swizzle", "--help", DOUBLE_PATCHED="1")
+    assert all(name in helped.stdout for name in OURS)
+    assert "--candidates" not in helped.stdout
+
+
+def test_no_dependency_on_the_names_of_the_host(host):
+    ask = "from importlib.metadata import requires; print(*requires('intelliperf-swizzle'))"
+    required = host.run("python", "-c", ask).stdout
+    assert "torch" in required
+    assert not [name for name in ("intelliperf", "nexus", "accordo", "metrix") if name in required]
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        ("-f", "swizzle"),
+        ("--form", "swizzle"),
+        ("-vf", "swizzle"),
+        ("-fswizzle",),
+        ("--formula=swizzle",),
+        ("-f", "bankConflict", "-f", "swizzle"),
+        ("--target", "mi300x", "--formula", "swizzle-overload"),
+        ("--help", "-f", "swizzle-unaware"),
+        ("-f", "own.yaml"),
+    ],
+)
+def test_every_spelling_of_the_host_is_understood(spelled, host, tmp_path):
+    (tmp_path / "own.yaml").write_text("")
+    assert "--candidates" in host.run("intelliperf", *spelled, "--help", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "said"),
+    [
+        (("-f", "swizzle"), {}, "no application is given"),
+        (("-f", "swizzle", "python", "a.py", "--", "b"), {}, "no application is given"),
+        (("-f", "swizzle", "--candidates", "0", "--", "./a"), {}, "0 is not positive"),
+        (("-f", "swizzle", "--nonsense", "--", "./a"), {}, "--nonsense"),
+        (("-f", "swizzel", "--", "./a"), {}, "invalid choice: 'swizzel'"),
+        (("-f", "none.yaml", "--", "./a"), {}, "invalid choice: 'none.yaml'"),
+        (("-f", "swizzle", "-o", "a.xml", "--", "./a"), {}, "a.xml"),
+        (("-f", "swizzle", "-p", "nowhere", "--", "./a"), {}, "nowhere"),
+        (("-f", "swizzle", "--", "./a"), {"INTELLIPERF_SWIZZLE_SEED": "x"}, "SEED is `x`"),
+        (("-f", "swizzle", "--", "./a"), {"INTELLIPERF_SWIZZLE_TARGET": "x"}, "no target `x`"),
+    ],
+)
+def test_bad_usage_is_exit_code_2(arguments, variables, said, host, tmp_path):
+    refused = host.run("intelliperf", *arguments, cwd=tmp_path, **variables)
+    assert refused.returncode == 2
+    assert said in refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -1,0 +1,262 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Whole runs under the double: its command line, its trace files, its profiler, its failures."""
+
+from __future__ import annotations
+
+import csv
+import ctypes.util
+import json
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SMALL_CACHE = """\
+base: mi300x
+name: mi300x-small
+l2_bytes_per_xcd: 65536
+l2_channels_per_xcd: 1
+l2_channel_bits: hashed
+l2_set_bits: hashed
+cus_per_xcd: 4
+"""
+"""An MI300X on which a small GEMM is large: its L2s hold 512 lines."""
+
+UPSTREAM_FIELDS = {
+    "version", "optimized", "initial", "report_message", "bottleneck_report", "diff", "diff_lines",
+    "formula", "success", "kernel_name", "metric", "metric_name", "metric_before", "metric_after",
+    "time_before_ms", "time_after_ms",
+}  # fmt: skip
+FORMULA = ("intelliperf", "--formula", "swizzle")
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Options for a short run on a target on which the GEMM can be improved."""
+    (tmp_path / "small.yaml").write_text(SMALL_CACHE)
+    return ("--target", str(tmp_path / "small.yaml"), "--candidates", "60")
+
+
+@pytest.fixture
+def temporary(tmp_path):
+    """An empty directory for temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def measuring(tmp_path):
+    """The environment of a machine on which the host can measure: a library and GT."""
+    library = ctypes.util.find_library("m")
+    (found,) = [
+        folder / str(library)
+        for folder in map(Path, ("/lib/x86_64-linux-gnu", "/lib64", "/usr/lib", "/lib"))
+        if (folder / str(library)).exists()
+    ][:1] or pytest.skip("no shared library to stand in for ROCm's")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libamdhip64.so").symlink_to(found)
+    gt = tmp_path / "gt"
+    shutil.copytree(HERE / "double" / "gt", gt)
+    (gt / "data").mkdir(exist_ok=True)
+    stale = [{"kernel": "gemm_kernel", "l2": {"hr": 99.0}, "durations": {"ns": 1.0}}]
+    (gt / "intelliperf_report_card.json").write_text(json.dumps(stale))
+    (gt / "workloads").mkdir()
+    (gt / "workloads" / "of-another-run").write_text("")
+    return {"LD_LIBRARY_PATH": str(tmp_path / "lib"), "GT_TUNING": str(gt)}
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_finds_what_our_own_command_finds(host, project, small, temporary):
+    ran = host.run(
+        *FORMULA, *small, "-o", "out.json", "-l", "--", "python", "app.py", cwd=project,
+        TMPDIR=str(temporary),
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count("IntelliPerf cannot measure here") == 1
+    assert "libamdhip64.so is missing" in ran.stderr
+    result = json.loads((project / "out.json").read_text())
+    assert set(result) >= UPSTREAM_FIELDS
+    assert result["success"] is True
+    assert result["metric_name"] == "L2 hit rate (modelled, mi300x-small)"
+    assert result["report_message"].startswith("Modelled:")
+    assert result["time_before_ms"] is None
+    assert result["time_after_ms"] is None
+    assert result["metric_after"] > result["metric_before"]
+    assert result["swizzle"]["best"]["validation"]["same_bits"] is True
+    assert (project / "gemm.py").read_text() == result["optimized"]
+    backup = project / "gemm.py.swizzle-backup"
+    assert backup.read_text() == result["initial"]
+    assert not list(temporary.iterdir())
+    events = json.loads((project / "trace" / "intelliperf_run.json").read_text())["events"]
+    assert {event["type"] for event in events} >= {"formula_init", "optimization_pass"}
+    (code,) = (project / "trace").glob("gemm_kernel_iteration_*.hip")
+    assert code.read_text() == result["optimized"]
+
+    backup.replace(project / "gemm.py")
+    own = host.run(
+        "intelliperf-swizzle", *small, "-o", "own.json", "--", "python", "app.py", cwd=project
+    )
+    assert own.returncode == 0, own.stderr
+    same = json.loads((project / "own.json").read_text())
+    assert same["swizzle"]["best"]["fingerprint"] == result["swizzle"]["best"]["fingerprint"]
+    assert same["diff"] == result["diff"]
+
+
+@pytest.mark.parametrize("output", ["out.csv", None])
+def test_nothing_to_gain_leaves_every_file_as_it_was(output, host, project):
+    before = contents(project)
+    where = ("-o", output) if output else ()
+    ran = host.run(*FORMULA, "-l", *where, "--", "python", "copying.py", cwd=project)
+    assert ran.returncode == 0, ran.stderr
+    assert {path: text for path, text in contents(project).items() if path in before} == before
+    assert "nothing applied" in ran.stderr
+    if output is None:
+        fields = json.loads(ran.stdout)
+        assert fields["success"] is False
+        assert fields["optimized"] is None
+        assert fields["diff"] == ""
+    else:
+        (row,) = csv.DictReader((project / output).open())
+        assert row["success"] == "False"
+
+
+def test_candidates_that_fail_the_users_test_leave_every_file_as_it_was(host, project, small):
+    """The test is a command with quotes in it."""
+    before = contents(project)
+    ran = host.run(
+        *FORMULA, *small, "-l", "--num_attempts", "1", "--unittest_command",
+        "python app.py 'and fail'", "--", "python", "app.py", cwd=project,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert {path: text for path, text in contents(project).items() if path in before} == before
+    result = json.loads(ran.stdout)
+    assert result["success"] is False
+    kinds = [attempt["verdict"] for attempt in result["swizzle"]["attempts"]]
+    assert "output differs" in kinds
+
+
+def test_measures_with_the_host_where_it_can(host, project, small, measuring, temporary):
+    gt = Path(measuring["GT_TUNING"])
+    before = contents(gt)
+    ran = host.run(
+        *FORMULA, *small, "--profiler", "intelliperf", "--num_attempts", "2", "-o", "out.json",
+        "-b", "python -c \"open('built by gt', 'w')\"",
+        "--", "python", "app.py", "--quoted", "two words",
+        cwd=project, TMPDIR=str(temporary), **measuring, CARD_XCDS="4",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    result = json.loads((project / "out.json").read_text())
+    assert result["success"] is True
+    assert result["metric_name"] == "L2 hit rate"
+    assert (result["metric_before"], result["metric_after"]) == (40.0, 80.0)
+    assert (result["time_before_ms"], result["time_after_ms"]) == (0.01, 0.009)
+    assert "Modelled" not in result["report_message"]
+    assert result["swizzle"]["profiler"] == "intelliperf"
+    assert contents(gt) == before
+    assert not list(temporary.iterdir())
+
+
+def test_kernel_that_is_renamed_is_an_attempt_that_failed(host, project, small, measuring):
+    ran = host.run(
+        *FORMULA, *small, "--profiler", "intelliperf", "--num_attempts", "2", "-o", "out.json",
+        "--", "python", "app.py", "--rename", cwd=project, **measuring,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    result = json.loads((project / "out.json").read_text())
+    assert result["success"] is False
+    failed = [
+        attempt for attempt in result["swizzle"]["attempts"] if attempt["verdict"] == "not measured"
+    ]
+    assert failed
+    assert "does not show `gemm_kernel`" in failed[0]["reason"]
+
+
+def test_profiler_that_is_demanded_and_missing(host, project):
+    before = contents(project)
+    ran = host.run(*FORMULA, "--profiler", "intelliperf", "--", "python", "app.py", cwd=project)
+    assert ran.returncode == 1
+    assert "IntelliPerf cannot measure here: no ROCm: libamdhip64.so is missing" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert contents(project) == before
+
+
+@pytest.mark.parametrize("how", ["GT_FAILS", "GT_FORGETS"])
+def test_profiler_that_fails(how, host, project, measuring):
+    """The host leaves the process, or reads an old report card, where this happens."""
+    ran = host.run(
+        *FORMULA, "--profiler", "intelliperf", "--", "python", "app.py", cwd=project, **measuring,
+        **{how: "1"},
+    )  # fmt: skip
+    assert ran.returncode == 1
+    assert "error: IntelliPerf's profiler failed" in ran.stderr
+
+
+def test_profiler_that_hangs_is_ended(host, project, measuring):
+    ask = f"""
+from pathlib import Path
+from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.host import profiler
+from intelliperf_swizzle.loop import Settings
+
+profiler.LIMIT_SECONDS = 3.0
+settings = Settings(("python", "app.py"), Path({str(project)!r}), Path({str(project)!r}))
+try:
+    profiler.IntelliPerfProfiler(settings, load_target("mi300x")).begin()
+except ProfileError as error:
+    print(error)
+"""
+    began = time.monotonic()
+    ran = host.run("python", "-c", ask, **measuring, GT_HANGS="1")
+    assert "took longer than 3 s" in ran.stdout, ran.stderr
+    assert time.monotonic() - began < 200
+
+
+def test_host_that_has_drifted_is_refused_before_anything_is_touched(host, project):
+    before = contents(project)
+    ran = host.run(*FORMULA, "--", "python", "app.py", cwd=project, DOUBLE_DRIFT="1")
+    assert ran.returncode == 2
+    assert "method Application.profile" in ran.stderr
+    assert "Application()" in ran.stderr
+    assert "172b698" in ran.stderr
+    assert contents(project) == before
+
+
+def test_host_without_its_core_is_refused(host, project, tmp_path):
+    """As a host that was not installed editable: only its top-level modules are there."""
+    partial = tmp_path / "partial" / "intelliperf"
+    partial.mkdir(parents=True)
+    for name in ("__init__.py", "__main__.py"):
+        shutil.copy(HERE / "double" / "src" / "intelliperf" / name, partial)
+    ran = host.run(*FORMULA, "--", "python", "app.py", cwd=project, PYTHONPATH=str(partial.parent))
+    assert ran.returncode == 2
+    assert "intelliperf.core" in ran.stderr
+    assert "pip install -e" in ran.stderr
+
+
+def test_host_that_drives_formulas_itself(host, project, small):
+    """Its passes come in its order; our options come from the environment."""
+    ran = host.run(
+        *FORMULA, "-o", "out.json", "-k", "gemm_kernel", "-t", "1e-3", "--", "python", "app.py",
+        cwd=project, DOUBLE_PATCHED="1", INTELLIPERF_SWIZZLE_TARGET=small[1],
+        INTELLIPERF_SWIZZLE_CANDIDATES="60",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    result = json.loads((project / "out.json").read_text())
+    assert set(result) >= UPSTREAM_FIELDS
+    assert result["success"] is True
+    assert result["swizzle"]["target"] == "mi300x-small"
+
+
+def test_host_that_drives_a_run_that_fails(host, project):
+    ran = host.run(*FORMULA, "--", "python", "nothing.py", cwd=project, DOUBLE_PATCHED="1")
+    assert ran.returncode == 1
+    assert "nothing.py" in ran.stderr
+    assert "Traceback" not in ran.stderr
