@@ -7,13 +7,22 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from intelliperf_swizzle.capture.sources import read_source
-from intelliperf_swizzle.records import Access, Launch, Segment, Storage, TensorArgument, Trace
+from intelliperf_swizzle.records import (
+    Access,
+    DescriptorArgument,
+    Launch,
+    Segment,
+    Storage,
+    TensorArgument,
+    Trace,
+)
 
 HEADER = "import triton\nimport triton.language as tl\n\n\n"
 BYTES = {"fp16": 2, "fp32": 4, "int32": 4, "bf16": 2}
@@ -70,6 +79,8 @@ def bare_trace(launch: Launch, read: tuple[str, ...], **flags: Any) -> Trace:
     """What `validate` looks at in a trace: tile 0 reads the first line of some tensors."""
     segments, line = [], 16
     for name, argument in launch.arguments.items():
+        if isinstance(argument, DescriptorArgument):
+            argument = argument.base
         if isinstance(argument, TensorArgument):
             size = launch.storages[argument.storage].bytes
             segments.append(Segment((name,), line, size))
@@ -172,6 +183,20 @@ def add_up(x, total, n, B: tl.constexpr):
     tl.atomic_add(total + at % 4, tl.load(x + at, mask=at < n, other=0.0), mask=at < n)
 """
 
+NAMED_AXIS = """
+@triton.jit
+def named_axis(x, value, WHICH: tl.constexpr):
+    tl.store(x + tl.program_id(WHICH), value)
+"""
+
+DESCRIPTORS = """
+@triton.jit
+def descriptors(x, y, BM: tl.constexpr, BN: tl.constexpr):
+    pid_m = tl.program_id(0)
+    pid_n = tl.program_id(1)
+    y.store([pid_m * BM, pid_n * BN], x.load([pid_m * BM, pid_n * BN]) * 2)
+"""
+
 CONTIGUOUS = """
 xcd = pid % num_xcds
 slot = pid // num_xcds
@@ -250,3 +275,21 @@ def atomics_launch(folder: Path) -> Launch:
         {"x": ("fp32", (30 * 16,)), "total": ("fp32", (4,)), "n": 30 * 16 - 3},
         {"B": 16},
     )
+
+
+def named_axis_launch(folder: Path) -> Launch:
+    arguments = {"x": ("fp32", (10,)), "value": 3.5}
+    return launch_of(write_kernel(folder, NAMED_AXIS), "named_axis", (10,), arguments, {"WHICH": 0})
+
+
+def descriptors_launch(folder: Path) -> Launch:
+    path = write_kernel(folder, DESCRIPTORS)
+    launch = launch_of(path, "descriptors", (4, 2), {}, {"BM": 16, "BN": 32})
+    matrices = {
+        name: DescriptorArgument(
+            TensorArgument(number, "fp16", (64, 64), (64, 1)), (64, 64), (64, 1), (16, 32)
+        )
+        for number, name in enumerate(("x", "y"))
+    }
+    storages = {number: Storage(64 * 64 * 2) for number in range(2)}
+    return replace(launch, arguments={**matrices, **launch.arguments}, storages=storages)

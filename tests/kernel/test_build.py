@@ -4,16 +4,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from launches_by_hand import CONTIGUOUS, GROUPED, gemm_launch, helper_launch
+from launches_by_hand import (
+    CONTIGUOUS,
+    GROUPED,
+    descriptors_launch,
+    gemm_launch,
+    helper_launch,
+    named_axis_launch,
+    persistent_launch,
+)
 
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernel import Build, build, build_all, occupancy, splice
 from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.records import Launch
 
 MI300X = load_target("mi300x")
 H100 = load_target("h100")
@@ -39,6 +49,15 @@ def test_edited_gemm_compiles_for_gfx942_and_needs_hardly_more(tmp_path: Path) -
         assert built.lds_bytes == before.lds_bytes
         assert built.spills == 0
         assert 0 < (built.registers or 0) <= (before.registers or 0) + 8
+
+
+@pytest.mark.parametrize("make", [named_axis_launch, descriptors_launch, persistent_launch])
+def test_other_arguments_compile_with_a_swizzle(
+    tmp_path: Path, make: Callable[[Path], Launch]
+) -> None:
+    launch = make(tmp_path)
+    edit = splice(launch.source, parse(CONTIGUOUS), target=MI300X, launches=[launch])
+    assert (build(launch, MI300X, edit.functions).registers or 0) > 0
 
 
 def test_a_helper_is_compiled_with_its_edit(tmp_path: Path) -> None:

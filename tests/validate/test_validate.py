@@ -19,9 +19,11 @@ from launches_by_hand import (
     REVERSED,
     atomics_launch,
     bare_trace,
+    descriptors_launch,
     gemm_launch,
     helper_launch,
     launch_of,
+    named_axis_launch,
     persistent_launch,
     transpose_launch,
     volume_launch,
@@ -83,6 +85,8 @@ def validated(
         (helper_launch, CONTIGUOUS, ALL),
         (helper_launch, REVERSED, SAMPLE),
         (persistent_launch, REVERSED, ALL),
+        (named_axis_launch, CONTIGUOUS, ALL),
+        (descriptors_launch, CONTIGUOUS, SAMPLE),
     ],
 )
 def test_right_swizzles_leave_the_same_bits(
