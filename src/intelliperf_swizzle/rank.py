@@ -9,6 +9,7 @@ the order with the highest L2 hit rate (79 %) is slower than row-major (55 %).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
@@ -35,14 +36,42 @@ def judge(measured: Measurement, baseline: Measurement) -> Verdict:
     return Verdict("better" if gain > 0 else "worse", f"L2 hit rate {change}")
 
 
-RANK = ("l2_hit_rate", "memory_bytes", "time", "proof", "length")
-"""By what attempts are put in order: higher L2 hit rate first, in steps of `NOISE_BAND`; then fewer
-bytes from memory, then less time, then the wider proof, then the shorter text."""
+NOISE = {
+    "l2_hit_rate": NOISE_BAND,
+    "memory_bytes": TIME_TOLERANCE,
+    "time": TIME_TOLERANCE,
+    "proof": 0.0,
+    "length": 0.0,
+}
+"""By how much attempts must differ in a criterion to be told apart by it; relative for bytes and
+times."""
+
+RANK = tuple(NOISE)
+"""By what attempts are put in order: higher L2 hit rate first, then fewer bytes from memory, then
+less time, then the wider proof, then the shorter text."""
 
 
 def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attempt]:
-    """The eligible attempts, best first; `rank` names the criteria of `RANK`, first one first."""
-    return sorted(filter(_measured_and_eligible, attempts), key=lambda one: _merit(one, rank))
+    """The eligible attempts, best first; `rank` names the criteria of `RANK`, first one first.
+
+    Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
+    """
+    eligible = [one for one in attempts if one.measurement is not None and one.verdict.eligible]
+    return _ordered(sorted(eligible, key=lambda one: one.number), tuple(rank))
+
+
+def _ordered(attempts: list[Attempt], rank: tuple[str, ...]) -> list[Attempt]:
+    if not rank or len(attempts) < 2:
+        return attempts
+    merits = {one.number: _merit(one, rank[0]) for one in attempts}
+    waiting = sorted(attempts, key=lambda one: merits[one.number])
+    ordered: list[Attempt] = []
+    while waiting:
+        limit = merits[waiting[0].number] + NOISE[rank[0]]
+        peers = [one for one in waiting if merits[one.number] <= limit]
+        ordered += _ordered(sorted(peers, key=lambda one: one.number), rank[1:])
+        waiting = waiting[len(peers) :]
+    return ordered
 
 
 def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
@@ -71,22 +100,21 @@ def _family(candidate: Candidate) -> str:
     return " ".join(words[-2:]) if candidate.origin == "search" else words[0]
 
 
-def _measured_and_eligible(attempt: Attempt) -> bool:
-    return attempt.measurement is not None and attempt.verdict.eligible
-
-
-def _merit(attempt: Attempt, rank: Sequence[str]) -> tuple[float, ...]:
+def _merit(attempt: Attempt, criterion: str) -> float:
+    """The smaller the better; logarithms where noise is relative."""
     measured = attempt.measurement
     assert measured is not None
-    time = measured.time_ms if measured.time_ms is not None else measured.modelled_memory_time_ms
-    merits = {
-        "l2_hit_rate": -round(measured.l2_hit_rate / NOISE_BAND),
-        "memory_bytes": float("inf") if measured.memory_bytes is None else measured.memory_bytes,
-        "time": float("inf") if time is None else time,
-        "proof": -(attempt.proof.grids_checked if attempt.proof else 0),
-        "length": len(attempt.candidate.text),
-    }
-    return (*(merits[name] for name in rank), attempt.number)
+    if criterion == "l2_hit_rate":
+        return -measured.l2_hit_rate
+    if criterion == "proof":
+        return -(attempt.proof.grids_checked if attempt.proof else 0)
+    if criterion == "length":
+        return len(attempt.candidate.text)
+    value: float | None = measured.memory_bytes
+    if criterion == "time":
+        modelled = measured.modelled_memory_time_ms
+        value = measured.time_ms if measured.time_ms is not None else modelled
+    return math.inf if not value else math.log(value)
 
 
 def _relative_loss(measured: Measurement, baseline: Measurement) -> float | None:

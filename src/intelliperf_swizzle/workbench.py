@@ -38,6 +38,10 @@ from intelliperf_swizzle.subject import Subject, prove_on
 from intelliperf_swizzle.validate import safe_order, validate
 from intelliperf_swizzle.validate.unit_test import unit_test
 
+RANKING_STRIDE = 15
+"""Of the sweep's grids every so-many-th tells how wide a proof is, when attempts are ranked; odd, so
+that all remainders by a power of two are met."""
+
 UNIT_TEST_LIMIT_SECONDS = 600.0
 """A user's test that takes longer on a CPU is not worth its wait."""
 
@@ -199,15 +203,14 @@ class Workbench:
         except ProfileError as error:
             return self._refused(attempt, "not measured", error)
         verdict = judge(measurement, self.subject.baseline)
+        if verdict.kind == "better":
+            attempt = replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
         return self.history.record(replace(attempt, measurement=measurement, verdict=verdict))
 
     def validate(self, attempt: Attempt) -> Attempt:
         """Splices, builds and compares an attempt; refused ones come back with the reason."""
         proved = self._proved_again(attempt)
         launches = [one.launch for one in self.subject.traced]
-        sweep = sweep_grids(launches[0].grid)
-        wide = prove_on(proved.swizzle, launches[:1], self.target, sweep)
-        assert not isinstance(wide, Witness)
         try:
             edit = self.edit(attempt)
             build(launches[0], self.target, edit.functions)
@@ -225,8 +228,22 @@ class Workbench:
         if not outcome.same_bits:
             verdict = Verdict("output differs", outcome.difference or "outputs differ")
         return self.history.record(
-            replace(attempt, proof=wide[0], validation=outcome, verdict=verdict, diff=edit.diff)
+            replace(
+                attempt,
+                proof=self._widened(attempt, 1),
+                validation=outcome,
+                verdict=verdict,
+                diff=edit.diff,
+            )
         )
+
+    def _widened(self, attempt: Attempt, stride: int) -> Proof:
+        """The proof on the largest launch, tried on every so-many-th grid of the sweep too."""
+        launch = self.subject.traced[0].launch
+        sweep = sweep_grids(launch.grid)[::stride]
+        proofs = prove_on(self._proved_again(attempt).swizzle, [launch], self.target, sweep)
+        assert not isinstance(proofs, Witness)
+        return proofs[0]
 
     def unit_test(self, attempt: Attempt, command: str, project: Path) -> Attempt:
         """Runs the user's own test on the swizzled kernel, where launches are computed at all."""

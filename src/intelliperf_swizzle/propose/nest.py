@@ -80,8 +80,20 @@ def neighbours(nest: Nest, rng: random.Random) -> Iterator[Nest]:
     steps = (_split, _split, _swap, _move, _merge, _reverse, _chunk, _chunk)
     while True:
         changed = rng.choice(steps)(nest, rng)
-        if changed is not None and changed != nest:
-            yield changed
+        if changed is not None and (whole := _joined(changed)) != nest:
+            yield whole
+
+
+def _joined(nest: Nest) -> Nest:
+    """The same order with neighbouring digits of one axis as one digit."""
+    digits: list[Digit] = []
+    for digit in nest.digits:
+        last = digits[-1] if digits else None
+        if last and last.axis == digit.axis and not (last.reverse or digit.reverse):
+            digits[-1] = replace(last, radix=last.radix * digit.radix)
+        else:
+            digits.append(digit)
+    return replace(nest, digits=tuple(digits))
 
 
 def _domain_lines(chunk: int | None) -> list[str]:
