@@ -1,0 +1,297 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The loop with a language model: a real kernel, real proofs and measurements, a scripted model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from openai_endpoint import KEY, Status, answer
+
+from intelliperf_swizzle.errors import ModelError
+from intelliperf_swizzle.formula import load_formula
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.loop import Settings, choose, described, recorded
+from intelliperf_swizzle.profile import choose_profiler
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.propose import Problem
+from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Model
+from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.propose.together import Together
+from intelliperf_swizzle.trials import Trials
+from intelliperf_swizzle.workbench import Workbench
+
+KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
+TARGET = load_target("mi300x")
+PROFILER = choose_profiler("model", TARGET)
+
+SHARES = """\
+xcd = pid % num_xcds
+slot = pid // num_xcds
+order = slot // 64 * 64 * num_xcds + xcd * 64 + slot % 64
+pid_1 = order // (4 * grid_0) * 4 + order % 4
+pid_0 = order % (4 * grid_0) // 4
+"""
+SHARES_RENAMED = """\
+a = pid & 7
+b = pid >> 3
+c = (b - b % 64) * 8 + a * 64 + b % 64
+row = c // 256 * 4 + c % 4
+pid = row * 64 + c % 256 // 4
+"""
+DROPS = "pid = pid // 2"
+REVERSED = "pid = num_pids - 1 - pid"
+SWAPPED = "pid = pid ^ 1"
+WHOLE_KERNEL = """\
+import triton
+
+@triton.jit
+def transpose_kernel(x_ptr, y_ptr, M, N):
+    pid = tl.program_id(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def subject(tmp_path_factory):
+    """A transpose of 64 x 64 tiles, recorded and traced once."""
+    command = (sys.executable, str(KERNELS / "transpose.py"), "--m", "2048", "--n", "2048")
+    folder = tmp_path_factory.mktemp("project")
+    settings = Settings(command, folder, folder)
+    with recorded(settings, TARGET, Silent()) as captured:
+        yield choose(captured, settings, TARGET, PROFILER, Silent())[0]
+
+
+class Stage:
+    """One run on the subject with a history of its own."""
+
+    def __init__(self, subject, folder, endpoint, *, resume=False, iterations=1, **formula):
+        self.history = History(folder / "history.jsonl", {}, resume=resume)
+        self.bench = Workbench(subject, TARGET, PROFILER, self.history, 1e-6, 5.0)
+        self.trial = Trials(self.bench, Silent(), budget=40, num_attempts=3)
+        self.problem = Problem(
+            launches=tuple(one.launch for one in subject.traced),
+            target=TARGET,
+            baseline_l2_hit_rate=self.bench.baseline_screen(),
+            ceiling_l2_hit_rate=subject.ceiling.l2_hit_rate,
+            budget=40,
+            iterations=iterations,
+            context=partial(described, subject, TARGET),
+        )
+        told = replace(load_formula("swizzle"), memory_analysis=False, **formula)
+        where = Endpoint("openai/any", endpoint.url, KEY)
+        ask = Model(where, told.temperature, 8192, sleep=lambda _: None)
+        self.model = LanguageModelProposer(told, ask, Silent())
+
+    def run(self, proposer=None):
+        effort = (proposer or self.model).propose(self.problem, self.trial)
+        self.history.close()
+        return effort
+
+    @property
+    def verdicts(self):
+        return [attempt.verdict.kind for attempt in self.trial.attempts]
+
+
+@pytest.fixture
+def stage(subject, tmp_path, endpoint):
+    return partial(Stage, subject, tmp_path, endpoint)
+
+
+def test_good_first_time(stage, endpoint):
+    endpoint.script = [answer(SHARES, idea="a share of its own for each XCD")]
+    run = stage()
+    effort = run.run()
+    [attempt] = run.trial.attempts
+    assert attempt.verdict.kind == "better"
+    assert attempt.validation is not None
+    assert attempt.validation.same_bits
+    assert attempt.candidate.idea == "a share of its own for each XCD"
+    assert attempt.candidate.iteration == 1
+    assert effort.usage == attempt.candidate.usage
+    assert effort.usage.tokens == 120
+    line = json.loads(run.history.path.read_text().splitlines()[-1])["attempt"]
+    assert line["text"].strip() == SHARES.strip()
+    assert line["usage"]["output_tokens"] == 20
+    assert line["usage"]["seconds"] > 0
+    assert line["diff"].startswith("--- ")
+    assert line["measurement"]["l2_hit_rate"] == attempt.measurement.l2_hit_rate
+
+
+def test_wrong_then_good_in_one_iteration(stage, endpoint):
+    endpoint.script = [answer(DROPS), answer(SHARES, critiques='{"1": "it drops half"}')]
+    run = stage()
+    run.run()
+    assert run.verdicts == ["not a permutation", "better"]
+    assert run.trial.attempts[1].candidate.critique == "1: it drops half"
+    assert "tile 0 is computed by programs 0 and 1" in endpoint.prompt(1)
+    assert DROPS in endpoint.prompt(1)
+    assert "critiques" not in endpoint.prompt(0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sorry.",
+        "",
+        '{"swizzle": "pid = ',
+        answer("pid = pid + 0 * (" + "1 + " * 25_000 + "1)"),
+        answer("int pid = blockIdx.x;"),
+        answer("pid = pid % num_xcds; mélangez les blocs"),
+        answer(WHOLE_KERNEL),
+        answer("__import__('os').system('touch owned')"),
+        answer("pid = open('owned', 'w').write('x')"),
+        answer("pid = undefined_name"),
+        answer("for _ in range(100000000):\n    pid = pid + 0"),
+    ],
+    ids=lambda text: text[-40:-26] or "empty",
+)
+def test_anything_else_is_refused_and_told(stage, endpoint, text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    endpoint.script = [text]
+    run = stage(iterations=2)
+    run.run()
+    assert run.verdicts == ["not a swizzle"] * 6  # two iterations, each asks again twice
+    assert not any(attempt.measurement for attempt in run.trial.attempts)
+    assert run.trial.decide() is None
+    assert "not a swizzle" in endpoint.prompt(1)
+    assert len(endpoint.prompt(5)) < 40_000
+    assert not (tmp_path / "owned").exists()
+
+
+def test_the_same_idea_in_other_words_is_refused(stage, endpoint):
+    endpoint.script = [answer(SHARES), answer(SHARES_RENAMED, critiques="{}")]
+    run = stage(iterations=2)
+    run.run()
+    assert run.verdicts == ["better", *["repeated"] * 3]
+    assert run.trial.attempts[1].fingerprint == run.trial.attempts[0].fingerprint
+    assert "the same permutation as attempt 1" in endpoint.prompt(2)
+
+
+def test_no_change_is_refused_without_a_measurement(stage, endpoint):
+    endpoint.script = [answer("pid = pid + 0"), answer(REVERSED, critiques="{}")]
+    run = stage()
+    run.run()
+    assert run.verdicts[0] == "no difference"
+    assert run.trial.attempts[0].measurement is None
+    assert run.trial.attempts[1].measurement is not None
+
+
+def test_fences_are_part_of_the_answers_form(stage, endpoint):
+    endpoint.script = [answer(f"```python\n{SHARES}```")]
+    run = stage()
+    run.run()
+    assert run.verdicts == ["better"]
+
+
+def test_the_best_of_several_samples_is_measured(stage, endpoint):
+    endpoint.script = [answer(SHARES), answer(REVERSED), answer(DROPS)]
+    run = stage()
+    run.model.samples = 3
+    run.run()
+    measured = [one for one in run.trial.attempts if one.measurement]
+    assert [one.candidate.text for one in measured] == [SHARES.strip()]
+    assert sorted(run.verdicts) == ["better", "not a permutation", "screened out"]
+    assert len({request["seed"] for request in endpoint.requests}) == 3
+
+
+def test_two_in_a_row_without_gain_ask_for_another_family(stage, endpoint):
+    endpoint.script = [
+        answer(REVERSED, idea="from behind"),
+        answer(SWAPPED, idea="neighbours change places", critiques="{}"),
+        answer(SHARES, critiques="{}"),
+    ]
+    run = stage(iterations=3)
+    run.run()
+    assert "another family" not in endpoint.prompt(1)
+    assert "another family" in endpoint.prompt(2)
+    assert "- 1: from behind" in endpoint.prompt(2)
+    assert "- 2: neighbours change places" in endpoint.prompt(2)
+
+
+def test_an_endpoint_that_fails_later_leaves_the_best_so_far(stage, endpoint):
+    endpoint.script = [answer(SHARES), Status(500, "out of order")]
+    run = stage(iterations=3)
+    effort = run.run()
+    assert any("the best so far stands" in note for note in effort.notes)
+    best = run.trial.decide()
+    assert best is not None
+    assert best.number == 1
+
+
+def test_an_endpoint_that_never_answers_is_an_error(stage, endpoint):
+    endpoint.script = [Status(500)]
+    with pytest.raises(ModelError):
+        stage().run()
+
+
+def test_both_go_on_alone_where_the_endpoint_fails(stage, endpoint):
+    endpoint.script = [Status(500)]
+    run = stage()
+    effort = run.run(Together(OfflineProposer(), run.model))
+    assert any("searched offline" in note for note in effort.notes)
+    assert run.trial.decide() is not None
+
+
+def test_both_show_the_model_what_the_search_found(stage, endpoint):
+    endpoint.script = [answer(REVERSED)]
+    run = stage()
+    run.run(Together(OfflineProposer(), run.model))
+    best = run.trial.decide()
+    assert best is not None
+    assert best.candidate.origin in ("pattern", "search")
+    assert f"The one to beat:\nAttempt {best.number}." in endpoint.prompt(0)
+    assert "Report: L2 hit rate" in endpoint.prompt(0)
+
+
+def test_the_token_budget_ends_the_run(stage, endpoint):
+    endpoint.script = [answer(REVERSED), answer(SWAPPED, critiques="{}")]
+    formula = load_formula("swizzle")
+    run = stage(iterations=9, budgets=replace(formula.budgets, tokens=4200))
+    effort = run.run()
+    assert "the budget of 4200 tokens is spent" in effort.notes
+    assert 1 <= len(endpoint.requests) < 9 * 3
+    assert effort.usage.tokens <= 4200
+
+
+def test_the_time_budget_ends_the_run(stage, endpoint):
+    endpoint.script = [answer(REVERSED)]
+    run = stage(iterations=9)
+    ticks = iter([0.0, 1.0, 5000.0, 5001.0])
+    run.model.clock = lambda: next(ticks)
+    effort = run.run()
+    assert "the budget of 1800 seconds is spent" in effort.notes
+    assert len(endpoint.requests) == 1
+
+
+def test_a_resumed_run_goes_on_with_the_next_iteration(stage, endpoint):
+    endpoint.script = [answer(SHARES)]
+    stage(iterations=1).run()
+    endpoint.script = [answer(SHARES), answer(REVERSED, critiques='{"1": "good"}')]
+    run = stage(iterations=2, resume=True)
+    effort = run.run()
+    assert [one.candidate.iteration for one in run.trial.attempts] == [1, 2]
+    assert SHARES.splitlines()[0] in endpoint.prompt(1)
+    assert effort.usage.calls == 2
+    best = run.trial.decide()
+    assert best is not None
+    assert best.number == 1
+    assert run.bench.edit(best).diff
+
+
+def test_the_memory_analysis_is_asked_first_and_told(subject, tmp_path, endpoint):
+    analysis = "[[ ## memory_analysis ## ]]\nRows are shared.\n\n[[ ## completed ## ]]"
+    endpoint.script = [analysis, answer(SHARES)]
+    run = Stage(subject, tmp_path, endpoint)
+    run.model.formula = load_formula("swizzle-unaware")
+    effort = run.run()
+    assert effort.usage.calls == 2
+    assert "Rows are shared." in endpoint.prompt(1)
+    for call in (0, 1):
+        for word in ("XCD", "xcd", "MI300", "chiplet", "dispatched"):
+            assert word not in endpoint.prompt(call)
