@@ -12,7 +12,7 @@ TRITON ?= triton
 JOBS ?= 2
 # For test-pythons: interpreters to look for, what to install, what to test
 PYTHONS ?= python3.10 python3.12 python3.13
-PURE_NEEDS := hatchling hypothesis jinja2 jsonschema libcst numba numpy pytest pyyaml rich
+PURE_NEEDS := hatchling hypothesis jinja2 jsonschema numba numpy pytest pyyaml rich
 PURE_TESTS := $(addprefix tests/,adversarial cache hardware history mapping patterns rank) \
   tests/language/test_parse.py tests/language/test_evaluate.py
 

@@ -405,6 +405,7 @@ VerdictKind: TypeAlias = Literal[
     "slower",
     "unsafe order",
     "not measured",
+    "not validated",
 ]
 
 

@@ -17,7 +17,7 @@ from intelliperf_swizzle.errors import (
     UsageError,
 )
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernel.build import Build, build, occupancy
+from intelliperf_swizzle.kernel.build import build, occupancy
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.profile import Profiler, TracedLaunch
@@ -48,7 +48,6 @@ class Subject:
         kernel: its name.
         launches: the distinct launches; a swizzle must be a permutation on each.
         traced: the launches that the hit rate is taken over (the largest).
-        builds: of the unchanged kernel for the target, a launch each; None where it did not build.
         baseline: the unchanged kernel's measurement.
         ceiling: a bound on any permutation's L2 hit rate.
         notes: sentences for the report.
@@ -57,7 +56,6 @@ class Subject:
     kernel: str
     launches: tuple[Launch, ...]
     traced: tuple[TracedLaunch, ...]
-    builds: tuple[Build | None, ...]
     baseline: Measurement
     ceiling: Ceiling
     notes: tuple[str, ...]
@@ -189,14 +187,13 @@ def _examine_kernel(
         )
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
-        building = pool.submit(lambda: [_try_build(launch, target) for launch in largest])
+        building = pool.submit(_occupancies, largest, target)
         traces = list(pool.map(trace, largest))
-        builds = building.result()
-    notes += [note for one in traces for note in one.notes]
-    notes += [error.fact for _, error in builds if error is not None]
+        occupancies, failures = building.result()
+    notes += [*failures, *(note for one in traces for note in one.notes)]
     traced = tuple(
-        TracedLaunch(launch, one, occupancy(built, target) if built else 1)
-        for launch, one, (built, _) in zip(largest, traces, builds, strict=True)
+        TracedLaunch(launch, one, occupancies[_compiled_as(launch)])
+        for launch, one in zip(largest, traces, strict=True)
     )
     identity = prove_on(parse(IDENTITY), largest, target)
     assert not isinstance(identity, Witness)
@@ -204,15 +201,36 @@ def _examine_kernel(
         kernel=kernel,
         launches=tuple(sorted(launches, key=lambda one: one.ordinal)),
         traced=traced,
-        builds=tuple(built for built, _ in builds),
         baseline=profiler.measure(traced, identity),
         ceiling=ceiling(traces, target, [launch.count for launch in largest]),
         notes=tuple(dict.fromkeys(notes)),
     )
 
 
-def _try_build(launch: Launch, target: Target) -> tuple[Build | None, BuildError | None]:
-    try:
-        return build(launch, target), None
-    except BuildError as error:
-        return None, error
+def variants(launches: Sequence[Launch]) -> list[Launch]:
+    """A launch for each way in which the kernel is compiled."""
+    return list({_compiled_as(launch): launch for launch in reversed(launches)}.values())
+
+
+def _compiled_as(launch: Launch) -> str:
+    """Equal for launches that run the same machine code: types, constexprs, options."""
+    types = {
+        name: getattr(value, "dtype", value if name in launch.constexprs else type(value))
+        for name, value in launch.arguments.items()
+    }
+    return repr((types, sorted(launch.options.items())))
+
+
+def _occupancies(
+    launches: Sequence[Launch], target: Target
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Workgroups that a CU holds, by how the kernel is compiled, and why that is not known (1)."""
+    occupancies: dict[str, int] = {}
+    failures: list[str] = []
+    for launch in variants(launches):
+        try:
+            occupancies[_compiled_as(launch)] = occupancy(build(launch, target), target)
+        except BuildError as error:
+            occupancies[_compiled_as(launch)] = 1
+            failures.append(f"one workgroup a CU is assumed: {error.fact}")
+    return occupancies, tuple(failures)

@@ -23,6 +23,7 @@ from intelliperf_swizzle.errors import (
     ProfileError,
     SpliceError,
     SwizzleError,
+    ValidationError,
 )
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.history import History
@@ -34,12 +35,12 @@ from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.model import ModelScreen
 from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import Attempt, Candidate, Proof, Verdict, VerdictKind, Witness
-from intelliperf_swizzle.subject import Subject, prove_on
+from intelliperf_swizzle.subject import Subject, prove_on, variants
 from intelliperf_swizzle.validate import safe_order, validate
 from intelliperf_swizzle.validate.unit_test import unit_test
 
 RANKING_STRIDE = 15
-"""Of the sweep's grids every so-many-th tells how wide a proof is, when attempts are ranked; odd, so
+"""Of the sweep's grids every so-many-th tells how wide a proof is when attempts are ranked; odd, so
 that all remainders by a power of two are met."""
 
 UNIT_TEST_LIMIT_SECONDS = 600.0
@@ -213,17 +214,20 @@ class Workbench:
         launches = [one.launch for one in self.subject.traced]
         try:
             edit = self.edit(attempt)
-            build(launches[0], self.target, edit.functions)
+            for launch in variants(launches):
+                build(launch, self.target, edit.functions)
+            outcome = validate(
+                launches,
+                edit,
+                proved.proofs,
+                traces=[one.trace for one in self.subject.traced],
+                tolerance=self._tolerance,
+                budget_seconds=self._validation_seconds,
+            )
         except (SpliceError, BuildError) as error:
             return self._refused(attempt, "does not build", error)
-        outcome = validate(
-            launches,
-            edit,
-            proved.proofs,
-            traces=[one.trace for one in self.subject.traced],
-            tolerance=self._tolerance,
-            budget_seconds=self._validation_seconds,
-        )
+        except ValidationError as error:
+            return self._refused(attempt, "not validated", error)
         verdict = attempt.verdict
         if not outcome.same_bits:
             verdict = Verdict("output differs", outcome.difference or "outputs differ")

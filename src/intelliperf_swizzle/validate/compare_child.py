@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import pickle
 import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,6 @@ from intelliperf_swizzle.records import Access, Int64Array, Storage, UInt8Array
 from intelliperf_swizzle.validate.fill import BLOCK_BYTES, Contents, element_types
 from intelliperf_swizzle.validate.probe import OUT_STORAGE, Probe
 from intelliperf_swizzle.validate.request import EDITED, ORIGINAL, Answer, Request
-
-MOST_BYTES = 1 << 29
-"""Of all storages; beyond, two full copies do not fit beside the rest, so tiles are sampled."""
 
 
 def main() -> None:
@@ -128,14 +124,13 @@ class Comparison:
         self._request = request
         self._folder = folder
         self._contents = Contents(request.launch, request.read_storages)
-        self._deadline = time.perf_counter() + request.budget_seconds
 
     def answer(self) -> Answer:
         """The mapping first, then the outputs of all tiles or of a sample."""
         for probe in self._request.probes:
             if difference := self._mapping_difference(probe):
                 return Answer(False, 0, difference)
-        if self._request.all_tiles or self._fits():
+        if self._request.all_tiles:
             return self._compare_all()
         return self._compare_sample()
 
@@ -161,19 +156,6 @@ class Comparison:
         return None
 
     # --- all tiles ------------------------------------------------------------------------------
-
-    def _fits(self) -> bool:
-        """Whether all programs of both kernels fit the budget, by the second run of one."""
-        launch = self._request.launch
-        if sum(storage.bytes for storage in launch.storages.values()) > MOST_BYTES:
-            return False
-        live, watch = self._watched({})
-        self._stage(ORIGINAL)
-        run_sequential(live, programs=[0], observer=watch)
-        started = time.perf_counter()
-        run_sequential(live, programs=[launch.programs // 2], observer=watch)
-        once = time.perf_counter() - started
-        return 2 * once * launch.programs <= self._request.budget_seconds
 
     def _compare_all(self) -> Answer:
         launch = self._request.launch
@@ -210,18 +192,12 @@ class Comparison:
     # --- a sample -------------------------------------------------------------------------------
 
     def _compare_sample(self) -> Answer:
-        """Original program `tile[i]` against edited program `i`, for each `i` of the sample.
-
-        The required ones may take the budget several times over, but not for ever.
-        """
+        """Original program `tile[i]` against edited program `i`, for each `i` of the sample."""
         request = self._request
         original, seen = self._watched({})
         edited, seen_edited = self._watched(request.edits)
         compared = 0
         for index in map(int, request.sample):
-            late = time.perf_counter() - self._deadline
-            if late > (0 if compared >= request.required else request.patience_seconds):
-                break
             tile = int(request.tile[index])
             self._stage(ORIGINAL)
             run_sequential(original, programs=[tile], observer=seen)

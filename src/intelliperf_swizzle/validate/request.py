@@ -24,11 +24,8 @@ class Request:
         tile: int64[programs]; the proved mapping, launch index -> tile.
         probes: of every edited function.
         read_storages: numbers of the storages that the launch reads; the others get poison.
-        sample: launch indices to execute where not all can be, the most telling first.
-        required: how many of these are executed even if that takes longer than the budget.
-        budget_seconds: for executing programs of both kernels.
-        patience_seconds: after the budget, for those of the sample that must not be left out.
-        all_tiles: whether to execute all, whatever the budget (programs wait for each other).
+        sample: launch indices to execute where not all are, the most telling first.
+        all_tiles: whether to execute all.
         tolerance: for floats where atomics make the order of additions matter, else None.
     """
 
@@ -38,9 +35,6 @@ class Request:
     probes: tuple[Probe, ...]
     read_storages: frozenset[int]
     sample: Int64Array
-    required: int
-    budget_seconds: float
-    patience_seconds: float
     all_tiles: bool
     tolerance: float | None
 
@@ -50,7 +44,6 @@ class Answer:
     """What was found.
 
     Attributes:
-        patience_seconds: after the budget, for those of the sample that must not be left out.
         all_tiles: whether all tiles were executed.
         tiles_compared: how many were.
         difference: the first one in words, None if there is none.
