@@ -90,6 +90,7 @@ class Workbench:
         self._tolerance = tolerance
         self._validation_seconds = validation_seconds
         self._model = ModelScreen(subject.traced, target)
+        self._baseline_screen = self._model.baseline()
         self._known = history.known()
         self._proved: dict[int, _Proved] = {}
         self._edits: dict[int, Edit] = {}
@@ -112,7 +113,7 @@ class Workbench:
 
     def baseline_screen(self) -> float:
         """The unchanged kernel's L2 hit rate as the screen sees it."""
-        return self._model.baseline()
+        return self._baseline_screen
 
     def _prove(self, candidate: Candidate) -> _Proved | Verdict:
         if candidate.flaw is not None:
@@ -165,7 +166,7 @@ class Workbench:
         attempt = Attempt(
             number,
             candidate,
-            Verdict("screened out", f"screened at {100 * rate:.1f} %"),
+            Verdict("screened out", self._screened_at(rate)),
             fingerprint=outcome.fingerprint,
             proof=outcome.proofs[0],
             screened_l2_hit_rate=rate,
@@ -173,6 +174,11 @@ class Workbench:
         self._known[outcome.fingerprint] = attempt
         self._proved[number] = outcome
         return self.history.record(attempt)
+
+    def _screened_at(self, rate: float) -> str:
+        return (
+            f"screened at {percent(rate)}, the kernel as it is at {percent(self._baseline_screen)}"
+        )
 
     def _repeated(self, candidate: Candidate, known: Attempt) -> Attempt:
         """A language model is told that it repeats an attempt, however it has written it."""
