@@ -36,6 +36,7 @@ from intelliperf_swizzle.profile.model import ModelScreen
 from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import Attempt, Candidate, Proof, Verdict, VerdictKind, Witness
 from intelliperf_swizzle.subject import Subject, prove_on, variants
+from intelliperf_swizzle.units import percent
 from intelliperf_swizzle.validate import safe_order, validate
 from intelliperf_swizzle.validate.unit_test import unit_test
 

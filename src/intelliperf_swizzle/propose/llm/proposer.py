@@ -25,9 +25,9 @@ Ask: TypeAlias = Callable[[Question, int, float], Reply]
 """Asks a language model: a question, the number of the sample, and the seconds it may take.
 Raises ModelError."""
 
-SCREEN_SLACK = 0.03
-"""How far (rate) below the kernel as it is a candidate may be screened and still be measured: the
-screen has no channels, sets or L1, so it may be a little too low."""
+SCREEN_SLACK = 0.1
+"""How far (rate) below the kernel as it is a candidate may be screened and still be measured: its
+report teaches the model more than a refusal, but what is hopeless costs no time on the GPU."""
 
 
 class BudgetSpentError(Exception):
