@@ -63,8 +63,16 @@ class NotBatchableError(Exception):
         self.storages = storages
 
 
+class _RefusalError(BaseException):
+    """A NotBatchableError on its way out; no Exception, so that no layer of Triton's wraps it."""
+
+    def __init__(self, reason: str, storages: frozenset[int] = frozenset()) -> None:
+        super().__init__(reason)
+        self.refusal = NotBatchableError(reason, storages)
+
+
 class _RestartError(BaseException):
-    """The batch is run again; a BaseException, so that no layer of Triton's wraps it."""
+    """The batch is run again."""
 
 
 class _TooWideError(BaseException):
@@ -159,6 +167,8 @@ def run_batched_programs(
             builder.begin(batch)
             try:
                 live.function(**arguments)
+            except _RefusalError as error:
+                raise error.refusal from None
             except _RestartError:
                 pending.append(batch)
                 continue
@@ -331,7 +341,7 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
         storages = frozenset(self._memory.numbers[place] for place in places)
         recorded = all(self._memory.has_contents(number) for number in storages)
         if origin & _ARITHMETIC or not recorded or origin | self._needed == self._needed:
-            raise NotBatchableError(f"{what} depends on computed values", storages)
+            raise _RefusalError(f"{what} depends on computed values", storages)
         self._needed |= origin
         raise _RestartError
 
@@ -395,7 +405,7 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
         for operand in operands:
             origin |= origin_of(operand)
         if self._math:
-            raise NotBatchableError("an operation is not available on many programs at once")
+            raise _RefusalError("an operation is not available on many programs at once")
         scalar = dtype.scalar
         zero = np.zeros((1,) * (1 + len(shape)), triton_interpreter._get_np_dtype(scalar))
         return Block((zero,), scalar, shape, origin, known=False)
@@ -766,7 +776,7 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
         """What a load brings: its values, where they are wanted and can be had."""
         dtype, shape = ptr.get_element_ty(), shape_of(ptr)
         floating = _is_floating(dtype)
-        origin = self._storages(ptr)
+        origin = self._storages(ptr, mask)
         wanted = _is_single(shape) or (origin and origin & self._needed == origin)
         if self._math or (wanted and not floating):
             block = self._loaded(ptr, mask, other)
@@ -777,22 +787,32 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
         unknown.origin |= origin | (_ARITHMETIC if floating else 0)
         return unknown
 
-    def _storages(self, ptr: Any) -> int:
-        """Bit set of the storages that the lanes' addresses may lie in, by their extremes."""
+    def _storages(self, ptr: Any, mask: Any) -> int:
+        """Bit set of the storages that the active lanes of the active programs lie in."""
         terms = [term.view(np.int64) for term in terms_of(ptr, len(shape_of(ptr)))]
-        low = sum(int(term.min()) for term in terms)
-        high = sum(int(term.max()) for term in terms)
-        origin = 0
-        for place, (begin, end) in enumerate(
-            zip(self._memory.begin, self._memory.end, strict=True)
-        ):
-            if begin <= high and low < end:
-                origin |= 2 << place
-        return origin
+        low, high = (sum(int(extreme(term)) for term in terms) for extreme in (np.min, np.max))
+        first = int(np.searchsorted(self._memory.begin, low, side="right")) - 1
+        if first >= 0 and high < self._memory.end[first]:
+            return 2 << first
+        lanes = self._lanes_of(ptr, mask)
+        places = np.unique(np.searchsorted(self._memory.begin, lanes, side="right") - 1)
+        return sum(2 << int(place) for place in places if place >= 0)
+
+    def _lanes_of(self, ptr: Any, mask: Any) -> Int64Array:
+        """Addresses of all active lanes of the active programs."""
+        rank = len(shape_of(ptr))
+        arrays = [array_of(ptr, rank).view(np.int64)]
+        if mask is not None:
+            arrays.append(array_of(mask, rank))
+        arrays.append(aligned(self._active, rank))
+        common = np.broadcast_shapes(*(array.shape for array in arrays))
+        self._check_size(int(np.prod(common)))
+        lanes, *conditions = (np.broadcast_to(array, common) for array in arrays)
+        return lanes[np.logical_and.reduce(conditions)]
 
     def _loaded(self, ptr: Any, mask: Any, other: Any) -> Block:
         """The real values."""
-        origin = self._storages(ptr)
+        origin = self._storages(ptr, mask)
         numbers = [n for place, n in enumerate(self._memory.numbers) if origin >> place + 1 & 1]
         dtype, shape = ptr.get_element_ty(), shape_of(ptr)
         if not self._math and not all(self._memory.has_contents(number) for number in numbers):
@@ -800,7 +820,7 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
             unknown.origin = origin
             return unknown
         if self._math and origin & self._written:
-            raise NotBatchableError("a program reads what it wrote")
+            raise _RefusalError("a program reads what it wrote")
         rank = len(shape)
         np_dtype = triton_interpreter._get_np_dtype(dtype)
         inputs = [array_of(ptr, rank)]
@@ -832,13 +852,15 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
         if self._poll is None or not single or self._poll_of(ptr, mask) != self._poll:
             return None
         self._polls += 1
-        if self._polls <= VAIN_POLLS or _is_floating(dtype) or self._math:
+        if self._polls <= VAIN_POLLS or _is_floating(dtype):
             return self._poll_block
+        if self._math:
+            raise _RefusalError("a program waits for another")
         self._value_loads.pop(self._poll_number, None)
         self._noticed.waits = True
         guess = (self._polls - VAIN_POLLS - 1) // 2
         if guess >= len(GUESSES):
-            raise NotBatchableError("a program waits for a value that could not be guessed")
+            raise _RefusalError("a program waits for a value that could not be guessed")
         value = np.full((1,) * (1 + len(shape_of(ptr))), GUESSES[guess])
         guessed = value.astype(triton_interpreter._get_np_dtype(dtype))
         return Block((guessed,), dtype, shape_of(ptr))
@@ -851,7 +873,7 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
 
     def _postpone(self, ptr: Any, value: Any, mask: Any, write: Callable[..., Any]) -> None:
         """Write at the end of the batch, for the programs that are then still active."""
-        self._written |= self._storages(ptr)
+        self._written |= self._storages(ptr, mask)
         rank = len(shape_of(ptr))
         inputs = [array_of(ptr, rank), array_of(value, rank)]
         inputs.append(
@@ -884,13 +906,13 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
         zero = np.zeros(
             (1,) * (1 + len(shape_of(ptr))), triton_interpreter._get_np_dtype(val.dtype)
         )
-        origin = self._storages(ptr) | _ARITHMETIC
+        origin = self._storages(ptr, mask) | _ARITHMETIC
         return Block((zero,), val.dtype.scalar, shape_of(ptr), origin, known=False)
 
     def create_atomic_cas(self, ptr: Any, cmp: Any, val: Any, *_: Any) -> Block:
         """A compare-and-swap is a lock: it is taken to succeed at once."""
         if self._math:
-            raise NotBatchableError("a program takes a lock")
+            raise _RefusalError("a program takes a lock")
         self._poll = None
         self._touch(Access.ATOMIC, ptr, None)
         self._noticed.waits = True
@@ -902,7 +924,7 @@ class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mi
     def create_atomic_poll(self, ptr: Any, expected: Any, *_: Any) -> Block:
         """Waiting is taken to succeed."""
         if self._math:
-            raise NotBatchableError("a program waits for another")
+            raise _RefusalError("a program waits for another")
         self._poll = None
         self._touch(Access.READ, ptr, None)
         self._noticed.waits = True
