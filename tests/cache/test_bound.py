@@ -77,7 +77,7 @@ def machines():
         )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(kernels, st.sampled_from([1, 3, 15]), st.randoms(use_true_random=False))
 def test_no_order_exceeds_the_ceiling_under_any_physics(tiles, sectors, random):
     trace = written_out(tiles, sectors)

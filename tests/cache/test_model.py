@@ -223,7 +223,7 @@ def test_layer_norm_that_reads_its_row_twice_hits_four_requests_in_six():
     assert found.l2_hit_rate == pytest.approx(4 / 6, abs=0.01)
 
 
-def test_a_tenth_of_an_l2_in_one_channel_misses_where_strides_are_powers_of_two():
+def test_strides_of_a_power_of_two_crowd_one_channel():
     """A column of a matrix with 2^k columns lies in one channel, so much less of it is kept."""
     order = np.arange(32 * 32)
     stride = transpose(1024)

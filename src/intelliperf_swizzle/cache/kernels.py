@@ -167,6 +167,28 @@ def unroll(access_offset: Any, access_footprint: Any, offset: Any, unit: Any, co
     return tile_offset, ref_unit, ref_code
 
 
+# --- what all orders have in common -------------------------------------------------------------
+
+
+@_jit
+def unit_tiles(tile_offset: Any, ref_unit: Any, ref_misses: Any, units: Any) -> Any:
+    """For each unit how many tiles touch it, and the least that a touch of a line can miss.
+
+    `ref_misses: int64[references]` is what a line that is not there counts.
+    """
+    tiles = np.zeros(units, np.int64)
+    least = np.full(units, np.iinfo(np.int64).max, np.int64)
+    latest = np.full(units, -1, np.int64)
+    for t in range(len(tile_offset) - 1):
+        for r in range(tile_offset[t], tile_offset[t + 1]):
+            u = ref_unit[r] if ref_unit[r] >= 0 else ~ref_unit[r]
+            if latest[u] != t:
+                latest[u] = t
+                tiles[u] += 1
+            least[u] = min(least[u], ref_misses[r])
+    return tiles, least
+
+
 # --- residency of workgroups --------------------------------------------------------------------
 
 
