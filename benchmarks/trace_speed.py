@@ -1,0 +1,192 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""How long traces take, against the plain interpreter: `python benchmarks/trace_speed.py`.
+
+Each row runs in a process of its own. `whole` is the wall time of `trace(launch)` with the start
+of its child process; `trace` is the part inside the child; memory is the child's peak. The ratio
+is that of Triton's own interpreter, without any hook, to the trace, in one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "trace"))
+
+import zoo
+
+from intelliperf_swizzle.records import Launch, Storage, TensorArgument
+
+
+def contiguous(storage: int, dtype: str, *shape: int) -> TensorArgument:
+    """A tensor in C order over a whole storage."""
+    strides = tuple(int(np.prod(shape[axis + 1 :])) for axis in range(len(shape)))
+    return TensorArgument(storage, dtype, shape, strides)
+
+
+def launch_of(kernel: Any, grid: tuple[int, int, int], **arguments: Any) -> Launch:
+    """A launch without contents, except that tensors of int32 are zero."""
+    folder = Path(tempfile.mkdtemp())
+    storages = {}
+    for argument in arguments.values():
+        if isinstance(argument, TensorArgument):
+            size = int(np.prod(argument.shape)) * {"fp16": 2, "fp32": 4, "int32": 4}[argument.dtype]
+            contents = None
+            if argument.dtype == "int32":
+                contents = str(folder / f"{argument.storage}.npy")
+                np.save(contents, np.zeros(size, np.uint8))
+            storages[argument.storage] = Storage(size, contents)
+    return Launch(
+        kernel.fn.__name__, zoo.source_of(kernel), grid, arguments,
+        tuple(kernel.fn.__annotations__), {}, storages,
+    )  # fmt: skip
+
+
+def gemm(n: int, block: int, block_k: int) -> Launch:
+    """The tutorial's GEMM, n x n x n in fp16."""
+    return launch_of(
+        zoo.gemm, ((n // block) ** 2, 1, 1),
+        a_ptr=contiguous(0, "fp16", n, n), b_ptr=contiguous(1, "fp16", n, n),
+        c_ptr=contiguous(2, "fp16", n, n), M=n, N=n, K=n, sam=n, sak=1, sbk=n, sbn=1, scm=n,
+        scn=1, BM=block, BN=block, BK=block_k, GROUP=8,
+    )  # fmt: skip
+
+
+def stream_k(n: int, block: int, block_k: int, programs: int) -> Launch:
+    """A persistent GEMM whose last tiles are shared out step by step."""
+    tiles = (n // block) ** 2
+    full = (tiles // programs - (tiles % programs == 0)) * programs
+    steps = (tiles - full) * (n // block_k)
+    return launch_of(
+        zoo.stream_k, (programs, 1, 1),
+        a_ptr=contiguous(0, "fp16", n, n), b_ptr=contiguous(1, "fp16", n, n),
+        c_ptr=contiguous(2, "fp16", n, n), partial=contiguous(3, "fp32", programs, block, block),
+        locks=contiguous(4, "int32", programs), M=n, N=n, K=n, full_tiles=full,
+        steps_each=steps // programs, extra_steps=steps % programs, PROGRAMS=programs, BM=block,
+        BN=block, BK=block_k,
+    )  # fmt: skip
+
+
+def transpose(n: int, block: int) -> Launch:
+    """A transpose of n x n floats, a million small programs."""
+    return launch_of(
+        zoo.transpose, (n // block, n // block, 1),
+        x=contiguous(0, "fp32", n, n), o=contiguous(1, "fp32", n, n), M=n, N=n, BM=block,
+        BN=block,
+    )  # fmt: skip
+
+
+ROWS: dict[str, tuple[Callable[[], Launch], bool, str]] = {
+    "GEMM 1024^3, 64^3 tiles": (lambda: gemm(1024, 64, 64), True, "ratio >= 100"),
+    "GEMM 8192^3, 128x128x64": (lambda: gemm(8192, 128, 64), False, "whole <= 2 s, <= 1 GB"),
+    "stream-K 8192^3, 256x256x64, 304 programs": (
+        lambda: stream_k(8192, 256, 64, 304), False, "whole <= 20 s",
+    ),
+    "transpose 32768^2, 32x32 tiles": (
+        lambda: transpose(32768, 32), False, "whole <= 10 s, <= 2 GB",
+    ),
+}  # fmt: skip
+
+
+def measure(name: str) -> dict[str, Any]:
+    """One row, in this process and its children."""
+    from intelliperf_swizzle.trace import trace
+
+    launch = ROWS[name][0]()
+    begun = time.perf_counter()
+    found = trace(launch)
+    whole = time.perf_counter() - begun
+    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {
+        "whole_s": whole,
+        "peak_mb": peak_mb,
+        "lines_m": found.line_accesses / 1e6,
+        "method": found.method,
+        "load": os.getloadavg()[0],
+    }
+
+
+def measure_inside(name: str) -> dict[str, Any]:
+    """The trace alone, and the plain interpreter on the same launch where that ends soon."""
+    import triton.runtime.interpreter as triton_interpreter
+
+    plain = triton_interpreter.GridExecutor.__call__
+    from intelliperf_swizzle.interpreter.mend import mend
+    from intelliperf_swizzle.trace.child import trace_here
+
+    make, with_plain, _ = ROWS[name]
+    launch = make()
+    mend()
+    with tempfile.TemporaryDirectory() as folder:
+        trace_here(gemm(128, 32, 32), Path(folder))  # loads the compiled functions
+        begun = time.perf_counter()
+        trace_here(launch, Path(folder))
+        seconds = {"trace_s": time.perf_counter() - begun}
+    if with_plain:
+        triton_interpreter.GridExecutor.__call__ = plain
+        seconds["plain_s"] = _plain_seconds(launch)
+    return seconds
+
+
+def _plain_seconds(launch: Launch) -> float:
+    import torch
+
+    dtypes = {"fp16": torch.float16, "fp32": torch.float32, "int32": torch.int32}
+    arguments = {
+        name: torch.zeros(value.shape, dtype=dtypes[value.dtype])
+        if isinstance(value, TensorArgument)
+        else value
+        for name, value in launch.arguments.items()
+    }
+    begun = time.perf_counter()
+    getattr(zoo, launch.kernel)[launch.grid](**arguments)
+    return time.perf_counter() - begun
+
+
+def main() -> None:
+    """Print the table, or one row's numbers as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--row", choices=ROWS)
+    parser.add_argument("--inside", action="store_true")
+    options = parser.parse_args()
+    if options.row:
+        print(json.dumps((measure_inside if options.inside else measure)(options.row)))
+        return
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    heads = ("launch", "whole s", "trace s", "plain s", "ratio", "peak MB", "M lines", "reach")
+    print("{:<42}{:>8}{:>8}{:>8}{:>7}{:>9}{:>9}  {}".format(*heads))
+    for name, (_, _, reach) in ROWS.items():
+        row = {**_in_child(name, inside=False), **_in_child(name, inside=True)}
+        plain_s, trace_s = row.get("plain_s"), row["trace_s"]
+        plain = "" if plain_s is None else f"{plain_s:.2f}"
+        ratio = "" if plain_s is None else f"{plain_s / trace_s:.0f}"
+        print(
+            f"{name:<42}{row['whole_s']:>8.2f}{trace_s:>8.3f}{plain:>8}{ratio:>7}"
+            f"{row['peak_mb']:>9.0f}{row['lines_m']:>9.1f}  {reach} (load {row['load']:.1f})",
+            flush=True,
+        )
+
+
+def _in_child(name: str, *, inside: bool) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--row", name, *(["--inside"] if inside else [])]
+    environment = {**os.environ, **({"TRITON_INTERPRET": "1"} if inside else {})}
+    output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    numbers: dict[str, Any] = json.loads(output.stdout.splitlines()[-1])
+    return numbers
+
+
+if __name__ == "__main__":
+    main()
