@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 HOST = "intelliperf.__main__"
 SWITCH = "INTELLIPERF_SWIZZLE_DISABLE"
 
-RUN_AS_MODULE = f"import sys; from {HOST} import main; sys.exit(main())"
-"""What `python -m intelliperf` runs: the module is imported, as its console script imports it."""
-
 
 def install() -> None:
     """Wait for the import of IntelliPerf's command line."""
@@ -55,7 +52,7 @@ class _Waiting:
 
 
 class _Opening:
-    """The host's loader; when the module is there, its `main` is asked for our formulas first."""
+    """The host's loader; when the module is there, its parser is shown our formulas."""
 
     def __init__(self, loader: "Any") -> None:
         self._loader = loader
@@ -76,4 +73,13 @@ class _Opening:
         open_door(module)
 
     def get_code(self, name: str) -> "CodeType":
-        return compile(RUN_AS_MODULE, self._loader.get_filename(name), "exec")
+        """What `python -m intelliperf` runs: the module is imported, as the command imports it.
+
+        Its `main()` is called on the line on which the host calls it, so tracebacks are the same.
+        """
+        lines = (self._loader.get_source(name) or "").splitlines()
+        calls = [number for number, line in enumerate(lines) if line.strip() == "main()"]
+        gap = "\n" * (calls[-1] - 1) if calls else "\n"
+        call = lines[calls[-1]] if calls else "    main()"
+        text = f"from {HOST} import main\nif main:{gap}{call}"
+        return compile(text, self._loader.get_filename(name), "exec")

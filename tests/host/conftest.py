@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ import pytest
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
 DOUBLE = HERE / "double"
+CHECKOUT_OF_HOST = os.environ.get("INTELLIPERF_CHECKOUT")
 UV = os.environ.get("UV") or shutil.which("uv")
 
 
@@ -68,7 +68,7 @@ class Environment:
         return subprocess.run(
             [self.folder / "bin" / program, *arguments],
             cwd=cwd or self.folder,
-            env={**inherited, "PATH": path, **variables},
+            env={**inherited, "PATH": path, "LITELLM_LOCAL_MODEL_COST_MAP": "True", **variables},
             capture_output=True,
             text=True,
             check=False,
@@ -97,18 +97,43 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Env
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
         (packages,) = folder.glob("lib/python*/site-packages")
         # A folder named in a .pth file lends its modules, but its own .pth files have no effect.
-        (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        lent = [path for path in sys.path if path.endswith("site-packages")]
+        (packages / "borrowed.pth").write_text("\n".join(lent) + "\n")
         return Environment(folder, installer)
 
     return make
 
 
+@pytest.fixture(
+    scope="session",
+    params=["double", pytest.param("intelliperf", marks=pytest.mark.intelliperf)],
+)
+def source(request: pytest.FixtureRequest) -> str:
+    """The checkout of a host: the double, or IntelliPerf itself where there is one."""
+    if request.param == "double":
+        return str(DOUBLE)
+    if CHECKOUT_OF_HOST is None:
+        pytest.skip("INTELLIPERF_CHECKOUT names no checkout of IntelliPerf")
+    return CHECKOUT_OF_HOST
+
+
+def _host(make: Callable[[str], Environment], source: str) -> Environment:
+    """A host and our checkout, both editable; what was compiled there once stays compiled."""
+    made = make("pip")
+    made.install("-e", source, "-e", str(CHECKOUT))
+    return made
+
+
+@pytest.fixture(scope="session")
+def any_host(source: str, environment: Callable[[str], Environment]) -> Environment:
+    """The double with our formulas; and IntelliPerf where there is one."""
+    return _host(environment, source)
+
+
 @pytest.fixture(scope="session")
 def host(environment: Callable[[str], Environment]) -> Environment:
-    """The double and our checkout, both editable; what was compiled there once stays compiled."""
-    made = environment("pip")
-    made.install("-e", str(DOUBLE), "-e", str(CHECKOUT))
-    return made
+    """The double with our formulas."""
+    return _host(environment, str(DOUBLE))
 
 
 @pytest.fixture

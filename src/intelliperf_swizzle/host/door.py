@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The front door: what happens between the `intelliperf` command and the host's own `main`.
+"""The front door: what happens where the host parses its command line.
 
-Where one of our formulas is chosen, we run; otherwise the host's `main` runs as it always did.
+Where one of our formulas is chosen, we run and the process ends; otherwise the host parses and
+goes on as it always did, without a frame of ours on its stack.
 """
 
 from __future__ import annotations
@@ -24,35 +25,27 @@ from intelliperf_swizzle.options import FORMULAS
 
 
 def open_door(module: ModuleType) -> None:
-    """Lets the host's `main` see our formulas, unless it already does.
+    """Lets the host's parser see our formulas, unless it already does.
 
     Args:
         module: `intelliperf.__main__`, imported.
     """
-    main = getattr(module, "main", None)
     build = getattr(module, "intelliperf_parser", None)
-    if main is None or build is None:
+    if build is None:
         return
 
-    def enter() -> object:
+    def intelliperf_parser() -> object:
         parser = host_parser(build)
         action = formula_action(parser) if parser else None
-        if action is None or FORMULAS[0] in (action.choices or ()):
-            return main()
-        return _enter(build, main)
-
-    enter.__doc__ = main.__doc__
-    module.main = enter  # type: ignore[attr-defined]
-
-
-def _enter(build: Callable[[], object], main: Callable[[], object]) -> object:
-    parser = host_parser(build)
-    assert parser is not None
-    chosen = chosen_formula(parser, sys.argv[1:])
-    if chosen not in FORMULAS and not is_formula_file(chosen):
+        if parser is None or action is None or FORMULAS[0] in (action.choices or ()):
+            return build()
+        chosen = chosen_formula(parser, sys.argv[1:])
+        if chosen in FORMULAS or is_formula_file(chosen):
+            sys.exit(_run(build))
         with ours_listed():
-            return main()
-    return _run(build)
+            return build()
+
+    module.intelliperf_parser = intelliperf_parser  # type: ignore[attr-defined]
 
 
 def _run(build: Callable[[], object]) -> int:

