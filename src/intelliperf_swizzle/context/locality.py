@@ -63,7 +63,7 @@ def hardware_context(
         tensors=_tensors(trace, touches),
         reuse=_reuse(touches, target, wave_of),
         wave=_wave(touches, target, wave_of, occupancy),
-        tile_accesses=_tile_accesses(trace),
+        trace=trace,
         sampled=touches.step,
     )
 
@@ -113,14 +113,6 @@ def _kinds(stream: Stream, unit_of: Int64Array) -> Int64Array:
     kind = (stream.ref_code >> 4).astype(np.int64)
     counts = np.bincount(unit_of * 3 + kind, minlength=3 * stream.units)
     return counts.reshape(-1, 3) * stream.unit_lines[:, None]
-
-
-def _tile_accesses(trace: Trace) -> Int64Array:
-    lengths = np.diff(trace.shape_offset)[trace.access_shape]
-    kind = trace.shape_kind[trace.access_shape].astype(np.int64)
-    tile = np.repeat(np.arange(trace.tiles), np.diff(trace.tile_offset))
-    counts = np.bincount(tile * 3 + kind, weights=lengths, minlength=3 * trace.tiles)
-    return counts.reshape(-1, 3).astype(np.int64)
 
 
 # --- tensors ------------------------------------------------------------------------------------

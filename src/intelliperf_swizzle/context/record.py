@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import Ceiling, Int64Array, Launch, Measurement
+from intelliperf_swizzle.records import Ceiling, Launch, Measurement, Trace
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class HardwareContext:
         tensors: by traffic, most first.
         reuse: in the order as it is.
         wave: what is resident at once.
-        tile_accesses: int64[tiles, 3]; line reads, writes and atomics of each tile.
+        trace: of the largest launch.
         sampled: of how many units one was looked at; 1 = all.
     """
 
@@ -125,5 +125,5 @@ class HardwareContext:
     tensors: tuple[TensorUse, ...]
     reuse: Reuse
     wave: Wave
-    tile_accesses: Int64Array
+    trace: Trace
     sampled: int

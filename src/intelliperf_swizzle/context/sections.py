@@ -7,16 +7,26 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict
 
+import numpy as np
+
 from intelliperf_swizzle.context.record import HardwareContext, TensorUse
 from intelliperf_swizzle.hardware import Target, load_target, targets
-from intelliperf_swizzle.records import LINE_BYTES, Launch, Measurement
+from intelliperf_swizzle.hardware.registry import FOLDER
+from intelliperf_swizzle.records import (
+    LINE_BYTES,
+    Access,
+    Int64Array,
+    Launch,
+    Measurement,
+    Trace,
+)
 from intelliperf_swizzle.units import milliseconds, percent, points, size
 
 ROUNDS = 3
 """Rounds of the dispatch that the worked example shows."""
 
-OVERLOAD_TILES = 1500
-"""Tiles of the unfiltered table of tiles."""
+OVERLOAD_ROWS = 1500
+"""Rows of each of the unfiltered tables."""
 
 
 def _domains(rates: tuple[float, ...]) -> str:
@@ -231,9 +241,10 @@ def _source(context: HardwareContext, _: Collection[str]) -> str:
 def _everything(context: HardwareContext, _: Collection[str]) -> str:
     """All there is, unfiltered: every counter, every tile, every GPU."""
     counters = [f"{name} = {value}" for name, value in asdict(context.baseline).items()]
+    counts = _tile_accesses(context.trace)[:OVERLOAD_ROWS]
     tiles = [
         f"{tile} {_tile(context.launch, tile)}: {reads} {writes} {atomics}"
-        for tile, (reads, writes, atomics) in enumerate(context.tile_accesses[:OVERLOAD_TILES])
+        for tile, (reads, writes, atomics) in enumerate(counts)
     ]
     gpus = [
         "\n".join(f"{name} = {value}" for name, value in asdict(load_target(gpu)).items())
@@ -243,9 +254,30 @@ def _everything(context: HardwareContext, _: Collection[str]) -> str:
         [
             "Counters:\n" + "\n".join(counters),
             "Tile: line reads, line writes, line atomics:\n" + "\n".join(tiles),
+            "Tile: access, kind, lines, first line:\n" + "\n".join(_accesses(context.trace)),
             *gpus,
+            *(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.yaml"))),
         ]
     )
+
+
+def _accesses(trace: Trace) -> Iterator[str]:
+    """The memory accesses of the first tiles, one by one."""
+    lengths = np.diff(trace.shape_offset)
+    tile_of = np.repeat(np.arange(trace.tiles), np.diff(trace.tile_offset))
+    for access in range(min(OVERLOAD_ROWS, len(trace.access_base))):
+        shape = trace.access_shape[access]
+        kind = Access(trace.shape_kind[shape]).name.lower()
+        first = trace.access_base[access]
+        yield f"{tile_of[access]} ({access}): {kind} {lengths[shape]} {first}"
+
+
+def _tile_accesses(trace: Trace) -> Int64Array:
+    lengths = np.diff(trace.shape_offset)[trace.access_shape]
+    kind = trace.shape_kind[trace.access_shape].astype(np.int64)
+    tile = np.repeat(np.arange(trace.tiles), np.diff(trace.tile_offset))
+    counts = np.bincount(tile * 3 + kind, weights=lengths, minlength=3 * trace.tiles)
+    return counts.reshape(-1, 3).astype(np.int64)
 
 
 SECTIONS: Mapping[str, Callable[[HardwareContext, Collection[str]], str]] = {
