@@ -268,7 +268,6 @@ def recorded(settings: Settings, target: Target, progress: Progress) -> Iterator
             settings.command,
             folder=Path(folder),
             cwd=settings.project_directory,
-            kernel=settings.kernel,
             quiet_seconds=settings.quiet_seconds,
             limit_seconds=settings.limit_seconds,
             compute=settings.compute,

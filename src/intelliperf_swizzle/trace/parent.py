@@ -47,6 +47,7 @@ def _run_child(launch: Launch, folder: Path, timeout_seconds: float) -> None:
         child = subprocess.run(
             command,
             env={**os.environ, "TRITON_INTERPRET": "1"},
+            cwd=folder,  # Python would look for its own modules among the user's files
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
