@@ -336,6 +336,17 @@ def wrapped_offsets(x, o, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def chosen_row(votes, x, o, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    r = tl.arange(0, ROWS)
+    c = tl.arange(0, BLOCK)
+    tile = tl.load(votes + pid * ROWS * BLOCK + r[:, None] * BLOCK + c[None, :])
+    rows = tl.sum(tile, axis=-1) % ROWS + tl.max(tl.cumsum(tile, axis=-1), axis=1) * 0
+    v = tl.load(x + rows[:, None] * BLOCK + c[None, :])
+    tl.store(o + pid * ROWS * BLOCK + r[:, None] * BLOCK + c[None, :], v)
+
+
+@triton.jit
 def outside(x, o, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(o + at, tl.load(x + at), mask=at < n)
@@ -483,6 +494,9 @@ def cases() -> dict[str, Case]:
             "x": _floats(512), "o": np.zeros(512, np.float32), "seed": 7, "BLOCK": 128}),
         "wrapped_offsets": Case(wrapped_offsets, (6, 1, 1), {
             "x": _floats(302), "o": np.zeros(768, np.float32), "n": 300, "BLOCK": 128}),
+        "chosen_row": Case(chosen_row, (6, 1, 1), {
+            "votes": _integers(9, 6, 16, 32), "x": _floats(16, 32),
+            "o": np.zeros((6, 16, 32), np.float32), "ROWS": 16, "BLOCK": 32}),
         "outside": Case(outside, (8, 1, 1), {
             "x": _floats(1000), "o": np.zeros(1000, np.float32), "n": 1000, "BLOCK": 128}),
     }  # fmt: skip
