@@ -44,14 +44,14 @@ def attempts_of(kernel: str, times: int, work: Path) -> dict[str, tuple[Attempt,
         compute="never",
         resume=True,
     )
-    attempts = {}
+    attempts: dict[str, tuple[Attempt, ...]] = {}
     with loop.recorded(default, target, progress) as captured:
         subject, _ = loop.choose(captured, default, target, profiler, progress)
-        for name, candidates in (("default", 1), ("catalogue", 1), ("long", times)):
+        for name in ("default", "catalogue", "long"):
+            scored = len(attempts["default"]) if attempts else 0
+            candidates = times * scored if name == "long" else default.candidates
             settings = replace(
-                default,
-                history=work / f"{kernel}-{name}.jsonl",
-                candidates=candidates * default.candidates,
+                default, history=work / f"{kernel}-{name}.jsonl", candidates=candidates
             )
             with loop.opened_history(settings, subject, target, profiler, proposer) as history:
                 bench = Workbench(subject, target, profiler, history, 0.0, 0.0)
@@ -62,7 +62,8 @@ def attempts_of(kernel: str, times: int, work: Path) -> dict[str, tuple[Attempt,
                             bench.measure(attempt)
                 else:
                     trials = loop.tried(settings, bench, progress)
-                    OfflineProposer().propose(problem, trials)
+                    patience = candidates if name == "long" else None
+                    OfflineProposer(patience=patience).propose(problem, trials)
                     trials.decide()
                 attempts[name] = history.attempts
     return attempts

@@ -34,9 +34,14 @@ ENOUGH = 0.002
 
 @dataclass
 class OfflineProposer:
-    """The catalogue, then a seeded local search. Without network, key or GPU."""
+    """The catalogue, then a seeded local search. Without network, key or GPU.
+
+    Attributes:
+        patience: batches without a better order after which the search stops; None = by the budget.
+    """
 
     name: str = "offline"
+    patience: int | None = None
     _tried: set[str] = field(default_factory=set)
 
     def propose(self, problem: Problem, trial: Trial) -> Effort:
@@ -52,7 +57,8 @@ class OfflineProposer:
         parents = self._score(_starting_nests(problem), trial)
         budget -= len(parents)
         idle = 0
-        while budget > 0 and idle < 3 + problem.budget // (4 * BATCH):
+        patience = self.patience or 3 + problem.budget // (4 * BATCH)
+        while budget > 0 and idle < patience:
             best = parents[0][0] if parents else 0.0
             if problem.ceiling_l2_hit_rate - best < ENOUGH:
                 return
