@@ -184,6 +184,8 @@ def test_every_spelling_of_the_host_is_understood(spelled, any_host, tmp_path):
         (("-f", "swizzel", "--", "./a"), {}, "invalid choice: 'swizzel'"),
         (("-f", "none.yaml", "--", "./a"), {}, "invalid choice: 'none.yaml'"),
         (("-f", "swizzle", "-o", "a.xml", "--", "./a"), {}, "a.xml"),
+        (("-f", "swizzle-unaware", "--", "./a"), {}, "needs a language model"),
+        (("-f", "swizzle", "--proposer", "llm", "--", "./a"), {}, "needs a language model"),
         (("-f", "swizzle", "-p", "nowhere", "--", "./a"), {}, "nowhere"),
         (("-f", "swizzle", "--", "./a"), {"INTELLIPERF_SWIZZLE_SEED": "x"}, "SEED is `x`"),
         (("-f", "swizzle", "--", "./a"), {"INTELLIPERF_SWIZZLE_TARGET": "x"}, "no target `x`"),

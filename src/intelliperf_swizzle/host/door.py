@@ -8,9 +8,11 @@ goes on as it always did, without a frame of ours on its stack.
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from types import ModuleType
+from typing import NoReturn
 
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.host.parser import (
@@ -53,6 +55,7 @@ def _run(build: Callable[[], object]) -> int:
 
     parser = host_parser(build)
     assert parser is not None
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         return run(with_ours(parser).parse_args())
     except SwizzleError as error:
@@ -61,3 +64,11 @@ def _run(build: Callable[[], object]) -> int:
     except KeyboardInterrupt:
         print("interrupted; what was tried is in the history file", file=sys.stderr)
         return 130
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        print(f"error: {error.strerror or error}{where}", file=sys.stderr)
+        return 1
+
+
+def _terminated(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt

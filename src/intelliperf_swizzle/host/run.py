@@ -115,7 +115,7 @@ def profiler_of(
         except ProfileError as error:
             if demanded:
                 raise
-            reason = error.fact
+            reason = ": ".join((error.fact, *error.details[-1:]))
     elif demanded:
         raise ProfileError(
             f"IntelliPerf cannot measure here: {reason}",
