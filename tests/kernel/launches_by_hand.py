@@ -197,6 +197,25 @@ def descriptors(x, y, BM: tl.constexpr, BN: tl.constexpr):
     y.store([pid_m * BM, pid_n * BN], x.load([pid_m * BM, pid_n * BN]) * 2)
 """
 
+INDENTED = '''
+def made():
+    @triton.jit
+    def first(x, n, B: tl.constexpr):
+        """First elements
+        of rows."""
+        tl.store(x + tl.program_id(0) * n, shifted(tl.program_id(axis=0), 2))
+
+    return first
+
+
+@triton.jit
+def shifted(value, by):
+    return value + by
+
+
+indented = made()
+'''
+
 CONTIGUOUS = """
 xcd = pid % num_xcds
 slot = pid // num_xcds
@@ -255,6 +274,11 @@ def helper_launch(folder: Path) -> Launch:
         {"x": ("fp32", (37, 20)), "y": ("fp32", (37, 20)), "n": 20},
         {"B": 32},
     )
+
+
+def indented_launch(folder: Path) -> Launch:
+    arguments = {"x": ("fp32", (30,)), "n": 3}
+    return launch_of(write_kernel(folder, INDENTED), "indented", (10,), arguments, {"B": 1})
 
 
 def persistent_launch(folder: Path) -> Launch:

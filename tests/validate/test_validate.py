@@ -22,6 +22,7 @@ from launches_by_hand import (
     descriptors_launch,
     gemm_launch,
     helper_launch,
+    indented_launch,
     launch_of,
     named_axis_launch,
     persistent_launch,
@@ -87,6 +88,7 @@ def validated(
         (persistent_launch, REVERSED, ALL),
         (named_axis_launch, CONTIGUOUS, ALL),
         (descriptors_launch, CONTIGUOUS, SAMPLE),
+        (indented_launch, CONTIGUOUS, ALL),
     ],
 )
 def test_right_swizzles_leave_the_same_bits(

@@ -10,7 +10,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -105,17 +105,23 @@ def validate(
 
 def _file_difference(edit: Edit) -> str | None:
     """Where the user's file would not hold the functions that are validated, or None."""
-    trees = [ast.parse(text.lstrip("\ufeff")) for text in edit.files.values()]
-    written = {
-        _shape(node)
-        for tree in trees
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-    }
+    written = {shape for text in edit.files.values() for shape in _shapes(text.lstrip("\ufeff"))}
     for key, text in edit.functions.items():
         if not all(_shape(node) in written for node in ast.parse(text).body):
             return f"the edited file does not hold the edited `{key}`"
     return None
+
+
+def _shapes(file_text: str) -> Iterator[str]:
+    """The shape of each function of a file, freed of its indentation as recorded texts are."""
+    lines = file_text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for node in ast.walk(ast.parse(file_text)):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            own = lines[first - 1 : node.end_lineno]
+            indent = own[0][: len(own[0]) - len(own[0].lstrip(" \t"))]
+            [function] = ast.parse("\n".join(line.removeprefix(indent) for line in own)).body
+            yield _shape(function)
 
 
 def _shape(node: ast.AST) -> str:

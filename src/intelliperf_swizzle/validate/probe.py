@@ -86,7 +86,7 @@ def probe(launch: Launch, key: str, insertion: Insertion) -> Probe | str:
         replace(
             launch,
             kernel="probe",
-            source=KernelSource("probe", {"probe": _as_function(function, text)}),
+            source=KernelSource("probe", {"probe": _as_function(function, text, read)}),
             grid=(-(-count // lanes), 1, 1),
             arguments={
                 "probe_out": TensorArgument(OUT_STORAGE, "int32", (len(axes), count), (count, 1)),
@@ -157,5 +157,7 @@ def _language(insertion: Insertion) -> str:
     return "tl"
 
 
-def _as_function(function: SourceFunction, text: str) -> SourceFunction:
-    return replace(function, name="probe", first_line=1, text=text, indent="")
+def _as_function(function: SourceFunction, text: str, read: set[str]) -> SourceFunction:
+    """The probe's text, and of the function's globals those that the block reads."""
+    names = {name: meaning for name, meaning in function.names.items() if name in read}
+    return replace(function, name="probe", first_line=1, text=text, indent="", names=names)
