@@ -10,7 +10,7 @@ from dataclasses import asdict
 import numpy as np
 
 from intelliperf_swizzle.context.record import HardwareContext, TensorUse
-from intelliperf_swizzle.hardware import Target, load_target, targets
+from intelliperf_swizzle.hardware import BitRule, Target, load_target, targets
 from intelliperf_swizzle.hardware.registry import FOLDER
 from intelliperf_swizzle.records import (
     LINE_BYTES,
@@ -91,6 +91,7 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
         f"{LINE_BYTES} B; an XCD's L2 serves its own CUs only, so a line that two XCDs need is "
         "fetched twice",
         f"- L1: {size(target.l1_bytes)} a CU",
+        *_sets(target),
     ]
     if target.llc_bytes is not None:
         lines.append(f"- last-level cache: {size(target.llc_bytes)}, shared by all XCDs")
@@ -106,6 +107,24 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
             f"{wave.workgroups_per_domain * target.num_xcds} on the device (one wave)",
         ]
     )
+
+
+def _sets(target: Target) -> list[str]:
+    """How an address picks its place in an L2, where that is not a hash of everything."""
+    if target.l2_channel_bits is None or target.l2_set_bits is None:
+        return []
+    return [
+        f"- place of a line in the L2: of its number (address / {LINE_BYTES}), bits "
+        f"{_bits(target.l2_channel_bits)} pick one of {target.l2_channels_per_xcd} channels and "
+        f"bits {_bits(target.l2_set_bits)} one of {target.l2_sets_per_channel} sets in it; lines "
+        f"that agree in all of these compete for {target.l2_ways} ways, so rows at a stride of a "
+        "power of two may crowd a few sets while others stay empty"
+    ]
+
+
+def _bits(rule: BitRule) -> str:
+    """`0^16, 1^17, 4`: each index bit is the parity of the line bits joined by `^`."""
+    return ", ".join("^".join(map(str, bits)) for bits in rule)
 
 
 def _dispatch(context: HardwareContext, _: Collection[str]) -> str:
