@@ -4,13 +4,15 @@
 
 The first line says which run this is; each further line is an attempt as it then stood, so an
 attempt that was screened and later measured stands twice and the last line counts. A line is
-written with one system call, so a killed run loses at most the line it was writing.
+written with one system call, so a killed run loses at most the line it was writing. A run holds a
+lock on its file, and a file that is no history is never written to.
 """
 
 from __future__ import annotations
 
+import fcntl
+import io
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -40,19 +42,29 @@ class History:
         resume: go on with the file's attempts instead of beginning anew.
 
     Raises:
-        HistoryError: the file cannot be read, is not a history or belongs to another run.
+        HistoryError: the file cannot be read, is not a history, belongs to another run or is being
+            written by one.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any], *, resume: bool = False):
         self.path = path
         self._attempts: dict[int, Attempt] = {}
-        if resume and path.exists():
-            self._attempts, complete = _read(path, identity)
-            os.truncate(path, complete)
-            self._file = path.open("ab", buffering=0)
-        else:
-            self._file = path.open("wb", buffering=0)
-            self._write({"schema": SCHEMA, "run": dict(identity)})
+        resume = resume and path.exists()
+        self._file = path.open("ab", buffering=0)
+        try:
+            _lock(path, self._file)
+            complete = 0
+            if resume:
+                self._attempts, complete = _read(path, identity)
+            else:
+                _check_replaceable(path)
+            if path.is_file():
+                self._file.truncate(complete)
+            if not resume:
+                self._write({"schema": SCHEMA, "run": dict(identity)})
+        except HistoryError:
+            self._file.close()
+            raise
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
@@ -170,7 +182,7 @@ def _read(path: Path, identity: Mapping[str, Any]) -> tuple[dict[int, Attempt], 
             else:
                 attempt = attempt_from_json(entry["attempt"])
                 attempts[attempt.number] = attempt
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise HistoryError(
                 f"{path}:{number} is not a line of a history",
                 hint="begin anew without --resume, or name another file with --history",
@@ -178,6 +190,35 @@ def _read(path: Path, identity: Mapping[str, Any]) -> tuple[dict[int, Attempt], 
     if not complete:
         raise HistoryError(f"{path} is empty", hint="begin anew without --resume")
     return attempts, complete
+
+
+def _lock(path: Path, file: io.FileIO) -> None:
+    """Keeps other runs from the file until it is closed, where the file system can."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise HistoryError(
+            f"another run is writing {path}", hint="name another file with --history"
+        ) from error
+    except OSError:
+        return
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuses to begin anew in a file that holds something else than a history."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        first = file.readline()
+    try:
+        is_history = not first or {"schema", "run"} <= json.loads(first).keys()
+    except (ValueError, AttributeError):
+        is_history = False
+    if not is_history:
+        raise HistoryError(
+            f"{path} is not a history and would be overwritten",
+            hint="name another file with --history",
+        )
 
 
 def _check_header(path: Path, header: Mapping[str, Any], identity: Mapping[str, Any]) -> None:

@@ -109,6 +109,7 @@ def test_a_killed_process_loses_no_finished_attempt(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b"not json\n", ":1 is not a line"),
+        (b'{"schema":1,"run":[]}\n', ":1 is not a line"),
         (b'{"schema":99,"run":{}}\n', "schema 99"),
         (
             json.dumps({"schema": 1, "run": {"kernel": "softmax", "seed": 0}}).encode() + b"\n",
@@ -128,6 +129,36 @@ def test_what_is_no_history_of_this_run_is_refused_and_left_alone(
     with pytest.raises(HistoryError, match=says):
         History(path, RUN, resume=True)
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"import triton\n", b"{}\n", b"\xff\xfe", b"\n"])
+def test_a_file_that_is_no_history_is_never_overwritten(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "gemm.py"
+    path.write_bytes(content)
+    with pytest.raises(HistoryError, match="is not a history"):
+        History(path, RUN)
+    assert path.read_bytes() == content
+
+
+def test_a_run_that_begins_anew_replaces_its_history(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    history = History(path, {"kernel": "softmax"})
+    history.record(attempts()[0])
+    history.close()
+    History(path, RUN).close()
+    assert History(path, RUN, resume=True).attempts == ()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_two_runs_do_not_write_one_file(tmp_path: Path, resume: bool) -> None:
+    path = tmp_path / "history.jsonl"
+    first = History(path, RUN)
+    first.record(attempts()[0])
+    with pytest.raises(HistoryError, match="another run is writing"):
+        History(path, RUN, resume=resume)
+    first.record(attempts()[1])
+    first.close()
+    assert list(History(path, RUN, resume=True).attempts) == attempts()
 
 
 def test_a_full_disk_is_one_clear_error() -> None:
