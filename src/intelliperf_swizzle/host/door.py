@@ -51,13 +51,14 @@ def open_door(module: ModuleType) -> None:
 
 
 def _run(build: Callable[[], object]) -> int:
-    from intelliperf_swizzle.host.run import run
-
     parser = host_parser(build)
     assert parser is not None
     signal.signal(signal.SIGTERM, _terminated)
     try:
-        return run(with_ours(parser).parse_args())
+        options = with_ours(parser).parse_args()
+        from intelliperf_swizzle.host.run import run  # heavy, and --help has no need of it
+
+        return run(options)
     except SwizzleError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
