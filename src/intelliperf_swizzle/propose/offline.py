@@ -25,6 +25,10 @@ BATCH = 16
 PARENTS = 6
 """Orders that are bettered at once; fewer get stuck on the H200 GEMMs, more waste the budget."""
 
+FROM_AFAR = 0.2
+"""Share of new orders that do not descend from the best ones, so that the search does not end in
+the first valley: without them a GEMM's was exhausted after 1300 orders."""
+
 MOST_COLUMNS = 3
 """Guesses of the tile columns of a flat grid at which patterns are tried; the search has more."""
 
@@ -43,43 +47,50 @@ class OfflineProposer:
     name: str = "offline"
     patience: int | None = None
     _tried: set[str] = field(default_factory=set)
+    _numbers: set[int] = field(default_factory=set)
 
     def propose(self, problem: Problem, trial: Trial) -> Effort:
         """Tries patterns, then neighbours of the best nests, until the budget is spent."""
-        tried: set[int] = set()
         for batch in _batches(pattern_candidates(problem), BATCH):
-            tried.update(attempt.number for attempt in trial(batch))
-        self._search(problem, trial, max(problem.budget - len(tried), problem.budget // 2))
+            self._numbers.update(attempt.number for attempt in trial(batch))
+        budget = max(problem.budget, len(self._numbers) + problem.budget // 2)
+        self._search(problem, trial, budget)
         return Effort()
 
     def _search(self, problem: Problem, trial: Trial, budget: int) -> None:
         rng = random.Random(problem.seed)
-        parents = self._score(_starting_nests(problem), trial)
-        budget -= len(parents)
+        starts = _starting_nests(problem)
+        parents = self._score(starts, trial)
         idle = 0
         patience = self.patience or 3 + problem.budget // (4 * BATCH)
-        while budget > 0 and idle < patience:
-            best = parents[0][0] if parents else 0.0
+        while len(self._numbers) < budget and idle < patience:
+            best = parents[0][0]
             if problem.ceiling_l2_hit_rate - best < ENOUGH:
                 return
-            children = self._score(self._offspring(parents, rng, min(BATCH, budget)), trial)
+            count = min(BATCH, budget - len(self._numbers))
+            children = self._offspring([nest for _, nest in parents], starts, rng, count)
             if not children:
                 return
-            budget -= len(children)
-            parents = _survivors([*parents, *children])
+            parents = _survivors([*parents, *self._score(children, trial)])
             idle = 0 if parents[0][0] > best else idle + 1
 
     def _offspring(
-        self, parents: Sequence[tuple[float, Nest]], rng: random.Random, count: int
+        self, parents: Sequence[Nest], starts: Sequence[Nest], rng: random.Random, count: int
     ) -> list[Nest]:
-        """New nests, a step or two from a parent; better parents have more of them."""
+        """New nests: mostly a step or two from a parent, better parents more often; some from afar.
+
+        Once all that is near has been tried, all of them come from afar.
+        """
         children: list[Nest] = []
-        for _ in range(50 * count):
-            rank = min(int(rng.expovariate(0.7)), len(parents) - 1)
-            child = next(neighbours(parents[rank][1], rng))
-            if rng.random() < 0.35:
-                child = next(neighbours(child, rng))
-            if child.name() not in self._tried and len(children) < count:
+        for attempt in range(50 * count):
+            if len(children) == count:
+                break
+            if rng.random() < FROM_AFAR or attempt > 25 * count:
+                child = _wander(rng.choice(starts), rng, rng.randint(3, 12))
+            else:
+                parent = parents[min(int(rng.expovariate(0.7)), len(parents) - 1)]
+                child = _wander(parent, rng, 1 + (rng.random() < 0.35))
+            if child.name() not in self._tried:
                 self._tried.add(child.name())
                 children.append(child)
         return children
@@ -87,6 +98,7 @@ class OfflineProposer:
     def _score(self, nests: Sequence[Nest], trial: Trial) -> list[tuple[float, Nest]]:
         """The nests that are permutations with their screened hit rates, best first."""
         attempts = trial([Candidate(nest.text(), nest.name(), "search") for nest in nests])
+        self._numbers.update(attempt.number for attempt in attempts)
         scored = [
             (attempt.screened_l2_hit_rate, nest)
             for attempt, nest in zip(attempts, nests, strict=True)
@@ -120,6 +132,12 @@ def _starting_nests(problem: Problem) -> list[Nest]:
         for axes in axis_choices(problem.launches)
         for chunk in (None, 1)
     ]
+
+
+def _wander(nest: Nest, rng: random.Random, steps: int) -> Nest:
+    for _ in range(steps):
+        nest = next(neighbours(nest, rng))
+    return nest
 
 
 def _survivors(scored: Sequence[tuple[float, Nest]]) -> list[tuple[float, Nest]]:
