@@ -68,7 +68,10 @@ def test_the_search_is_better_than_every_pattern_and_keeps_to_its_budget() -> No
     patterns(list(pattern_candidates(problem())))
     OfflineProposer().propose(problem(), searched)
     assert searched.best > patterns.best
-    assert len(searched.attempts) <= max(300, len(patterns.attempts) + 150)
+    assert len(searched.attempts) <= 300
+    few = Neighbourly()
+    OfflineProposer().propose(problem(budget=20), few)
+    assert len(few.attempts) <= 20
 
 
 def test_the_same_seed_tries_the_same_candidates_in_the_same_order() -> None:
@@ -90,5 +93,5 @@ def test_the_search_stops_when_the_headroom_is_used() -> None:
 
 def test_a_long_search_does_not_run_dry() -> None:
     trial = Neighbourly()
-    OfflineProposer(patience=10_000).propose(problem(budget=3000, ceiling=2.0), trial)
-    assert len(trial.attempts) == 3000
+    OfflineProposer(patience=10_000).propose(problem(budget=1500, ceiling=2.0), trial)
+    assert len(trial.attempts) == 1500

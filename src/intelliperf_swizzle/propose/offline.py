@@ -51,41 +51,46 @@ class OfflineProposer:
 
     def propose(self, problem: Problem, trial: Trial) -> Effort:
         """Tries patterns, then neighbours of the best nests, until the budget is spent."""
-        for batch in _batches(pattern_candidates(problem), BATCH):
+        offered = itertools.islice(pattern_candidates(problem), problem.budget)
+        for batch in _batches(offered, BATCH):
             self._numbers.update(attempt.number for attempt in trial(batch))
-        budget = max(problem.budget, len(self._numbers) + problem.budget // 2)
-        self._search(problem, trial, budget)
+        self._search(problem, trial)
         return Effort()
 
-    def _search(self, problem: Problem, trial: Trial, budget: int) -> None:
+    def _search(self, problem: Problem, trial: Trial) -> None:
         rng = random.Random(problem.seed)
         starts = _starting_nests(problem)
+        if self._room(problem) < len(starts):
+            return
         parents = self._score(starts, trial)
         idle = 0
         patience = self.patience or 3 + problem.budget // (4 * BATCH)
-        while len(self._numbers) < budget and idle < patience:
+        while (room := self._room(problem)) > 0 and idle < patience:
             best = parents[0][0]
             if problem.ceiling_l2_hit_rate - best < ENOUGH:
                 return
-            count = min(BATCH, budget - len(self._numbers))
-            children = self._offspring([nest for _, nest in parents], starts, rng, count)
+            children = self._offspring([nest for _, nest in parents], starts, rng)[:room]
             if not children:
                 return
             parents = _survivors([*parents, *self._score(children, trial)])
             idle = 0 if parents[0][0] > best else idle + 1
 
+    def _room(self, problem: Problem) -> int:
+        """Candidates that may still be tried."""
+        return problem.budget - len(self._numbers)
+
     def _offspring(
-        self, parents: Sequence[Nest], starts: Sequence[Nest], rng: random.Random, count: int
+        self, parents: Sequence[Nest], starts: Sequence[Nest], rng: random.Random
     ) -> list[Nest]:
         """New nests: mostly a step or two from a parent, better parents more often; some from afar.
 
         Once all that is near has been tried, all of them come from afar.
         """
         children: list[Nest] = []
-        for attempt in range(50 * count):
-            if len(children) == count:
+        for draw in range(50 * BATCH):
+            if len(children) == BATCH:
                 break
-            if rng.random() < FROM_AFAR or attempt > 25 * count:
+            if rng.random() < FROM_AFAR or draw > 25 * BATCH:
                 child = _wander(rng.choice(starts), rng, rng.randint(3, 12))
             else:
                 parent = parents[min(int(rng.expovariate(0.7)), len(parents) - 1)]
@@ -108,10 +113,14 @@ class OfflineProposer:
 
 
 def pattern_candidates(problem: Problem) -> Iterator[Candidate]:
-    """Every pattern of the catalogue at every choice of its parameters."""
+    """Every pattern at every choice of its parameters: all first choices, all second ones, …."""
     columns = column_expressions(problem.launches)[:MOST_COLUMNS]
-    for pattern in patterns():
-        for bound in _bindings(pattern, [axis.expression for axis in columns]):
+    bindings = [
+        [(pattern, bound) for bound in _bindings(pattern, [axis.expression for axis in columns])]
+        for pattern in patterns()
+    ]
+    for choices in itertools.zip_longest(*bindings):
+        for pattern, bound in filter(None, choices):
             name = " ".join([pattern.name, *(f"{key}={value}" for key, value in bound.items())])
             yield Candidate(pattern.bind(**bound), name, "pattern", rationale=pattern.summary)
 
