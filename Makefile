@@ -27,7 +27,7 @@ help:
 	@echo 'make test            set up $(VENV), then run the test suite'
 	@echo 'make lint            ruff, mypy and the order of imports'
 	@echo 'make test-pythons    the rooms that need neither torch nor Triton, on other Pythons'
-	@echo 'make bench           time and result of the default command on the applications'
+	@echo 'make bench           speed of trace and model, HipKittens Table 4, the default command'
 	@echo 'make search-quality  compare the default search with one a hundred times as long'
 	@echo 'make install         set up $(VENV) and no more'
 	@echo 'make clean           remove the environments and what was built'
@@ -59,6 +59,9 @@ lint: install
 	$(BIN)/lint-imports
 
 bench: install
+	$(BIN)/python benchmarks/trace_speed.py
+	$(BIN)/python benchmarks/replay_speed.py
+	$(BIN)/python benchmarks/hipkittens_table4.py
 	$(BIN)/python benchmarks/default_run.py
 
 search-quality: install
