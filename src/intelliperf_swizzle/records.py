@@ -119,7 +119,7 @@ class FunctionArgument:
 
 Argument: TypeAlias = (
     "TensorArgument | DescriptorArgument | DtypeArgument | FunctionArgument"
-    " | int | float | bool | str | None | tuple[Any, ...]"
+    " | int | float | bool | str | tuple[Any, ...] | None"
 )
 
 
