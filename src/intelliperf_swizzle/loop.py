@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from intelliperf_swizzle import __version__
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.context import HardwareContext, hardware_context
 from intelliperf_swizzle.hardware import Target
@@ -21,7 +22,7 @@ from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.rank import RANK
-from intelliperf_swizzle.records import Attempt, Candidate, Capture, KernelSummary, Run
+from intelliperf_swizzle.records import Attempt, Candidate, Capture, KernelSummary, Run, Trace
 from intelliperf_swizzle.subject import Subject, examine
 from intelliperf_swizzle.trials import Trials
 from intelliperf_swizzle.workbench import Workbench
@@ -282,19 +283,44 @@ def opened_history(
     """The run's history file, new or resumed; closed at the end."""
     path = settings.history or settings.output_directory / subject.kernel / "history.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    source = subject.launches[0].source.functions.values()
-    identity = {
-        "kernel": subject.kernel,
-        "source": hashlib.blake2b("".join(one.text for one in source).encode()).hexdigest()[:32],
-        "launches": [[*one.grid, *map(list, one.constants.items())] for one in subject.launches],
-        "target": target.name,
-        "profiler": profiler.name,
-        "proposer": proposer.name,
-        "formula": settings.formula,
-        "seed": settings.seed,
-    }
+    identity = _identity(settings, subject, target, profiler, proposer)
     history = History(path, identity, resume=settings.resume)
     try:
         yield history
     finally:
         history.close()
+
+
+def _identity(
+    settings: Settings, subject: Subject, target: Target, profiler: Profiler, proposer: Proposer
+) -> dict[str, Any]:
+    """All that an attempt's numbers and verdict follow from: with another, none can be resumed."""
+    source = subject.launches[0].source.functions.values()
+    return {
+        "version": __version__,
+        "kernel": subject.kernel,
+        "source": _digest("".join(one.text for one in source).encode()),
+        "launches": [[*one.grid, *map(list, one.constants.items())] for one in subject.launches],
+        "accesses": [_accesses(one.trace) for one in subject.traced],
+        "target": [target.name, _digest(repr(target).encode())],
+        "profiler": profiler.name,
+        "proposer": proposer.name,
+        "formula": settings.formula,
+        "tolerance": settings.tolerance,
+        "unittest_command": settings.unittest_command,
+        "seed": settings.seed,
+    }
+
+
+def _accesses(trace: Trace) -> str:
+    """What a launch touches; it follows from strides, dtypes and data too."""
+    arrays = (trace.tile_offset, trace.access_base, trace.access_shape, trace.shape_offset,
+              trace.shape_line, trace.shape_sectors, trace.shape_kind)  # fmt: skip
+    return _digest(*(array.tobytes() for array in arrays))
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()

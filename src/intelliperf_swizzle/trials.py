@@ -52,6 +52,7 @@ class Trials:
         self._unittest_command = unittest_command
         self._project_directory = project_directory
         self._best = bench.baseline_screen()
+        self._settled: dict[int, Attempt] = {}
 
     @property
     def attempts(self) -> Sequence[Attempt]:
@@ -67,9 +68,17 @@ class Trials:
         return attempts
 
     def settle(self, attempt: Attempt) -> Attempt:
-        """Measures an attempt; one that is better is validated, by the user's own test too."""
+        """Measures an attempt; one that is better is validated, by the user's own test too.
+
+        What an earlier run found the same is validated again: it may have been killed in between.
+        """
+        if attempt.number not in self._settled:
+            self._settled[attempt.number] = self._settle(attempt)
+        return self._settled[attempt.number]
+
+    def _settle(self, attempt: Attempt) -> Attempt:
         attempt = self._bench.measure(attempt)
-        if attempt.verdict.kind != "better" or attempt.validation is not None:
+        if attempt.verdict.kind != "better":
             return attempt
         self._progress.phase(f"validating {attempt.candidate.name}")
         attempt = self._bench.validate(attempt)

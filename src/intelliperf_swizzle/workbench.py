@@ -199,9 +199,14 @@ class Workbench:
     # --- the expensive half ---------------------------------------------------------------------
 
     def measure(self, attempt: Attempt) -> Attempt:
-        """Profiles a screened attempt and judges it against the baseline."""
+        """Profiles a screened attempt and judges it against the baseline.
+
+        One that an earlier run measured keeps its numbers and is given its proof again.
+        """
         if attempt.measurement is not None:
-            return attempt
+            if attempt.verdict.kind != "better" or attempt.proof is not None:
+                return attempt
+            return replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
         proofs = self._proved_again(attempt).proofs
         try:
             edit = self.edit(attempt) if self.profiler.runs_application else None
