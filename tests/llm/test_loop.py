@@ -274,7 +274,7 @@ def test_a_resumed_run_goes_on_with_the_next_iteration(stage, endpoint):
     stage(iterations=1).run()
     endpoint.script = [answer(SHARES), answer(REVERSED, critiques='{"1": "good"}')]
     run = stage(iterations=2, resume=True)
-    effort = run.run()
+    effort = run.model.propose(run.problem, run.trial)
     assert [one.candidate.iteration for one in run.trial.attempts] == [1, 2]
     assert SHARES.splitlines()[0] in endpoint.prompt(1)
     assert effort.usage.calls == 2
