@@ -347,6 +347,17 @@ for step in range(50):
     assert "after 32 different launches" in " ".join(run.notes)
 
 
+def test_an_empty_grid_is_no_launch(tmp_path: Path) -> None:
+    text = """
+launch(0)
+launch(64)
+"""
+    application(tmp_path, text)
+    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    assert [launch.grid for launch in run.launches] == [(2, 1, 1)]
+    assert run.exit_code == 0
+
+
 def test_one_kernel_of_several(tmp_path: Path, pipeline: Capture) -> None:
     command = [sys.executable, str(HERE / "applications" / "pipeline.py")]
     run = capture(command, folder=tmp_path / "a", cwd=HERE, kernel="gather_kernel")

@@ -82,6 +82,8 @@ class Recorder:
         """Record one call and execute it, or not."""
         try:
             live = describe(kernel, args, kwargs, grid)
+            if not live.launch.programs:  # Triton launches nothing then, and says nothing
+                return
             before = {number: live.memory[number].copy() for number in live.integers}
             name, is_new = self._record(live, before)
         except (UnreadableKernelError, OSError) as error:
