@@ -121,23 +121,25 @@ def examine(
         SwizzleError: not one kernel could be traced; its reason.
     """
     by_kernel = _by_kernel(capture.launches)
-    if kernel is not None and kernel not in by_kernel:
+    chosen = [one for one in by_kernel if kernel in (None, one[0].kernel)]
+    if not chosen:
         raise UsageError(
             f"the application launched no kernel `{kernel}`",
-            hint=f"it launched: {', '.join(sorted(by_kernel))}",
+            hint=f"it launched: {', '.join(sorted({one[0].kernel for one in by_kernel}))}",
         )
-    chosen = [kernel] if kernel else sorted(by_kernel, key=lambda k: -_programs(by_kernel[k]))
+    chosen.sort(key=lambda launches: (-_programs(launches), launches[0].kernel))
     subjects: list[Subject] = []
     failures: list[SwizzleError] = []
     rows: list[KernelSummary] = []
-    for name in chosen[:top_n]:
+    for launches in chosen[:top_n]:
+        name = launches[0].kernel
         progress.phase(f"tracing {name}")
         try:
-            subjects.append(_examine_kernel(name, by_kernel[name], target, profiler))
+            subjects.append(_examine_kernel(name, launches, target, profiler))
         except (TraceError, ProfileError) as error:
             failures.append(error)
-            largest = max(launch.programs for launch in by_kernel[name])
-            rows.append(KernelSummary(name, len(by_kernel[name]), largest, note=error.fact))
+            largest = max(launch.programs for launch in launches)
+            rows.append(KernelSummary(name, len(launches), largest, note=error.fact))
     if not subjects:
         raise failures[0]
     subjects.sort(key=lambda subject: (-subject.to_gain, subject.kernel))
@@ -164,11 +166,13 @@ def prove_on(
     return tuple(proofs)
 
 
-def _by_kernel(launches: Sequence[Launch]) -> dict[str, list[Launch]]:
-    grouped: dict[str, list[Launch]] = {}
+def _by_kernel(launches: Sequence[Launch]) -> list[list[Launch]]:
+    """The launches of each kernel; two kernels may have one name."""
+    grouped: dict[tuple[str, str, int], list[Launch]] = {}
     for launch in launches:
-        grouped.setdefault(launch.kernel, []).append(launch)
-    return grouped
+        entry = launch.source.entry
+        grouped.setdefault((launch.kernel, entry.file, entry.first_line), []).append(launch)
+    return list(grouped.values())
 
 
 def _programs(launches: Sequence[Launch]) -> int:
