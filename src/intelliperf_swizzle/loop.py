@@ -113,6 +113,8 @@ def optimize(
     progress = progress or Silent()
     with recorded(settings, target, progress) as captured:
         subject, others = choose(captured, settings, target, profiler, progress)
+        file = subject.launches[0].source.entry.file
+        initial = read_exactly(Path(file))
         with opened_history(settings, subject, target, profiler, proposer) as history:
             bench = Workbench(
                 subject, target, profiler, history, settings.tolerance, settings.validation_seconds
@@ -126,9 +128,8 @@ def optimize(
                 effort = proposer.propose(pose(settings, bench), trials)
                 best = trials.decide()
             run = conclude(settings, captured, bench, others, proposer, best, effort)
-            file = subject.launches[0].source.entry.file
             edit = bench.edit(best) if best else None
-            return Outcome(run, edit, file, read_exactly(Path(file)))
+            return Outcome(run, edit, file, initial)
 
 
 def explain(

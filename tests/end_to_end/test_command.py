@@ -133,9 +133,9 @@ def test_one_command_gives_a_proved_validated_swizzle_a_patch_and_a_result(proje
 
 def test_in_place_edits_the_file_and_keeps_a_backup(project: Path) -> None:
     before = (project / "gemm.py").read_bytes()
-    code, out, err = run(*gemm("-l", "-o", "../result.json"), cwd=project)
+    code, out, err = run(*gemm("-l", "-o", "../results/new/result.json"), cwd=project)
     assert code == 0, err
-    result = json.loads((project.parent / "result.json").read_text())
+    result = json.loads((project.parent / "results" / "new" / "result.json").read_text())
     assert (project / "gemm.py").read_text() == result["optimized"]
     assert (project / "gemm.py.swizzle-backup").read_bytes() == before
     assert "applied" in out

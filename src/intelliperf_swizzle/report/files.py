@@ -76,7 +76,6 @@ def write_files(
     """
     run = finished.run
     fields = result(run, initial=finished.initial, optimized=finished.optimized)
-    folder.mkdir(parents=True, exist_ok=True)
     written = {
         "report": _write(folder / "report.md", markdown(run)),
         "history": Path(run.history),
@@ -102,7 +101,8 @@ def write_files(
 
 
 def _write(path: Path, text: str) -> Path:
-    """Writes a file whole or not at all."""
+    """Writes a file whole or not at all, and makes its folder if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     try:
         partial.write_text(text, encoding="utf-8")

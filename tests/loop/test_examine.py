@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What is looked at before anything is tried."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.loop import Settings, optimize
+from intelliperf_swizzle.profile import choose_profiler
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.subject import examine
+
+TARGET = load_target("mi300x")
+NAMESAKES = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(x + at, tl.load(x + at) * 2)
+
+
+first = scale
+
+
+@triton.jit
+def scale(x, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(x + at, tl.load(x + at) * 3)
+
+
+x = torch.ones(64 * 16, device="cuda")
+first[(64,)](x, B=16)
+scale[(32,)](x, B=16)
+scale[(16,)](x, B=16)
+"""
+
+
+def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(NAMESAKES)
+    captured = capture([sys.executable, "app.py"], folder=tmp_path / "records", cwd=tmp_path)
+    profiler = choose_profiler("model", TARGET)
+    for kernel in (None, "scale"):
+        subjects, untraced = examine(
+            captured, TARGET, profiler, kernel=kernel, top_n=10, progress=Silent()
+        )
+        assert not untraced
+        grids = [[launch.grid[0] for launch in subject.launches] for subject in subjects]
+        assert sorted(grids) == [[32, 16], [64]]
+
+
+def test_a_file_that_cannot_be_edited_is_refused_before_the_search(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_bytes(
+        b"# -*- coding: latin-1 -*-\n# caf\xe9\n" + NAMESAKES.encode()
+    )
+    settings = Settings((sys.executable, "app.py"), tmp_path, tmp_path / "out")
+    profiler = choose_profiler("model", TARGET)
+    with pytest.raises(SpliceError, match="is not UTF-8"):
+        optimize(settings, TARGET, profiler, OfflineProposer())
+    assert not (tmp_path / "out").exists()
