@@ -210,6 +210,7 @@ def refused(launch: Launch, text: str = REVERSED) -> str:
         ("    tl.store(x, 1.0)", 6, "never reads `program_id`"),
         ("    a = 1\n    tl.store(x + tl.program_id(n), a)", 9, "axis of `tl.program_id(n)`"),
         ("    where = tl.program_id\n    tl.store(x + where(0), 1.0)", 8, "without calling it"),
+        ('    tl.store(x + getattr(tl, "program_id")(0), 1.0)', 8, "without calling it"),
         ("    tl.store(x + tl.program_id(3), 1.0)", 8, "axis of `tl.program_id(3)`"),
     ],
 )

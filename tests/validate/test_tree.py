@@ -8,7 +8,7 @@ import pytest
 
 from intelliperf_swizzle.records import SourceFunction
 from intelliperf_swizzle.validate import same_tree
-from intelliperf_swizzle.validate.tree import Difference, Insertion
+from intelliperf_swizzle.validate.tree import Difference, Insertion, reads_program_id
 
 ORIGINAL = """\
 @triton.jit
@@ -75,6 +75,17 @@ def test_refused(old: str, new: str, reason: str) -> None:
     outcome = same_tree(function(), EDITED.replace(old, new))
     assert isinstance(outcome, Difference)
     assert reason in outcome.reason
+
+
+def test_a_program_id_that_is_looked_up_by_a_string_is_refused() -> None:
+    hidden = [
+        text.replace("if column", 'if getattr(tl, "program_id")(1) + column')
+        for text in (ORIGINAL, EDITED)
+    ]
+    outcome = same_tree(function(hidden[0]), hidden[1])
+    assert isinstance(outcome, Difference)
+    assert "by a string" in outcome.reason
+    assert reads_program_id(function("def k(x):\n    return getattr(tl, 'program_id')(0)\n"))
 
 
 def test_an_unchanged_function_holds_no_swizzle() -> None:

@@ -91,10 +91,11 @@ def find_reads(function: SourceFunction, constexprs: Mapping[str, int]) -> tuple
     for index, statement in enumerate(tree.body):
         calls = {id(n.func): n for n in ast.walk(statement) if isinstance(n, ast.Call)}
         for node in ast.walk(statement):
-            if not _is_program_id(node, bare, local):
+            by_string = isinstance(node, ast.Constant) and node.value == "program_id"
+            if not by_string and not _is_program_id(node, bare, local):
                 continue
             call = calls.get(id(node))
-            if call is None:
+            if call is None:  # `getattr(tl, "program_id")` too
                 raise SpliceError(
                     f"{where(function, _line(node))}: `program_id` is used without calling it",
                     hint="call it where the program id is needed",

@@ -60,6 +60,9 @@ def same_tree(
     before, edited = _function(original.text), _function(edited_text)
     if before is None or edited is None:
         return Difference(1, "not one function definition")
+    hidden = [node for node in ast.walk(edited) if _names_program_id(node)]
+    if hidden:
+        return Difference(getattr(hidden[0], "lineno", 1), "`program_id` is looked up by a string")
     added = len(edited.body) - len(before.body)
     if added < 1:
         return Difference(edited.lineno, "no block was inserted")
@@ -80,8 +83,14 @@ def reads_program_id(function: SourceFunction) -> bool:
     return any(
         (isinstance(node, ast.Attribute) and node.attr == "program_id")
         or (isinstance(node, ast.Name) and node.id in names)
+        or _names_program_id(node)
         for node in ast.walk(ast.parse(function.text))
     )
+
+
+def _names_program_id(node: ast.AST) -> bool:
+    """Whether a node is the string by which `getattr` would find `program_id`."""
+    return isinstance(node, ast.Constant) and node.value == "program_id"
 
 
 def _function(text: str) -> ast.FunctionDef | None:
