@@ -110,13 +110,41 @@ def test_right_swizzles_leave_the_same_bits(
 
 def test_atomics_are_compared_within_the_tolerance(tmp_path: Path) -> None:
     launch = atomics_launch(tmp_path)
-    edit, proof = edited(launch, REVERSED), proved(launch, REVERSED)
-    outcome = validated(launch, edit, proof, ALL, order_matters=True)
+    outcome = compared_as_traced(launch)
     assert outcome.same_bits
     assert (outcome.rule, outcome.tolerance) == ("tolerance", 1e-5)
-    strict = validated(launch, edit, proof, ALL, order_matters=False)
+    strict = compared_as_traced(launch, order_matters=False)
     assert not strict.same_bits
     assert "`total` differs" in (strict.difference or "")
+
+
+def compared_as_traced(launch: Launch, **flags: Any) -> Validation:
+    traced = replace(trace(launch), **flags)
+    return validate(
+        [launch],
+        edited(launch, REVERSED),
+        [proved(launch, REVERSED)],
+        traces=[traced],
+        tolerance=1e-5,
+        budget_seconds=ALL,
+    )
+
+
+SUMMED_AND_RACED = """
+@triton.jit
+def k(x, total, raced, B: tl.constexpr):
+    pid = tl.program_id(0)
+    tl.atomic_add(total, tl.sum(tl.load(x + pid * B + tl.arange(0, B))))
+    tl.store(raced, 1.0 + pid * 1e-7)
+"""
+
+
+def test_beside_atomics_all_else_must_be_the_same_bits(tmp_path: Path) -> None:
+    arguments = {"x": ("fp32", (20 * 16,)), "total": ("fp32", (1,)), "raced": ("fp32", (1,))}
+    launch = launch_of(write_kernel(tmp_path, SUMMED_AND_RACED), "k", (20,), arguments, {"B": 16})
+    outcome = compared_as_traced(launch)
+    assert not outcome.same_bits
+    assert "`raced` differs" in (outcome.difference or "")
 
 
 LOCKED = """

@@ -173,7 +173,8 @@ def _request(
         edits=edit.functions,
         tile=proof.tile,
         probes=probes,
-        read_storages=_read_storages(launch, trace),
+        read_storages=_storages(launch, trace, (Access.READ, Access.ATOMIC)),
+        summed_storages=_storages(launch, trace, (Access.ATOMIC,)),
         sample=sample[: max(required, int(budget_seconds / seconds))],
         all_tiles=trace.waits or fits,
         tolerance=tolerance if trace.order_matters else None,
@@ -186,11 +187,11 @@ def _tile_seconds(trace: Trace) -> float:
     return 2 * max(work, ACCESS_SECONDS) / trace.tiles
 
 
-def _read_storages(launch: Launch, trace: Trace) -> frozenset[int]:
-    """The storages of which some program reads, or updates, a byte."""
+def _storages(launch: Launch, trace: Trace, kinds: Sequence[Access]) -> frozenset[int]:
+    """The storages of which some program touches a byte so."""
     lowest, highest = _shape_extent(trace)
-    reads = trace.shape_kind[trace.access_shape] != Access.WRITE
-    base, shape = trace.access_base[reads], trace.access_shape[reads]
+    chosen = np.isin(trace.shape_kind, kinds)[trace.access_shape]
+    base, shape = trace.access_base[chosen], trace.access_shape[chosen]
     first_line = [segment.first_line for segment in trace.segments]
     places = {
         int(place)

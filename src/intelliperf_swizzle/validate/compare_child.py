@@ -178,7 +178,8 @@ class Comparison:
         if np.array_equal(before, after):
             return None
         dtype = element_types(self._request.launch).get(number, "int8")
-        tolerance = self._request.tolerance
+        summed = number in self._request.summed_storages
+        tolerance = self._request.tolerance if summed else None
         if tolerance is not None and (floats := _as_floats(dtype, before, after)):
             close = np.isclose(floats[1], floats[0], rtol=tolerance, atol=tolerance, equal_nan=True)
             wrong, item_bytes = np.flatnonzero(~close), len(before) // len(close)

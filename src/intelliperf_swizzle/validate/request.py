@@ -24,9 +24,10 @@ class Request:
         tile: int64[programs]; the proved mapping, launch index -> tile.
         probes: of every edited function.
         read_storages: numbers of the storages that the launch reads; the others get poison.
+        summed_storages: numbers of those that programs update with atomics.
         sample: launch indices to execute where not all are, the most telling first.
         all_tiles: whether to execute all.
-        tolerance: for floats where atomics make the order of additions matter, else None.
+        tolerance: for floats of `summed_storages` where the order of additions matters, else None.
     """
 
     launch: Launch
@@ -34,6 +35,7 @@ class Request:
     tile: Int64Array
     probes: tuple[Probe, ...]
     read_storages: frozenset[int]
+    summed_storages: frozenset[int]
     sample: Int64Array
     all_tiles: bool
     tolerance: float | None
