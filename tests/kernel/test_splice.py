@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from dataclasses import replace
@@ -239,6 +240,40 @@ def test_a_helper_of_two_kernels_is_refused(tmp_path: Path) -> None:
     path = write_kernel(tmp_path, HELPER + other)
     fact = refused(launch_of(path, "scale_rows", (37,), arguments, {"B": 32}))
     assert "`my_row` reads `program_id` and is called by `other` (line 19) too" in fact
+
+
+def test_a_helper_that_the_host_hands_on_is_refused(tmp_path: Path) -> None:
+    other = """
+
+@triton.jit
+def other(x, ROW: tl.constexpr):
+    tl.store(x + ROW(), 1.0)
+
+
+def host(x):
+    other[(5,)](x, my_row)
+"""
+    arguments = {"x": ("fp32", (37, 20)), "y": ("fp32", (37, 20)), "n": 20}
+    path = write_kernel(tmp_path, HELPER + other)
+    fact = refused(launch_of(path, "scale_rows", (37,), arguments, {"B": 32}))
+    assert "`my_row` reads `program_id` and is named in line 24 too" in fact
+
+
+def test_an_interrupted_apply_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit = spliced(gemm_launch(tmp_path))
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for place in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path if place == "replace" else os, place, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                apply(edit, backup=False)
+        assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
 
 def test_a_helper_in_another_file_is_refused(

@@ -147,9 +147,12 @@ def apply(edit: Edit, *, backup: bool = True) -> tuple[Path, ...]:
             staged[target].replace(target)
             del staged[target]
     except OSError as error:
-        for leftover in [*staged.values(), *backups]:
-            leftover.unlink(missing_ok=True)
+        for backup_made in backups:
+            backup_made.unlink(missing_ok=True)
         raise SpliceError(f"cannot write {error.filename}: {error.strerror}") from error
+    finally:  # Ctrl-C, too
+        for leftover in staged.values():
+            leftover.unlink(missing_ok=True)
     return tuple(backups)
 
 
@@ -172,7 +175,7 @@ def _stage(target: Path, text: str) -> Path:
             stream.flush()
             os.fsync(stream.fileno())
         shutil.copymode(target, staged)
-    except OSError:
+    except BaseException:
         staged.unlink(missing_ok=True)
         raise
     return staged

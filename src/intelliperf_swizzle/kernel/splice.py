@@ -162,7 +162,14 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
             hint="hand the program id to the helper",
         )
     own = {f.first_line for f in source.functions.values() if f.file == function.file}
-    for other in _jit_functions(file_text):
+    tree = ast.parse(file_text.lstrip("\ufeff"))
+    if key != source.kernel and (line := _mention_on_host(tree, function.name)):
+        raise SpliceError(
+            f"{where(function, 1)}: helper `{function.name}` reads `program_id` and is named in "
+            f"line {line} too, where another kernel may be given it",
+            hint="hand the program id to the helper",
+        )
+    for other in _jit_functions(tree):
         first = min([other.lineno, *(decorator.lineno for decorator in other.decorator_list)])
         if first not in own and _calls(other, function.name):
             raise SpliceError(
@@ -172,9 +179,19 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
             )
 
 
-def _jit_functions(file_text: str) -> list[ast.FunctionDef]:
-    nodes = ast.walk(ast.parse(file_text.lstrip("\ufeff")))
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+def _mention_on_host(tree: ast.Module, name: str) -> int | None:
+    """The first line outside all jit functions that has a name, None if there is none."""
+    inside = {id(node) for function in _jit_functions(tree) for node in ast.walk(function)}
+    mentions = (
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name and id(node) not in inside
+    )
+    return min(mentions, default=None)
+
+
+def _jit_functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     return [f for f in functions if any("jit" in ast.unparse(d) for d in f.decorator_list)]
 
 
