@@ -130,9 +130,11 @@ def sequential_accesses(launch: Launch, folder: Path) -> list[list[Any]]:
 
 def main(folder: Path) -> None:
     mend()
-    for name, case in cases().items():
-        launch = record(case, folder / name)
+    launches = {name: record(case, folder / name) for name, case in cases().items()}
+    for name, launch in launches.items():  # all of them first: Triton 3.6 leaves its patches behind
         save_trace(trace_here(launch, folder), folder / f"{name}.npz")
+    for name, case in cases().items():
+        launch = launches[name]
         if name in NOT_FOR_THE_PLAIN_INTERPRETER:
             accesses = sequential_accesses(launch, folder)
         else:
