@@ -158,6 +158,44 @@ def test_pieces_that_overflow_their_set_hit_nothing(lines):
     assert hit_rate == replay([run], target, Physics(l1=False, llc=False)).l2_hit_rate
 
 
+@pytest.mark.parametrize("occupancy", [1, 3])
+@pytest.mark.parametrize("ways", [16, 14, 9, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_pieces_of_a_few_quanta_are_the_line_by_line_replay_exactly(ways, occupancy, seed):
+    """A quantum is 4 lines in each of 4 sets; pieces are 1 to 4, of 4 to 1 that a set holds."""
+    rng = np.random.default_rng(seed)
+    sizes = np.sort(rng.integers(1, 5, 24))
+    blocks = [list(range(64 * b, 64 * b + 16 * int(n))) for b, n in enumerate(sizes)]
+    trace = written_out(
+        [
+            [(READ, blocks[b]) for b in rng.choice(24, 1 + rng.integers(12), p=_skewed(24))]
+            for _ in range(60)
+        ]
+    )
+    target = dataclasses.replace(
+        MI300X,
+        num_xcds=2,
+        cus_per_xcd=2,
+        dispatch_domains=(0, 1),
+        l2_bytes_per_xcd=128 * 4 * ways,
+        l2_ways=ways,
+        l2_channels_per_xcd=1,
+        l2_channel_bits=(),
+        l2_set_bits=((0,), (1,)),
+    )
+    tile = rng.permutation(trace.tiles)
+    full = replay([Run(trace, tile, 1, occupancy)], target, Physics(l1=False, llc=False))
+    assert 0.01 < full.l2_hit_rate < 0.9
+    screen = Screen(trace, target, occupancy, associativity="sets")
+    assert screen.hit_rate(tile) == pytest.approx(full.l2_hit_rate, abs=1e-12)
+
+
+def _skewed(n):
+    """Probabilities that make some blocks more popular, as 1 / rank."""
+    weight = 1 / np.arange(1, n + 1)
+    return weight / weight.sum()
+
+
 def test_many_orders_at_once_score_as_one_by_one():
     trace = gemm(512, 512, 256, 64, 64, 64)
     screen = Screen(trace, small(256, num_xcds=8, dispatch_domains=tuple(range(8))), 2)

@@ -319,8 +319,8 @@ def unit_pieces(unit_offset: Any, set_of: Any, class_of: Any, class_sets: Any) -
                 total += 1
         offset[u + 1] = total
     mark[:] = -1
-    piece_class = np.empty(total, np.int32)
-    piece_lines = np.zeros(total, np.int32)
+    piece_class = np.empty(total, np.int64)
+    piece_lines = np.zeros(total, np.int64)
     n = 0
     for u in range(len(unit_offset) - 1):
         for k in range(unit_offset[u], unit_offset[u + 1]):
@@ -442,6 +442,121 @@ def screen_set_misses(
             turn += 1
             if turn == len(turn_offset) - 1:
                 turn = 0
+    return misses
+
+
+_ONES = np.uint64(0x0001_0001_0001_0001)
+_TOPS = np.uint64(0x8000_8000_8000_8000)
+
+
+@_jit
+def screen_lane_misses(
+    tiles: Any,
+    domain_offset: Any,
+    tile_offset: Any,
+    ref_word: Any,
+    word_misses: Any,
+    turn_offset: Any,
+    turn_slot: Any,
+    first_turn: Any,
+    slots: Any,
+    lanes: Any,
+) -> Any:
+    """What `screen_set_misses` counts, where a set holds at most four quanta of lines.
+
+    Every piece is 1 to 4 quanta. A class's recency list is then one 64-bit word: a lane of 16 bits
+    for each of `lanes` quanta, newest first, with the number of the piece in its class, from 1. A
+    piece is there if its first lane is so far from the end that all of them are.
+
+    `ref_word: uint32[...]` is `last of its access << 31 | class << 18 | quanta - 1 << 16 | number`.
+    `word_misses: uint64[8 * classes]` is the lines missed, by bits 16 to 30 of the word and then
+    one that says whether the piece is missing.
+    """
+    recent = np.empty(len(word_misses) // 8, np.uint64)
+    at = np.zeros(slots, np.int64)
+    stop = np.zeros(slots, np.int64)
+    misses = np.uint64(0)
+    for d in range(len(domain_offset) - 1):
+        recent[:] = 0
+        misses += _lane_misses(
+            tiles[domain_offset[d] : domain_offset[d + 1]],
+            tile_offset,
+            ref_word,
+            word_misses,
+            turn_offset,
+            turn_slot,
+            first_turn[d],
+            lanes,
+            recent,
+            at,
+            stop,
+        )
+    return misses
+
+
+@_jit
+def _lane_misses(
+    tiles: Any,
+    tile_offset: Any,
+    ref_word: Any,
+    word_misses: Any,
+    turn_offset: Any,
+    turn_slot: Any,
+    turn: Any,
+    lanes: Any,
+    recent: Any,
+    at: Any,
+    stop: Any,
+) -> Any:
+    """The misses of one domain.
+
+    The processor cannot foresee hits and misses, so both take the same instructions; the lines
+    missed come from a table because the compiler makes a branch of a product or a choice. Indices
+    are unsigned because the compiler asks of others whether they count from the end.
+    """
+    one = np.uint64(1)
+    tops = _TOPS >> np.uint64(16 * (4 - lanes))
+    following, end = 0, len(tiles)
+    left = _references(tiles, following, end, tile_offset)
+    following = _start(tiles, following, end, tile_offset, at, stop)
+    misses = np.uint64(0)
+    while left > 0:
+        for entry in range(np.uint64(turn_offset[turn]), np.uint64(turn_offset[turn + 1])):
+            s = np.uint64(turn_slot[entry])
+            place = at[s]
+            while place == stop[s] and following < end:
+                place = tile_offset[tiles[following]]
+                stop[s] = tile_offset[tiles[following] + 1]
+                following += 1
+            if place == stop[s]:
+                at[s] = place
+                continue
+            left += place
+            last = False
+            while not last:
+                word = np.uint64(ref_word[np.uint64(place)])
+                place += 1
+                last = word >> np.uint64(31) != np.uint64(0)
+                kind = word >> np.uint64(16) & np.uint64(0x7FFF)
+                more = word >> np.uint64(12) & np.uint64(0x30)
+                number = (word & np.uint64(0xFFFF)) * _ONES
+                before = recent[kind >> np.uint64(2)]
+                # A piece of q quanta moves up q lanes what is newer than it. Moved up q - 1 lanes
+                # its first lane lies where its last one was, and only if that one is there.
+                moved = before << more
+                other = moved ^ number
+                found = (other - _ONES) & ~other & tops
+                missed = ((found - one) & ~found) >> np.uint64(63)
+                misses += word_misses[kind << one | missed]
+                # up to the lowest top bit, that of the first lane without difference, or all
+                newer = found ^ (found - one)
+                moved = moved << np.uint64(16) | number >> (np.uint64(48) - more)
+                recent[kind >> np.uint64(2)] = (before & ~newer) | (moved & newer)
+            left -= place
+            at[s] = place
+        turn += 1
+        if turn == len(turn_offset) - 1:
+            turn = 0
     return misses
 
 
