@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from intelliperf_swizzle.cache.bound import ceiling
+from intelliperf_swizzle.cache.counting import requests
 from intelliperf_swizzle.cache.model import FULL, Physics, Run, replay
 from intelliperf_swizzle.cache.screen import Screen
 
-__all__ = ["FULL", "Physics", "Run", "Screen", "ceiling", "replay"]
+__all__ = ["FULL", "Physics", "Run", "Screen", "ceiling", "replay", "requests"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intelliperf_swizzle.cache.counting import misses_per_line, requests_per_line
+from intelliperf_swizzle.cache.counting import misses_per_line, stream_requests
 from intelliperf_swizzle.cache.stream import Stream, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Ceiling, Int64Array, Trace
@@ -83,11 +83,10 @@ def extremes(stream: Stream, target: Target) -> Extremes:
     from intelliperf_swizzle.cache.kernels import unit_tiles
 
     lines = stream.unit_lines.astype(np.int64)
-    requests = (lines[stream.plain_units] * requests_per_line(target)[stream.ref_code]).sum()
     ref_misses = misses_per_line(target)[stream.ref_code]
     tiles, first_touch = unit_tiles(stream.tile_offset, stream.ref_unit, ref_misses, stream.units)
     misses = lines * first_touch * _fewest_domains(tiles, stream.tiles, target)
-    return Extremes(misses=int(misses.sum()), requests=int(requests))
+    return Extremes(misses=int(misses.sum()), requests=stream_requests(stream, target))
 
 
 def _fewest_domains(tiles: Int64Array, programs: int, target: Target) -> Int64Array:

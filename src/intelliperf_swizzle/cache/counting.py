@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from intelliperf_swizzle.cache.stream import Stream, stream_of
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int64Array
+from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int64Array, Trace
 
 CODES = np.arange(64)
 """Every reference code, `kind << 4 | sectors`."""
@@ -47,6 +48,17 @@ def bytes_per_line(target: Target) -> Int64Array:
         _KIND == Access.READ, target.l2_read_request_bytes, target.l2_write_request_bytes
     )
     return requests_per_line(target) * size
+
+
+def requests(trace: Trace, target: Target) -> int:
+    """L2 requests of a launch whose L1s save none; the same for every order of its programs."""
+    return stream_requests(stream_of(trace), target)
+
+
+def stream_requests(stream: Stream, target: Target) -> int:
+    """`requests` of a launch that is a stream already."""
+    lines = stream.unit_lines[stream.plain_units].astype(np.int64)
+    return int((lines * requests_per_line(target)[stream.ref_code]).sum())
 
 
 def _pieces(request_bytes: int) -> Int64Array:

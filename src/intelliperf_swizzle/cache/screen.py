@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from intelliperf_swizzle.cache.counting import misses_per_line, requests_per_line
+from intelliperf_swizzle.cache.counting import misses_per_line, stream_requests
 from intelliperf_swizzle.cache.drift import drift
 from intelliperf_swizzle.cache.layout import l2_sets
 from intelliperf_swizzle.cache.stream import Stream, merge, stream_of
@@ -63,8 +63,7 @@ class Screen:
         associativity: Associativity | None = None,
     ) -> None:
         stream = stream_of(trace) if whole_units else merge(trace, whole_units=False)
-        lines = stream.unit_lines[stream.plain_units]
-        self._requests = int((lines * requests_per_line(target)[stream.ref_code]).sum())
+        self._requests = stream_requests(stream, target)
         domain = target.domain_of(np.arange(trace.tiles))
         self._by_domain = np.argsort(domain, kind="stable")
         self._domain_offset = np.searchsorted(

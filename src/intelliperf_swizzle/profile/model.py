@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from intelliperf_swizzle.cache import Physics, Run, Screen, replay
+from intelliperf_swizzle.cache import Physics, Run, Screen, replay, requests
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.profile import TracedLaunch
@@ -54,12 +54,12 @@ class ModelScreen:
 
     def __init__(self, launches: Sequence[TracedLaunch], target: Target):
         self._raters = [_rater(one, target) for one in launches]
-        weights = [one.trace.line_accesses * one.launch.count for one in launches]
+        weights = [requests(one.trace, target) * one.launch.count for one in launches]
         self._weights = np.asarray(weights, float) / max(1, sum(weights))
         self._identity = [np.arange(one.trace.tiles) for one in launches]
 
     def hit_rate(self, tiles: Sequence[Int64Array]) -> float:
-        """L2 hit rate of a mapping per launch, over all launches by their traffic."""
+        """L2 hit rate of a mapping per launch, over all launches by their L2 requests."""
         rates = [rate(tile) for rate, tile in zip(self._raters, tiles, strict=True)]
         return float(np.dot(self._weights, rates))
 
