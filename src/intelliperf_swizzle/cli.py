@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from intelliperf_swizzle import __version__
+from intelliperf_swizzle.children import ended_by_signals
 from intelliperf_swizzle.errors import LanguageError, SwizzleError, UsageError
 from intelliperf_swizzle.options import DEFAULT_TARGET, add_own_options, positive
 
@@ -41,9 +41,9 @@ SWIZZLE is a pattern's name, a YAML file or - for standard input."""
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    signal.signal(signal.SIGTERM, _terminated)
     try:
-        return _dispatch(arguments)
+        with ended_by_signals():
+            return _dispatch(arguments)
     except SwizzleError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -57,10 +57,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = f" {error.filename}" if error.filename else ""
         print(f"error: {error.strerror or error}{where}", file=sys.stderr)
         return 1
-
-
-def _terminated(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def _dispatch(arguments: list[str]) -> int:

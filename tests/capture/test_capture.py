@@ -477,6 +477,7 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
         ],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # CI may ignore it
         text=True,
     )
     while not (tmp_path / "pids.txt").exists():

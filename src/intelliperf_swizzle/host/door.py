@@ -8,12 +8,11 @@ goes on as it always did, without a frame of ours on its stack.
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import NoReturn
 
+from intelliperf_swizzle.children import ended_by_signals
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.host.parser import (
     chosen_formula,
@@ -53,12 +52,12 @@ def open_door(module: ModuleType) -> None:
 def _run(build: Callable[[], object]) -> int:
     parser = host_parser(build)
     assert parser is not None
-    signal.signal(signal.SIGTERM, _terminated)
     try:
-        options = with_ours(parser).parse_args()
-        from intelliperf_swizzle.host.run import run  # heavy, and --help has no need of it
+        with ended_by_signals():
+            options = with_ours(parser).parse_args()
+            from intelliperf_swizzle.host.run import run  # heavy, and --help has no need of it
 
-        return run(options)
+            return run(options)
     except SwizzleError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -69,7 +68,3 @@ def _run(build: Callable[[], object]) -> int:
         where = f" {error.filename}" if error.filename else ""
         print(f"error: {error.strerror or error}{where}", file=sys.stderr)
         return 1
-
-
-def _terminated(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt

@@ -7,14 +7,13 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from intelliperf_swizzle.children import run_child
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.interpreter.render import render_module
@@ -81,23 +80,14 @@ def build_all(
 
 
 def _run_child(launch: Launch, folder: Path) -> None:
-    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
-    command = [sys.executable, "-m", "intelliperf_swizzle.kernel.compile_child", str(folder)]
-    try:
-        child = subprocess.run(
-            command,
-            env=environment,
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=BUILD_SECONDS,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise BuildError(
-            f"compiling `{launch.kernel}` took more than {BUILD_SECONDS:.0f} s"
-        ) from error
+    child = run_child(
+        "intelliperf_swizzle.kernel.compile_child",
+        folder,
+        environment={k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"},
+        limit_seconds=BUILD_SECONDS,
+    )
+    if child is None:
+        raise BuildError(f"compiling `{launch.kernel}` took more than {BUILD_SECONDS:.0f} s")
     if child.returncode or not (folder / "builds.json").exists():
         raise BuildError(
             f"the compiler of `{launch.kernel}` ended with exit code {child.returncode}",

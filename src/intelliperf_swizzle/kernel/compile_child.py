@@ -29,6 +29,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import make_backend
 from triton.runtime import driver
 
+from intelliperf_swizzle.children import end_with_parent
 from intelliperf_swizzle.interpreter.render import import_functions
 from intelliperf_swizzle.records import (
     DescriptorArgument,
@@ -181,4 +182,5 @@ def _message(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
+    end_with_parent()
     main()

@@ -12,6 +12,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from intelliperf_swizzle.children import end_with_parent
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.interpreter.batched import NotBatchableError, run_batched
 from intelliperf_swizzle.interpreter.revive import LiveLaunch, revive, run_sequential
@@ -121,4 +122,5 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    end_with_parent()
     main(Path(sys.argv[1]))

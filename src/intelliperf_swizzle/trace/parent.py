@@ -7,11 +7,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+from intelliperf_swizzle.children import run_child
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.launches import save_launch
 from intelliperf_swizzle.records import Launch, Trace
@@ -42,23 +41,17 @@ def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
 
 
 def _run_child(launch: Launch, folder: Path, timeout_seconds: float) -> None:
-    command = [sys.executable, "-m", "intelliperf_swizzle.trace.child", str(folder)]
-    try:
-        child = subprocess.run(
-            command,
-            env={**os.environ, "TRITON_INTERPRET": "1"},
-            cwd=folder,  # Python would look for its own modules among the user's files
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_seconds,
-        )
-    except subprocess.TimeoutExpired as expired:
+    child = run_child(
+        "intelliperf_swizzle.trace.child",
+        folder,
+        environment={**os.environ, "TRITON_INTERPRET": "1"},
+        limit_seconds=timeout_seconds,
+    )
+    if child is None:
         raise TraceError(
             f"tracing {launch.kernel} on grid {launch.grid} took longer than {timeout_seconds:g} s",
             hint="trace a smaller launch, or allow more time",
-        ) from expired
+        )
     if child.returncode != 0:
         last = tuple(child.stderr.splitlines()[-_LAST_LINES:])
         raise TraceError(

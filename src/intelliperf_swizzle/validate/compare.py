@@ -7,14 +7,13 @@ from __future__ import annotations
 import ast
 import os
 import pickle
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from intelliperf_swizzle.children import run_child
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.records import (
@@ -237,7 +236,12 @@ def _answer(request: Request, limit: float) -> Answer:
     with tempfile.TemporaryDirectory(prefix="swizzle-validate-") as name:
         folder = Path(name)
         (folder / "request.pickle").write_bytes(pickle.dumps(request))
-        child = _run_child(folder, limit)
+        child = run_child(
+            "intelliperf_swizzle.validate.compare_child",
+            folder,
+            environment={**os.environ, **CHILD_ENVIRONMENT},
+            limit_seconds=limit,
+        )
         if child is not None and child.returncode == 0:
             answer: Answer = pickle.loads((folder / "answer.pickle").read_bytes())
             return answer
@@ -257,21 +261,3 @@ def _answer(request: Request, limit: float) -> Answer:
     raise ValidationError(
         f"`{kernel}` fails when interpreted (exit code {child.returncode})", details=lines
     )
-
-
-def _run_child(folder: Path, limit_seconds: float) -> subprocess.CompletedProcess[str] | None:
-    """The child process when it has ended, None if it did not in time."""
-    command = [sys.executable, "-m", "intelliperf_swizzle.validate.compare_child", str(folder)]
-    try:
-        return subprocess.run(
-            command,
-            env={**os.environ, **CHILD_ENVIRONMENT},
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=limit_seconds,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        return None

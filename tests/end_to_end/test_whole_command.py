@@ -56,6 +56,7 @@ def start(*arguments: str, cwd: Path, **more: Any) -> subprocess.Popen[str]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # CI may ignore it
         **more,
     )
 
@@ -319,4 +320,51 @@ def copy_kernel(x, y, BLOCK: tl.constexpr):
 
 x = torch.randn(1 << 16, device="cuda")
 copy_kernel[(64,)](x, torch.empty_like(x), BLOCK=1024)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_no_signal_leaves_a_child_behind(project: Path, number: signal.Signals) -> None:
+    """While a kernel is traced that goes on for ever; the signal reaches our process alone."""
+    (project / "endless.py").write_text(ENDLESS)
+    process = start(
+        *("--target", "mi300x", "--compute", "never", "--", "python", "endless.py"),
+        cwd=project,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("tracing"):
+            break
+    time.sleep(1)
+    os.kill(process.pid, number)
+    process.communicate(timeout=30)
+    assert process.returncode == (-number if number == signal.SIGKILL else 130)
+    deadline = time.monotonic() + 10
+    while alive(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not alive(process.pid)
+
+
+def alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+ENDLESS = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def endless_kernel(x, n):
+    for step in range(n):
+        tl.store(x + tl.program_id(0), step)
+
+
+endless_kernel[(64,)](torch.zeros(64, dtype=torch.int32, device="cuda"), 2000000000)
 """
