@@ -238,7 +238,8 @@ class Trace:
         segments: the address space, by increasing first line.
         method: `batched`, or `sequential` where the plain interpreter had to be used.
         notes: sentences for the report (why not batched, lines outside every tensor, …).
-        shared_writes: names of tensors of which programs of this launch read what others write.
+        shared_writes: names of tensors of which programs of this launch read, or store over, what
+            others write.
         waits: whether a program waits for another (a spin loop on memory).
         order_matters: whether programs update the same address with atomics.
     """

@@ -20,7 +20,7 @@ from zoo import Case, add, cases, record, route_by_score, source_of
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.records import Access, Launch, Storage, TensorArgument, Trace
-from intelliperf_swizzle.trace import trace
+from intelliperf_swizzle.trace import overwrites, trace
 from intelliperf_swizzle.trace.files import load_trace, save_trace
 
 ZOO = cases()
@@ -71,6 +71,16 @@ def test_a_trace_says_how_it_was_made_and_what_programs_share(runs: Path, name: 
     assert found.shared_writes == case.shared_writes
     assert found.order_matters == case.order_matters
     assert bool(found.notes) == (case.method == "sequential" or case.waits or name == "outside")
+
+
+def test_too_many_sectors_to_look_at_count_as_shared(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = load_trace(runs / "halo_cut_off.npz")
+    monkeypatch.setattr(overwrites, "MOST_SECTORS", 1)
+    assert overwrites.overwritten(found, pytest.fail) == ("o",)
+    untouched = load_trace(runs / "gemm.npz")
+    assert overwrites.overwritten(untouched, pytest.fail) == ()
 
 
 def test_shapes_are_shared_and_normal(runs: Path) -> None:

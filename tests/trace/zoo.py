@@ -347,6 +347,49 @@ def chosen_row(votes, x, o, ROWS: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def last_writer(x, last, o, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    at = pid * BLOCK + tl.arange(0, BLOCK)
+    tl.store(o + at, tl.load(x + at))
+    tl.store(last, pid)
+
+
+@triton.jit
+def halo(x, o, n, BLOCK: tl.constexpr, STEP: tl.constexpr, CUT: tl.constexpr):
+    """Tiles of BLOCK elements every STEP elements; only the first CUT of a tile are stored."""
+    lane = tl.arange(0, BLOCK)
+    at = tl.program_id(0) * STEP + lane
+    v = tl.load(x + at, mask=at < n, other=0.0)
+    tl.store(o + at, v * 2.0, mask=(at < n) & (lane < CUT))
+
+
+@triton.jit
+def best_of_rows(scores, best, last, ROW: tl.constexpr):
+    """What is stored where hangs on computed values, so programs are run one by one."""
+    pid = tl.program_id(0)
+    row = tl.load(scores + pid * ROW + tl.arange(0, ROW))
+    tl.store(best + pid, tl.argmax(row, axis=0))
+    if tl.sum(row * row, axis=0) > 0.0:
+        tl.store(last, pid)
+
+
+@triton.jit
+def cleared_and_counted(counts):
+    if tl.program_id(0) == 0:
+        tl.store(counts, 0)
+    tl.atomic_add(counts, 1)
+
+
+@triton.jit
+def side_by_side(o, WIDTH: tl.constexpr):
+    """Program 0 stores the even elements, program 1 the odd ones; WIDTH 1 or 2."""
+    lane = tl.arange(0, 64)
+    tl.store(o + 2 * lane + tl.program_id(0), 1, mask=lane < 60)
+    if WIDTH == 2:
+        tl.store(o + 2 * lane + 1, 1, mask=lane < 1)
+
+
+@triton.jit
 def outside(x, o, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(o + at, tl.load(x + at), mask=at < n)
@@ -497,6 +540,28 @@ def cases() -> dict[str, Case]:
         "chosen_row": Case(chosen_row, (6, 1, 1), {
             "votes": _integers(9, 6, 16, 32), "x": _floats(16, 32),
             "o": np.zeros((6, 16, 32), np.float32), "ROWS": 16, "BLOCK": 32}),
+        "last_writer": Case(last_writer, (8, 1, 1), {
+            "x": _floats(512), "last": np.zeros(1, np.int32), "o": np.zeros(512, np.float32),
+            "BLOCK": 64}, shared_writes=("last",)),
+        "halo": Case(halo, (8, 1, 1), {
+            "x": _floats(430), "o": np.zeros(430, np.float32), "n": 430, "BLOCK": 64, "STEP": 61,
+            "CUT": 62}, shared_writes=("o",)),
+        "halo_of_halves": Case(halo, (8, 1, 1), {
+            "x": _floats(430, dtype=np.float16), "o": np.zeros(430, np.float16), "n": 430,
+            "BLOCK": 64, "STEP": 61, "CUT": 62}, shared_writes=("o",)),
+        "halo_cut_off": Case(halo, (8, 1, 1), {
+            "x": _floats(430, dtype=np.float16), "o": np.zeros(430, np.float16), "n": 430,
+            "BLOCK": 64, "STEP": 61, "CUT": 61}),
+        "best_of_rows": Case(best_of_rows, (20, 1, 1), {
+            "scores": _floats(20, 16), "best": np.zeros(20, np.int32),
+            "last": np.zeros(1, np.int32), "ROW": 16}, method="sequential",
+            shared_writes=("last",)),
+        "cleared_and_counted": Case(cleared_and_counted, (8, 1, 1), {
+            "counts": np.zeros(1, np.int32)}, shared_writes=("counts",), order_matters=True),
+        "side_by_side": Case(side_by_side, (2, 1, 1), {
+            "o": np.zeros(128, np.float16), "WIDTH": 1}),
+        "side_by_side_and_over": Case(side_by_side, (2, 1, 1), {
+            "o": np.zeros(128, np.float16), "WIDTH": 2}, shared_writes=("o",)),
         "outside": Case(outside, (8, 1, 1), {
             "x": _floats(1000), "o": np.zeros(1000, np.float32), "n": 1000, "BLOCK": 128}),
     }  # fmt: skip

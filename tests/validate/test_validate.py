@@ -142,7 +142,7 @@ def k(x, total, raced, B: tl.constexpr):
 def test_beside_atomics_all_else_must_be_the_same_bits(tmp_path: Path) -> None:
     arguments = {"x": ("fp32", (20 * 16,)), "total": ("fp32", (1,)), "raced": ("fp32", (1,))}
     launch = launch_of(write_kernel(tmp_path, SUMMED_AND_RACED), "k", (20,), arguments, {"B": 16})
-    outcome = compared_as_traced(launch)
+    outcome = compared_as_traced(launch, shared_writes=())
     assert not outcome.same_bits
     assert "`raced` differs" in (outcome.difference or "")
 
@@ -181,6 +181,66 @@ def test_programs_that_wait_are_all_run(tmp_path: Path) -> None:
     )
     assert outcome.same_bits
     assert (outcome.method, outcome.tiles_compared) == ("all-tiles", 20)
+
+
+LAST_WRITER = """
+@triton.jit
+def last_writer(x, y, last, B: tl.constexpr):
+    pid = tl.program_id(0)
+    at = pid * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at) * 2)
+    tl.store(last, pid)
+"""
+HALO = """
+@triton.jit
+def halo(x, y, n, B: tl.constexpr, STEP: tl.constexpr):
+    pid = tl.program_id(0)
+    at = pid * STEP + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at, mask=at < n) * (pid + 1), mask=at < n)
+"""
+SIDE_BY_SIDE = """
+@triton.jit
+def row_sums(x, y, B: tl.constexpr):
+    row = tl.program_id(0)
+    tl.store(y + row, tl.sum(tl.load(x + row * B + tl.arange(0, B))))
+"""
+
+
+def as_traced(launch: Launch, budget_seconds: float) -> Validation:
+    return validate(
+        [launch],
+        edited(launch, REVERSED),
+        [proved(launch, REVERSED)],
+        traces=[trace(launch)],
+        tolerance=0.0,
+        budget_seconds=budget_seconds,
+    )
+
+
+@pytest.mark.parametrize("budget_seconds", [ALL, SAMPLE])
+def test_programs_that_store_over_each_other_keep_their_order(
+    tmp_path: Path, budget_seconds: float
+) -> None:
+    """Each sampled tile by itself stores the right bytes; which of them stay is another matter."""
+    floats = {"x": ("fp32", (20 * 16,)), "y": ("fp32", (20 * 16,))}
+    last = {**floats, "last": ("int32", (1,))}
+    launch = launch_of(write_kernel(tmp_path, LAST_WRITER), "last_writer", (20,), last, {"B": 16})
+    assert "same part of `last`" in (as_traced(launch, budget_seconds).difference or "")
+    halo = launch_of(
+        write_kernel(tmp_path, HALO), "halo", (20,), {**floats, "n": 300}, {"B": 16, "STEP": 15}
+    )
+    assert "same part of `y`" in (as_traced(halo, budget_seconds).difference or "")
+
+
+@pytest.mark.parametrize("budget_seconds", [ALL, SAMPLE])
+def test_programs_that_store_side_by_side_may_go_anywhere(
+    tmp_path: Path, budget_seconds: float
+) -> None:
+    arguments = {"x": ("fp16", (20, 16)), "y": ("fp16", (20,))}
+    launch = launch_of(
+        write_kernel(tmp_path, SIDE_BY_SIDE), "row_sums", (20,), arguments, {"B": 16}
+    )
+    assert as_traced(launch, budget_seconds).same_bits
 
 
 def test_several_launches_are_each_compared(tmp_path: Path) -> None:

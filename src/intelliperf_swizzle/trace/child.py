@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from intelliperf_swizzle.interpreter.revive import LiveLaunch, revive, run_seque
 from intelliperf_swizzle.launches import load_launch
 from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
 from intelliperf_swizzle.trace.files import save_trace
+from intelliperf_swizzle.trace.overwrites import ByteWatch, overwritten
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import (
     reads_what_is_written,
@@ -41,7 +43,7 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
     if live.memory.end.size and live.memory.end[-1] > MOST_BYTES:
         raise TraceError(f"the tensors of {launch.kernel} take more than {MOST_BYTES >> 30} GiB")
     try:
-        return _batched(live)
+        return _batched(live, lambda watch: run_batched(revive(launch, folder), watch))
     except NotBatchableError as refusal:
         missing = sorted(
             name
@@ -58,10 +60,14 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
         reason = refusal.reason
     except Exception as error:  # an operation that only the plain interpreter knows
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-    return _sequential(revive(launch, folder), f"traced program by program: {reason}")
+    return _sequential(
+        revive(launch, folder),
+        f"traced program by program: {reason}",
+        lambda watch: run_sequential(revive(launch, folder), observer=watch),
+    )
 
 
-def _batched(live: LiveLaunch) -> Trace:
+def _batched(live: LiveLaunch, run_again: Callable[[ByteWatch], object]) -> Trace:
     recorder = TraceRecorder(live.memory.begin, live.memory.end)
     run = run_batched(live, recorder)
     trace = recorder.trace(
@@ -73,10 +79,10 @@ def _batched(live: LiveLaunch) -> Trace:
     )
     if reads_what_is_written(trace, run.control, recorder.value_loads):
         raise NotBatchableError("what a program does depends on what the launch itself writes")
-    return _with_sharing(trace, recorder)
+    return _with_sharing(trace, recorder, run_again)
 
 
-def _sequential(live: LiveLaunch, note: str) -> Trace:
+def _sequential(live: LiveLaunch, note: str, run_again: Callable[[ByteWatch], object]) -> Trace:
     recorder = TraceRecorder(live.memory.begin, live.memory.end)
     try:
         run = run_sequential(live, observer=recorder)
@@ -93,7 +99,7 @@ def _sequential(live: LiveLaunch, note: str) -> Trace:
         notes=_notes(recorder, (note,)),
         waits=run.waits or run.locks,
     )
-    return _with_sharing(trace, recorder)
+    return _with_sharing(trace, recorder, run_again)
 
 
 def _notes(recorder: TraceRecorder, notes: tuple[str, ...]) -> tuple[str, ...]:
@@ -105,11 +111,14 @@ def _notes(recorder: TraceRecorder, notes: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def _with_sharing(trace: Trace, recorder: TraceRecorder) -> Trace:
+def _with_sharing(
+    trace: Trace, recorder: TraceRecorder, run_again: Callable[[ByteWatch], object]
+) -> Trace:
     order_matters = bool((trace.shape_kind == Access.ATOMIC).any()) and updates_collide(
         trace, recorder.atomic_words
     )
-    return replace(trace, shared_writes=shared_writes(trace), order_matters=order_matters)
+    shared = dict.fromkeys((*shared_writes(trace), *overwritten(trace, run_again)))
+    return replace(trace, shared_writes=tuple(shared), order_matters=order_matters)
 
 
 def main(folder: Path) -> None:

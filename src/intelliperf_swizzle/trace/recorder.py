@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -366,24 +366,13 @@ class TraceRecorder:
         count: int,
     ) -> tuple[Int64Array, Int32Array]:
         """First line and shape per program, from all its lanes."""
-        extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
-        lanes_each = int(np.prod(extents))
-        step = max(1, _MOST_LANES // max(1, lanes_each))
         first, shape = np.empty(count, np.int64), np.empty(count, np.int32)
-        for start in range(0, count, step):
-            rows = np.arange(start, min(count, start + step))
-            at = rows if selected is None else selected[rows]
-            lanes: Any = sum(_rows(term, at) for term in addresses)
-            active: Any = np.ones((1,) * (1 + len(extents)), np.bool_)
-            for term in mask:
-                active = active & _rows(term, at)
-            common = (len(rows), *extents)
-            first[rows], shape[rows] = self._spread(
-                kind,
-                np.ascontiguousarray(np.broadcast_to(lanes, common)).reshape(len(rows), -1),
-                np.ascontiguousarray(np.broadcast_to(active, common)).reshape(len(rows), -1),
-                item_bytes,
-            )
+        programs = np.arange(count) if selected is None else selected
+        done = 0
+        for rows, lanes, active in lanes_in_pieces(addresses, mask, programs):
+            piece = slice(done, done + len(rows))
+            first[piece], shape[piece] = self._spread(kind, lanes, active, item_bytes)
+            done = piece.stop
         return first, shape
 
     def _spread(
@@ -425,6 +414,32 @@ class TraceRecorder:
             grid, tile_offset, base, shape, shape_offset, shape_line, shape_sectors, shape_kind,
             segments, method, notes, waits=waits,
         )  # fmt: skip
+
+
+def lanes_in_pieces(
+    addresses: Sequence[npt.NDArray[np.int64]],
+    mask: Sequence[npt.NDArray[np.bool_]],
+    rows: Int64Array,
+) -> Iterator[tuple[Int64Array, Int64Array, npt.NDArray[np.bool_]]]:
+    """All lanes of some rows of a batch's access, as many rows at a time as memory is meant for.
+
+    Yields:
+        rows int64[n], addresses int64[n, lanes], which are active bool[n, lanes].
+    """
+    extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
+    step = max(1, _MOST_LANES // max(1, int(np.prod(extents))))
+    for start in range(0, len(rows), step):
+        at = rows[start : start + step]
+        lanes: Any = sum(_rows(term, at) for term in addresses)
+        active: Any = np.ones((1,) * (1 + len(extents)), np.bool_)
+        for term in mask:
+            active = active & _rows(term, at)
+        common = (len(at), *extents)
+        yield (
+            at,
+            np.ascontiguousarray(np.broadcast_to(lanes, common)).reshape(len(at), -1),
+            np.ascontiguousarray(np.broadcast_to(active, common)).reshape(len(at), -1),
+        )
 
 
 def _row(groups: _Groups, at: int) -> int:

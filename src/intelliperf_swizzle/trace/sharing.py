@@ -3,7 +3,7 @@
 """What programs of one launch do to each other's memory, read off a trace.
 
 The grain is the sector of 32 bytes. Atomics are compared word by word where they are not too many:
-counters and locks of different programs lie side by side.
+counters and locks of different programs lie side by side. `overwrites` compares stores by bytes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from intelliperf_swizzle.records import (
 )
 
 _SECTORS = LINE_BYTES // SECTOR_BYTES
-_NOBODY = -1
-_SEVERAL = -2
+NOBODY = -1
+SEVERAL = -2
+_WINDOW_LINES = 1 << 22
+"""Lines whose writers are looked up at once (64 MB)."""
 
 
 def shared_writes(trace: Trace) -> tuple[str, ...]:
@@ -46,6 +48,29 @@ def shared_writes(trace: Trace) -> tuple[str, ...]:
     return tuple(names)
 
 
+def contested_sectors(trace: Trace, segment: Segment) -> Int64Array:
+    """The sectors of a segment that several programs store to or update, increasing.
+
+    None where all of them only update.
+    """
+    if not _accesses(trace, segment, (Access.WRITE,)).any():
+        return np.zeros(0, np.int64)
+    inside = _accesses(trace, segment, (Access.WRITE, Access.ATOMIC))
+    offsets = _offsets(trace, inside)
+    base, shape = trace.access_base[inside], trace.access_shape[inside]
+    first_line, end_line = _line_range(trace, base)
+    found: list[Int64Array] = []
+    for line in range(first_line, end_line, _WINDOW_LINES):
+        lines = min(_WINDOW_LINES, end_line - line)
+        tiles = np.full(lines * _SECTORS, NOBODY, np.int32)
+        _mark(
+            offsets, base, shape,
+            trace.shape_offset, trace.shape_line, trace.shape_sectors, line, tiles,
+        )  # fmt: skip
+        found.append(line * _SECTORS + np.flatnonzero(tiles == SEVERAL))
+    return np.concatenate(found)
+
+
 def updates_collide(
     trace: Trace, atomic_words: Sequence[tuple[Int64Array, Int64Array]] | None
 ) -> bool:
@@ -57,7 +82,7 @@ def updates_collide(
     """
     if atomic_words is None:
         updaters = [_tiles_of_sectors(trace, s, (Access.ATOMIC,))[1] for s in trace.segments]
-        return any(_SEVERAL in tiles for tiles in updaters)
+        return any(SEVERAL in tiles for tiles in updaters)
     if not atomic_words:
         return False
     programs = np.concatenate([programs for programs, _ in atomic_words])
@@ -107,20 +132,27 @@ def _offsets(trace: Trace, chosen: npt.NDArray[np.bool_]) -> Int64Array:
     return before[trace.tile_offset]
 
 
+def _line_range(trace: Trace, base: Int32Array) -> tuple[int, int]:
+    """First line, and line after the last one, that accesses at these bases can reach."""
+    return (
+        int(base.min()) + int(trace.shape_line.min()),
+        int(base.max()) + int(trace.shape_line.max()) + 1,
+    )
+
+
 def _tiles_of_sectors(
     trace: Trace, segment: Segment, kinds: tuple[Access, ...]
 ) -> tuple[int, Int32Array]:
     """For each sector, from a first line on, the tile that touches it so; empty if none does.
 
-    `_NOBODY` and `_SEVERAL` stand for no tile and for more than one.
+    `NOBODY` and `SEVERAL` stand for no tile and for more than one.
     """
     inside = _accesses(trace, segment, kinds)
     if not inside.any():
         return segment.first_line, np.zeros(0, np.int32)
     base, shape = trace.access_base[inside], trace.access_shape[inside]
-    first_line = int(base.min()) + int(trace.shape_line.min())
-    last_line = int(base.max()) + int(trace.shape_line.max())
-    tiles = np.full((last_line - first_line + 1) * _SECTORS, _NOBODY, np.int32)
+    first_line, end_line = _line_range(trace, base)
+    tiles = np.full((end_line - first_line) * _SECTORS, NOBODY, np.int32)
     _mark(
         _offsets(trace, inside), base, shape,
         trace.shape_offset, trace.shape_line, trace.shape_sectors, first_line, tiles,

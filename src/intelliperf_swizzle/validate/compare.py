@@ -27,6 +27,7 @@ from intelliperf_swizzle.records import (
     Trace,
     Validation,
 )
+from intelliperf_swizzle.validate.order import safe_order
 from intelliperf_swizzle.validate.probe import Probe, probe
 from intelliperf_swizzle.validate.request import EDITED, Answer, Request
 from intelliperf_swizzle.validate.sample import sample_tiles
@@ -59,7 +60,8 @@ def validate(
     For each launch: apart from an inserted block of integer arithmetic and the reads of the
     program id, the functions are the same syntax tree; the block, interpreted over the whole grid,
     computes the proved mapping; and all programs of both kernels leave the same bytes in every
-    storage, or, where that would exceed the budget, each of a sample of tiles does.
+    storage, or, where that would exceed the budget, each of a sample of tiles does. An order that
+    programs which depend on each other forbid is refused before anything is run.
 
     Args:
         launches: distinct launches of one kernel.
@@ -75,6 +77,7 @@ def validate(
     difference = _file_difference(edit)
     answers: list[Answer] = []
     for launch, proof, trace in zip(launches, proofs, traces, strict=True):
+        difference = difference or safe_order(trace, proof.tile)
         if difference is not None:
             break
         probes = _probes(launch, edit.functions)

@@ -21,8 +21,9 @@ def safe_order(trace: Trace, tile: Int64Array) -> str | None:
     """Why a permutation may not be used on a launch whose programs depend on each other, or None.
 
     Two programs depend on each other if they touch the same sector of a tensor of which one reads
-    what another writes, and some program writes that sector; in a launch that waits, of any
-    tensor. This takes too many pairs for dependent (neighbours in a sector), never too few.
+    or stores over what another writes, and some program writes that sector; in a launch that
+    waits, of any tensor. This takes too many pairs for dependent (neighbours in a sector), never
+    too few.
     Such pairs must be launched in the order in which they were. Where programs wait, a program
     may be waiting for one that is launched after it, which works only while both are resident;
     so there the programs concerned must keep their very places.

@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Which tensors hold, after a launch, what the last of several programs stored there.
+
+A trace knows sectors. Neighbouring programs may store side by side in one, which is harmless, so
+where several programs meet in a sector the launch is run again and looked at byte by byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int32Array, Int64Array, Trace
+from intelliperf_swizzle.trace.recorder import lanes_in_pieces
+from intelliperf_swizzle.trace.sharing import NOBODY, SEVERAL, contested_sectors
+
+MOST_SECTORS = 1 << 22
+"""Sectors that are looked at byte by byte (512 MB); where there are more, they count as shared."""
+
+
+def overwritten(trace: Trace, run_again: Callable[[ByteWatch], object]) -> tuple[str, ...]:
+    """Names of tensors in which a byte is stored by one program and stored or updated by another.
+
+    Costs a second run where, and only where, programs store to the same sector.
+
+    Args:
+        trace: of the launch.
+        run_again: runs the launch once more and reports its accesses.
+    """
+    contested = [contested_sectors(trace, segment) for segment in trace.segments]
+    sectors = np.concatenate(contested) if contested else np.zeros(0, np.int64)
+    found = sectors
+    if 0 < len(sectors) <= MOST_SECTORS:
+        watch = ByteWatch(sectors)
+        run_again(watch)
+        found = watch.overwritten()
+    return tuple(
+        name
+        for segment, own in zip(trace.segments, contested, strict=True)
+        if np.isin(own, found, assume_unique=True).any()
+        for name in segment.names
+    )
+
+
+class ByteWatch:
+    """Notes who stores and updates each byte of some sectors; takes accesses as `TraceRecorder`.
+
+    Args:
+        sectors: int64[n], increasing; addresses over `SECTOR_BYTES`.
+    """
+
+    def __init__(self, sectors: Int64Array) -> None:
+        self._sectors = sectors
+        self._programs: dict[Access, Int32Array] = {}
+
+    def begin(self, programs: Int64Array) -> None:
+        """A batch begins."""
+        self._batch = programs
+
+    def access(
+        self,
+        kind: Access,
+        addresses: Sequence[npt.NDArray[np.int64]],
+        mask: Sequence[npt.NDArray[np.bool_]],
+        item_bytes: int,
+        active: npt.NDArray[np.bool_],
+    ) -> int:
+        """The active programs access a block; see `interpreter.batched.Recorder`."""
+        if kind != Access.READ:
+            for rows, lanes, covered in lanes_in_pieces(addresses, mask, np.flatnonzero(active)):
+                self._note(kind, self._batch[rows], lanes, covered, item_bytes)
+        return 0
+
+    def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
+        """A batch is over: programs that left it make the same accesses in another one."""
+
+    def observe(
+        self,
+        program: int,
+        kind: Access,
+        addresses: npt.NDArray[np.uint64],
+        mask: npt.NDArray[np.bool_],
+        item_bytes: int,
+    ) -> None:
+        """One access of one program; `addresses` of any shape, in C order."""
+        if kind != Access.READ:
+            lanes = np.ascontiguousarray(addresses).reshape(1, -1).view(np.int64)
+            covered = np.broadcast_to(mask, addresses.shape).reshape(1, -1)
+            self._note(kind, np.array([program]), lanes, covered, item_bytes)
+
+    def overwritten(self) -> Int64Array:
+        """The sectors with a byte that one program stores and another stores or updates."""
+        nobody = np.full(len(self._sectors) * SECTOR_BYTES, NOBODY, np.int32)
+        stored = self._programs.get(Access.WRITE, nobody)
+        updated = self._programs.get(Access.ATOMIC, nobody)
+        clash = (stored != NOBODY) & (updated != NOBODY) & (updated != stored)
+        clash |= stored == SEVERAL
+        found: Int64Array = self._sectors[clash.reshape(-1, SECTOR_BYTES).any(axis=1)]
+        return found
+
+    def _note(
+        self,
+        kind: Access,
+        programs: Int64Array,
+        lanes: Int64Array,
+        covered: npt.NDArray[np.bool_],
+        item_bytes: int,
+    ) -> None:
+        if kind not in self._programs:
+            size = len(self._sectors) * SECTOR_BYTES
+            self._programs[kind] = np.full(size, NOBODY, np.int32)
+        _mark_bytes(programs, lanes, covered, item_bytes, self._sectors, self._programs[kind])
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _mark_bytes(
+    programs: Int64Array,
+    lanes: Int64Array,
+    covered: npt.NDArray[np.bool_],
+    item_bytes: int,
+    sectors: Int64Array,
+    entered: Int32Array,
+) -> None:
+    """Enter each program at the bytes of the sectors that its lanes touch."""
+    for row in range(lanes.shape[0]):
+        sector, at = np.int64(-1), np.int64(-1)
+        for lane in range(lanes.shape[1]):
+            if not covered[row, lane]:
+                continue
+            for byte in range(lanes[row, lane], lanes[row, lane] + item_bytes):
+                if byte // 32 != sector:
+                    sector = np.int64(byte // 32)
+                    at = np.int64(np.searchsorted(sectors, sector))
+                    if at == sectors.size or sectors[at] != sector:
+                        at = np.int64(-1)
+                if at < 0:
+                    continue
+                place = at * 32 + byte % 32
+                if entered[place] == -1:
+                    entered[place] = programs[row]
+                elif entered[place] != programs[row]:
+                    entered[place] = -2
