@@ -255,9 +255,19 @@ def conclude(
         best=best,
         attempts=bench.history.attempts,
         nothing_to_gain=subject.headroom < LEAST_GAIN,
-        notes=(*captured.notes, *subject.notes, *effort.notes),
+        notes=(*captured.notes, *subject.notes, *effort.notes, *untested(settings, subject)),
         history=str(bench.history.path),
         usage=effort.usage,
+    )
+
+
+def untested(settings: Settings, subject: Subject) -> tuple[str, ...]:
+    """Says that the user's own test could not be run, where that is so."""
+    if not settings.unittest_command or subject.computed:
+        return ()
+    return (
+        "the unit test was not run: launches were recorded and not computed "
+        "(--compute always executes them)",
     )
 
 

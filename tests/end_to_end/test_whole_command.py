@@ -323,6 +323,25 @@ copy_kernel[(64,)](x, torch.empty_like(x), BLOCK=1024)
 """
 
 
+@pytest.mark.parametrize(
+    ("compute", "test", "success", "says"),
+    [
+        ("always", f"python gemm.py {' '.join(SMALL_GEMM)} --check", True, "Better."),
+        ("always", "python gemm.py --m 64 --n 64 --k 32 --dtype nonsense", False, "nothing found"),
+        ("never", "python gemm.py --dtype nonsense", True, "the unit test was not run"),
+    ],
+)
+def test_the_users_own_test_is_a_gate_where_launches_are_computed(
+    project: Path, compute: str, test: str, success: bool, says: str
+) -> None:
+    options = ["--compute", compute, "--unittest_command", test, "--num_attempts", "1"]
+    code, out, err = run(*gemm("-o", "../result.json", *options), cwd=project)
+    assert code == 0, err
+    result = json.loads((project.parent / "result.json").read_text())
+    assert result["success"] is success
+    assert says in " ".join(out.split())
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_no_signal_leaves_a_child_behind(project: Path, number: signal.Signals) -> None:
     """While a kernel is traced that goes on for ever; the signal reaches our process alone."""
