@@ -1,0 +1,51 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The verbs of `intelliperf-swizzle`: parsing, printing and exit codes; no logic.
+
+Exit codes: 0 the run completed, with or without improvement (`prove`: a permutation); 1 the
+application, the capture or a tool failed (`prove`, `score`: not a permutation); 2 bad usage or
+input; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from intelliperf_swizzle.children import ended_by_signals
+from intelliperf_swizzle.errors import SwizzleError
+
+VERBS = ("prove", "score", "explain", "patterns", "targets")
+"""Each is a module here with `run(arguments) -> int`; without a verb it is `optimize`."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        with ended_by_signals():
+            return _run_verb(arguments)
+    except SwizzleError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted; what was tried is in the history file", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        print(f"error: {error.strerror or error}{where}", file=sys.stderr)
+        return 1
+
+
+def _run_verb(arguments: list[str]) -> int:
+    if arguments and arguments[0] in VERBS:
+        verb, arguments = arguments[0].replace("-", "_"), arguments[1:]
+    else:
+        verb = "optimize"
+    module = importlib.import_module(f"intelliperf_swizzle.cli.{verb}")
+    return int(module.run(arguments))

@@ -1,0 +1,143 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What the verbs share: options before `--`, the application after it, swizzles and grids."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.options import positive
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.formulas import Pattern
+    from intelliperf_swizzle.report.terminal import Lines, Live
+
+PROGRAM = "intelliperf-swizzle"
+
+
+def add_host_options(parser: argparse.ArgumentParser) -> None:
+    """IntelliPerf's options, with IntelliPerf's meaning."""
+    group = parser.add_argument_group("options of IntelliPerf")
+    group.add_argument("-v", "--verbose", action="count", default=0, help="say more")
+    group.add_argument("-b", "--build_command", help="run first, in the project directory")
+    group.add_argument("-i", "--instrument_command", help="accepted; a swizzle needs none")
+    group.add_argument(
+        "-p", "--project_directory", default=".", help="where the application runs (default: here)"
+    )
+    group.add_argument("-f", "--formula", default="swizzle", help="the optimization target")
+    group.add_argument("--top_n", type=positive, default=10, help="kernels to look at (10)")
+    group.add_argument("--trace_path", help="also write each measured attempt's kernel here")
+    group.add_argument(
+        "--num_attempts", type=positive, default=10, help="candidates to validate at most (10)"
+    )
+    group.add_argument(
+        "-t",
+        "--accordo_absolute_tolerance",
+        type=float,
+        default=1e-6,
+        help="for sums by atomics (1e-6); all other outputs must be the same bits",
+    )
+    group.add_argument("--unittest_command", help="must exit 0 with the swizzled kernel")
+    group.add_argument("-m", "--model", default="gpt-4o", help="language model")
+    group.add_argument("-r", "--provider", default="openai", help="its provider")
+    group.add_argument("--internal", action="store_true", help="AMD's internal provider")
+    group.add_argument(
+        "-l", "--in_place", action="store_true", help="apply the best swizzle to your file"
+    )
+    group.add_argument(
+        "-o", "--output_file", help="result file: .json, .csv or .txt; - for JSON on stdout"
+    )
+    group.add_argument("-k", "--kernel", help="the kernel (default: most to gain)")
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports bad usage as one error of ours."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError."""
+        raise UsageError(message, hint=f"{self.prog} --help")
+
+
+def parse_with_application(
+    parser: Parser, arguments: Sequence[str]
+) -> tuple[argparse.Namespace, tuple[str, ...]]:
+    """Options before `--`, the application after it."""
+    own, separator, command = _split(arguments)
+    options = parser.parse_args(own)
+    if not separator or not command:
+        raise UsageError(
+            "no application is given", hint=f"{PROGRAM} [options] -- python app.py ..."
+        )
+    return options, command
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], bool, tuple[str, ...]]:
+    if "--" not in arguments:
+        return list(arguments), False, ()
+    at = list(arguments).index("--")
+    return list(arguments[:at]), True, tuple(arguments[at + 1 :])
+
+
+def swizzle_of(argument: str, settings: Sequence[str]) -> tuple[Pattern, str]:
+    """The named, stored or piped swizzle, and its text with the parameters bound."""
+    from intelliperf_swizzle.formulas import load_pattern, load_swizzle
+
+    if argument == "-":
+        pattern = load_swizzle(sys.stdin)
+    elif Path(argument).suffix in (".yaml", ".yml") or Path(argument).is_file():
+        pattern = load_swizzle(argument)
+    else:
+        pattern = load_pattern(argument)
+    bound = {
+        name: value for name, value in bindings_of(settings).items() if name in pattern.parameters
+    }
+    return pattern, pattern.bind(**bound)
+
+
+def bindings_of(settings: Sequence[str]) -> dict[str, int]:
+    """`NAME=VALUE` options by name; raises UsageError."""
+    bindings = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        try:
+            bindings[name.strip()] = int(value, 0)
+        except ValueError as error:
+            raise UsageError(
+                f"`--set {setting}` is not a name and a number", hint="--set cols=64"
+            ) from error
+        if not equals or not name.strip().isidentifier():
+            raise UsageError(f"`--set {setting}` is not a name and a number", hint="--set cols=64")
+    return bindings
+
+
+def grid_of(texts: Sequence[str]) -> tuple[int, int, int]:
+    """`4096`, `64 64`, `64x64` or `1024,1024,2` as a grid of three axes."""
+    parts = [part for text in texts for part in text.replace(",", " ").replace("x", " ").split()]
+    if not 1 <= len(parts) <= 3 or not all(part.isdigit() for part in parts):
+        raise UsageError(f"`{' '.join(texts)}` is not a grid", hint="--grid 4096 or --grid 64 64")
+    x, y, z = (*map(int, parts), 1, 1)[:3]
+    return x, y, z
+
+
+def condition_hint(pattern: Pattern) -> str | None:
+    """When the pattern holds, where it does not always."""
+    return f"{pattern.name} holds where {pattern.condition}" if pattern.condition else None
+
+
+def progress_display() -> Lines | Live:
+    """A live line on a terminal, plain lines in a pipe."""
+    from intelliperf_swizzle.report.terminal import Lines, Live
+
+    terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return Live(sys.stderr) if terminal else Lines(sys.stderr)
+
+
+def say(sentence: str) -> None:
+    """Says a note beside the result."""
+    print(f"note: {sentence}", file=sys.stderr)

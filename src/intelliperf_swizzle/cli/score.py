@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""`score`: prove and measure one swizzle."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from intelliperf_swizzle.cli.arguments import (
+    PROGRAM,
+    Parser,
+    add_host_options,
+    parse_with_application,
+    progress_display,
+    say,
+    swizzle_of,
+)
+from intelliperf_swizzle.options import add_own_options
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Prints the proof and the measurement; 1 where there is none."""
+    parser = Parser(prog=f"{PROGRAM} score", description="Prove and measure one swizzle.")
+    parser.add_argument("swizzle", help="a pattern's name, a YAML file or - for standard input")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    add_host_options(parser)
+    add_own_options(parser)
+    options, command = parse_with_application(parser, arguments)
+
+    from intelliperf_swizzle.loop import score
+    from intelliperf_swizzle.profile import choose_profiler
+    from intelliperf_swizzle.records import Candidate
+    from intelliperf_swizzle.report.terminal import console, scored
+    from intelliperf_swizzle.session import run_build, settings_of, target_of
+
+    pattern, text = swizzle_of(options.swizzle, options.set)
+    settings = settings_of(options, command, say)
+    with progress_display() as progress:
+        target = target_of(options, progress)
+        profiler = choose_profiler(options.profiler, target)
+        run_build(options.build_command, settings.project_directory)
+        candidate = Candidate(text, pattern.name, "user")
+        subject, attempt = score(candidate, settings, target, profiler, progress)
+    console(sys.stdout).print(scored(subject.kernel, subject.baseline, subject.ceiling, attempt))
+    if attempt.verdict.kind == "not a swizzle":
+        return 2
+    return 0 if attempt.measurement else 1
