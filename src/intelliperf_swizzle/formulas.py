@@ -86,13 +86,19 @@ def patterns() -> tuple[Pattern, ...]:
     return tuple(load_swizzle(path) for path in sorted((_folder() / "patterns").glob("*.yaml")))
 
 
+@cache
+def published() -> tuple[Pattern, ...]:
+    """Swizzles word for word as published, by name, for the audit; not all are permutations."""
+    return tuple(load_swizzle(path) for path in sorted((_folder() / "audit").glob("*.yaml")))
+
+
 def load_pattern(name: str) -> Pattern:
-    """The pattern of that name.
+    """The pattern of that name, of the catalogue or of the audit.
 
     Raises:
         UsageError: there is none.
     """
-    for pattern in patterns():
+    for pattern in (*patterns(), *published()):
         if pattern.name == name:
             return pattern
     raise _unknown("pattern", name, [pattern.name for pattern in patterns()])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.formulas import load_swizzle
+from intelliperf_swizzle.formulas import load_pattern, load_swizzle, published
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove, sweep_grids
 from intelliperf_swizzle.records import Grid, Proof, Witness
@@ -20,7 +20,8 @@ HERE = Path(__file__).parent
 def outcome(
     name: str, grid: Grid, sweep: tuple[Grid, ...] = (), **constants: int
 ) -> Proof | Witness:
-    swizzle = parse(load_swizzle(HERE / f"{name}.yaml").text)
+    here = HERE / f"{name}.yaml"
+    swizzle = parse((load_swizzle(here) if here.exists() else load_pattern(name)).bind())
     return prove(swizzle, grid, constants, num_xcds=8, cus_per_xcd=38, sweep=sweep)
 
 
@@ -46,7 +47,7 @@ def head_first(batch: int, heads: int, blocks: int) -> tuple[Grid, dict[str, int
         ("stream-k-remap", (132, 1, 1), 128),
         ("stream-k-remap", (110, 1, 1), 104),
         ("stream-k-remap", (4332, 1, 1), 4328),
-        ("ceiling-division", (300, 1, 1), 297),
+        ("figure-05-gemm", (300, 1, 1), 297),
         ("everything-to-tile-0", (4096, 1, 1), 1),
     ],
 )
@@ -66,14 +67,14 @@ def test_published_head_first_drops_batches_and_heads(
     batch: int, heads: int, computed: float
 ) -> None:
     grid, constants = head_first(batch, heads, 64)
-    witness = outcome("published-head-first", grid, **constants)
+    witness = outcome("head-first-figure-11", grid, **constants)
     assert isinstance(witness, Witness)
     assert witness.computed_fraction == computed
 
 
 def test_published_head_first_holds_for_one_batch_and_heads_that_8_divides() -> None:
     grid, constants = head_first(1, 16, 64)
-    assert isinstance(outcome("published-head-first", grid, **constants), Proof)
+    assert isinstance(outcome("head-first-figure-11", grid, **constants), Proof)
 
 
 @pytest.mark.parametrize(
@@ -85,10 +86,50 @@ def test_aiter_spatial_heads_needs_heads_that_8_divides(
     heads: int, least: float, most: float, batch: int, blocks: int
 ) -> None:
     grid, constants = head_first(batch, heads, blocks)
-    verdict = outcome("aiter-spatial-heads", grid, **constants)
+    verdict = outcome("aiter-spatial-mha", grid, **constants)
     assert isinstance(verdict, Proof) is (heads % 8 == 0)
     if isinstance(verdict, Witness):
         assert least <= verdict.computed_fraction <= most
+
+
+@pytest.mark.parametrize(
+    ("heads", "kv_heads", "blocks", "least", "most"),
+    [
+        (40, 10, 64, 0.87, 0.89),
+        (9, 3, 64, 0.75, 0.75),
+        (28, 4, 33, 0.995, 0.997),
+        (28, 4, 64, 1, 1),
+        (128, 8, 64, 1, 1),
+        (128, 32, 64, 1, 1),
+        (128, 2, 64, 1, 1),
+    ],
+)
+def test_aiter_spatial_groups(
+    heads: int, kv_heads: int, blocks: int, least: float, most: float
+) -> None:
+    constants = {"H": heads, "HK": kv_heads, "BATCH": 1, "NB": blocks}
+    verdict = outcome("aiter-spatial-gqa", (heads * blocks, 1, 1), **constants)
+    assert isinstance(verdict, Proof) is (least == 1)
+    if isinstance(verdict, Witness):
+        assert least <= verdict.computed_fraction <= most
+
+
+@pytest.mark.parametrize(
+    "name", ["aiter-remap-xcd-chunked", "tritonblas-chiplet-transform", "helion-xcd-remap"]
+)
+def test_production_remaps_hold_on_every_grid(name: str) -> None:
+    proof = outcome(name, (304, 1, 1), sweep=sweep_grids((304, 1, 1)))
+    assert isinstance(proof, Proof)
+    assert proof.condition is None
+
+
+@pytest.mark.parametrize("rows", [48, 76])
+@pytest.mark.parametrize("chunk", [25, 64, 216, 542])
+def test_hipkittens_algorithm_1_holds_on_the_papers_tiles(rows: int, chunk: int) -> None:
+    cols = rows * 3 // 4
+    swizzle = parse(load_pattern("hipkittens-algorithm-1").bind(rows=rows, cols=cols, chunk=chunk))
+    verdict = prove(swizzle, (rows * cols, 1, 1), {}, num_xcds=8, cus_per_xcd=32)
+    assert isinstance(verdict, Proof)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +140,7 @@ def test_aiter_spatial_heads_needs_heads_that_8_divides(
         *(("figure-13-linear", (4**k, 1, 1)) for k in range(11)),
         ("figure-13-linear", (1024, 1024, 1)),
         ("stream-k-remap", (304, 1, 1)),
-        ("ceiling-division", (304, 1, 1)),
+        ("figure-05-gemm", (304, 1, 1)),
     ],
 )
 def test_accepted_where_it_is_a_permutation(name: str, grid: Grid) -> None:
@@ -112,6 +153,10 @@ def test_the_certificate_of_the_stream_k_remap_names_its_condition() -> None:
     assert proof.condition == "num_pids % 8 == 0"
 
 
-def test_every_file_here_is_used() -> None:
+def test_every_file_is_used() -> None:
     source = Path(__file__).read_text()
-    assert [file.stem for file in HERE.glob("*.yaml") if f'"{file.stem}"' not in source] == []
+    names = [
+        *(pattern.name for pattern in published()),
+        *(file.stem for file in HERE.glob("*.yaml")),
+    ]
+    assert [name for name in names if f'"{name}"' not in source] == []

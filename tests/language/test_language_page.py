@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from intelliperf_swizzle.errors import LanguageError
-from intelliperf_swizzle.formulas import load_swizzle
+from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.language import emit_triton, evaluate, parse
 from intelliperf_swizzle.language.parse import MAX_CHARACTERS, MAX_DEPTH, MAX_OPERATIONS
 from intelliperf_swizzle.language.syntax import FUNCTIONS, INPUTS
@@ -50,7 +50,7 @@ def test_what_is_called_accepted_or_refused_is(line: str) -> None:
 
 
 def test_the_refusal_is_as_shown() -> None:
-    swizzle = load_swizzle(ROOT / "tests" / "adversarial" / "stream-k-remap.yaml")
+    swizzle = load_pattern("stream-k-remap")
     witness = prove(parse(swizzle.text), (228, 1, 1), {}, num_xcds=8, cus_per_xcd=38)
     assert isinstance(witness, Witness)
     assert str(refusal(witness, swizzle.name, (228, 1, 1), num_xcds=8)) in PAGE
