@@ -342,6 +342,13 @@ class Measurement:
     """What a profiler read for one mapping, over all launches of the kernel. None = not collected.
 
     Rates are from 0 to 1 and are ratios of sums, as the hardware counters form them.
+
+    Attributes:
+        fabric_bytes: between the L2 partitions of an NVIDIA GPU.
+        l2_before: the L2 before each measured launch: `cold` (flushed) or `warm` (as the
+            application leaves it).
+        counters: name -> sum over the launches, as often as each was seen; what all else is made
+            of. None where nothing was counted.
     """
 
     profiler: str
@@ -358,6 +365,9 @@ class Measurement:
     time_ms: float | None = None
     time_spread_ms: float | None = None
     modelled_memory_time_ms: float | None = None
+    fabric_bytes: int | None = None
+    l2_before: Literal["cold", "warm"] | None = None
+    counters: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
