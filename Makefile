@@ -20,12 +20,13 @@ BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 INSTALL := -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
-.PHONY: help install demo test lint bench search-quality test-pythons clean
+.PHONY: help install demo test lint docs bench search-quality test-pythons clean
 
 help:
 	@echo 'make demo            set up $(VENV), then find a swizzle for benchmarks/kernels/gemm.py'
 	@echo 'make test            set up $(VENV), then run the test suite'
 	@echo 'make lint            ruff, mypy and the order of imports'
+	@echo 'make docs            the documentation as a site, in build/site'
 	@echo 'make test-pythons    the rooms that need neither torch nor Triton, on other Pythons'
 	@echo 'make bench           speed of trace and model, HipKittens Table 4, the default command'
 	@echo 'make search-quality  compare the default search with one a hundred times as long'
@@ -43,7 +44,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	    echo 'hint: on Debian, apt install python3-venv' >&2; exit 1; }
 	@echo 'Setting up $(VENV); torch and Triton take some minutes and 2 GB, once'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(INSTALL) '$(TORCH)' '$(TRITON)' -e '.[test,lint]'
+	$(BIN)/python $(INSTALL) '$(TORCH)' '$(TRITON)' -e '.[test,lint,docs]'
 	@touch $@
 
 demo: install
@@ -57,6 +58,9 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: install
+	$(BIN)/mkdocs build --strict
 
 bench: install
 	$(BIN)/python benchmarks/trace_speed.py
