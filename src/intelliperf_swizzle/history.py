@@ -162,8 +162,8 @@ def _witness(fields: Mapping[str, Any]) -> Witness:
 
 
 def _measurement(fields: Mapping[str, Any]) -> Measurement:
-    domains = fields["l2_hit_rate_per_domain"]
-    return Measurement(**{**fields, "l2_hit_rate_per_domain": domains and tuple(domains)})
+    lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+    return Measurement(**{**fields, **lists})
 
 
 def _read(path: Path, identity: Mapping[str, Any]) -> tuple[dict[int, Attempt], int]:

@@ -313,7 +313,8 @@ class Proof:
 
     Attributes:
         grid: the launch's grid.
-        tile: int64[programs]; launch index (axis 0 fastest) -> tile, a permutation.
+        tile: int64[programs]; launch index (axis 0 fastest) -> tile, a permutation. Empty where
+            the proof was read from a result file, which does not keep it.
         fingerprint: hex digest of `tile`; equal for swizzles that are the same permutation.
         grids_checked: how many further grids of the sweep hold.
         largest_checked: programs of the largest grid on which it holds.
@@ -362,6 +363,7 @@ class Measurement:
     compulsory_bytes: int | None = None
     balance: float | None = None
     l2_hit_rate_per_domain: tuple[float, ...] | None = None
+    l2_requests_per_domain: tuple[int, ...] | None = None
     time_ms: float | None = None
     time_spread_ms: float | None = None
     modelled_memory_time_ms: float | None = None
@@ -542,6 +544,91 @@ class KernelSummary:
     note: str | None = None
 
 
+Raster: TypeAlias = tuple[str, ...]
+"""A small picture in characters, row after row: a base-36 digit a cell, `.` where nothing is."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where and when the tiles of a picture run.
+
+    Attributes:
+        domain: of each cell, the domain that runs most of its tiles.
+        share: the share of the cell's tiles that this domain runs, in 35ths.
+        time: the mean place of the cell's tiles in the order of launch, in 35ths.
+        neighbours_together: of the tiles that are neighbours across and down the whole picture,
+            the share that run on one domain; 0 to 1, None where the picture is one tile wide.
+    """
+
+    domain: Raster
+    share: Raster
+    time: Raster
+    neighbours_together: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class TilePicture:
+    """One slice of the tiles, before and after.
+
+    Attributes:
+        title: which slice, and where in it a tile is drawn.
+        tiles: across and down.
+        tiles_per_cell: across and down; (1, 1) = each cell is a tile.
+        before: as it is.
+        after: with the best swizzle, None where there is none.
+    """
+
+    title: str
+    tiles: tuple[int, int]
+    tiles_per_cell: tuple[int, int]
+    before: Placement
+    after: Placement | None
+
+
+@dataclass(frozen=True)
+class TensorPicture:
+    """On how many domains the lines of one tensor are used, before and after.
+
+    Attributes:
+        names: the tensor arguments that lie in this memory.
+        shape: of the first of them, in words (`4096 x 512 float16`).
+        bytes: of the memory.
+        use: `read`, `written`, or `read and written`.
+        tiles_per_line: how many tiles use a line, on average.
+        domains_before: on how many domains a line is used, on average.
+        domains_after: with the best swizzle, None where there is none.
+        before: cells in the order of the memory, row by row of the tensor; domains a line, rounded.
+        after: with the best swizzle, None where there is none.
+    """
+
+    names: tuple[str, ...]
+    shape: str
+    bytes: int
+    use: str
+    tiles_per_line: float
+    domains_before: float
+    domains_after: float | None
+    before: Raster
+    after: Raster | None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What the pictures of a run are drawn from, small enough for its result file.
+
+    Attributes:
+        domains: of the target.
+        workgroups_per_domain: resident at once.
+        tiles: slices of the kernel's largest launch.
+        tensors: what that launch touches, most lines first.
+    """
+
+    domains: int
+    workgroups_per_domain: int
+    tiles: tuple[TilePicture, ...]
+    tensors: tuple[TensorPicture, ...]
+
+
 @dataclass(frozen=True)
 class Run:
     """A finished run: what was tried on which kernel, and what came of it.
@@ -565,6 +652,8 @@ class Run:
         notes: sentences for the report.
         history: path of the history file.
         usage: what the language model took; None where there was none.
+        invocation: shell text that repeats the run; empty where it was no command line.
+        picture: what its pictures are drawn from; None in a result file of an older version.
     """
 
     kernel: str
@@ -585,6 +674,8 @@ class Run:
     notes: tuple[str, ...]
     history: str
     usage: Usage | None = None
+    invocation: str = ""
+    picture: Picture | None = None
 
     @property
     def modelled(self) -> bool:
