@@ -46,7 +46,7 @@ def traced() -> Trace:
     with tempfile.TemporaryDirectory() as folder:
         application = Path(__file__).parent / "kernels" / "gemm.py"
         found = capture(
-            [sys.executable, str(application)],
+            [sys.executable, str(application), "--block-n", "128", "--group-m", "1"],
             folder=Path(folder),
             cwd=Path.cwd(),
             compute="never",

@@ -1,6 +1,11 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Matrix product C[M, N] = A[M, K] @ B[K, N], one program per tile of C, row by row of tiles."""
+"""Matrix product C[M, N] = A[M, K] @ B[K, N], one program per tile of C, in groups of tile rows.
+
+Source: the tiled GEMM of Triton's tutorial and of SwizzlePerf's runs (arXiv 2508.20258); launch
+shape as measured on an MI300X: 8192^3, 128 x 256 x 64, GROUP_SIZE_M 8, 4 warps. Departs from it in
+that a last group of fewer tile rows is computed whole too.
+"""
 
 import argparse
 import sys
@@ -24,44 +29,44 @@ def gemm_kernel(
     stride_bn,
     stride_cm,
     stride_cn,
-    BLOCK_M: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    GROUP_M: tl.constexpr,
+    BLOCK_SIZE_M: tl.constexpr,
+    BLOCK_SIZE_N: tl.constexpr,
+    BLOCK_SIZE_K: tl.constexpr,
+    GROUP_SIZE_M: tl.constexpr,
 ):
-    """Compute one BLOCK_M x BLOCK_N tile of C; GROUP_M = 1 is the row-major order of tiles."""
+    """Compute one tile of C; with GROUP_SIZE_M = 1 the tiles go row by row."""
     pid = tl.program_id(axis=0)
-    num_pid_m = tl.cdiv(M, BLOCK_M)
-    num_pid_n = tl.cdiv(N, BLOCK_N)
-    num_pid_in_group = GROUP_M * num_pid_n
+    num_pid_m = tl.cdiv(M, BLOCK_SIZE_M)
+    num_pid_n = tl.cdiv(N, BLOCK_SIZE_N)
+    num_pid_in_group = GROUP_SIZE_M * num_pid_n
     group_id = pid // num_pid_in_group
-    first_pid_m = group_id * GROUP_M
-    group_size_m = min(num_pid_m - first_pid_m, GROUP_M)
+    first_pid_m = group_id * GROUP_SIZE_M
+    group_size_m = min(num_pid_m - first_pid_m, GROUP_SIZE_M)
     pid_m = first_pid_m + (pid % num_pid_in_group) % group_size_m
     pid_n = (pid % num_pid_in_group) // group_size_m
 
-    offs_am = (pid_m * BLOCK_M + tl.arange(0, BLOCK_M)) % M
-    offs_bn = (pid_n * BLOCK_N + tl.arange(0, BLOCK_N)) % N
-    offs_k = tl.arange(0, BLOCK_K)
+    offs_am = (pid_m * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)) % M
+    offs_bn = (pid_n * BLOCK_SIZE_N + tl.arange(0, BLOCK_SIZE_N)) % N
+    offs_k = tl.arange(0, BLOCK_SIZE_K)
     a_ptrs = a_ptr + offs_am[:, None] * stride_am + offs_k[None, :] * stride_ak
     b_ptrs = b_ptr + offs_k[:, None] * stride_bk + offs_bn[None, :] * stride_bn
 
-    accumulator = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    for k in range(0, tl.cdiv(K, BLOCK_K)):
-        a = tl.load(a_ptrs, mask=offs_k[None, :] < K - k * BLOCK_K, other=0.0)
-        b = tl.load(b_ptrs, mask=offs_k[:, None] < K - k * BLOCK_K, other=0.0)
+    accumulator = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=tl.float32)
+    for k in range(0, tl.cdiv(K, BLOCK_SIZE_K)):
+        a = tl.load(a_ptrs, mask=offs_k[None, :] < K - k * BLOCK_SIZE_K, other=0.0)
+        b = tl.load(b_ptrs, mask=offs_k[:, None] < K - k * BLOCK_SIZE_K, other=0.0)
         accumulator = tl.dot(a, b, accumulator)
-        a_ptrs += BLOCK_K * stride_ak
-        b_ptrs += BLOCK_K * stride_bk
+        a_ptrs += BLOCK_SIZE_K * stride_ak
+        b_ptrs += BLOCK_SIZE_K * stride_bk
 
-    offs_cm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
-    offs_cn = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    offs_cm = pid_m * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
+    offs_cn = pid_n * BLOCK_SIZE_N + tl.arange(0, BLOCK_SIZE_N)
     c_ptrs = c_ptr + offs_cm[:, None] * stride_cm + offs_cn[None, :] * stride_cn
     c_mask = (offs_cm[:, None] < M) & (offs_cn[None, :] < N)
     tl.store(c_ptrs, accumulator.to(c_ptr.dtype.element_ty), mask=c_mask)
 
 
-def gemm(a, b, c, block_m, block_n, block_k, group_m):
+def gemm(a, b, c, block_m, block_n, block_k, group_m, num_warps):
     """Write the product of `a` [M, K] and `b` [K, N] to `c` [M, N]."""
     M, K = a.shape
     _, N = b.shape
@@ -79,11 +84,11 @@ def gemm(a, b, c, block_m, block_n, block_k, group_m):
         b.stride(1),
         c.stride(0),
         c.stride(1),
-        BLOCK_M=block_m,
-        BLOCK_N=block_n,
-        BLOCK_K=block_k,
-        GROUP_M=group_m,
-        num_warps=8,
+        BLOCK_SIZE_M=block_m,
+        BLOCK_SIZE_N=block_n,
+        BLOCK_SIZE_K=block_k,
+        GROUP_SIZE_M=group_m,
+        num_warps=num_warps,
     )
 
 
@@ -101,14 +106,20 @@ def parse_arguments():
     parser.add_argument("--n", type=int, default=8192)
     parser.add_argument("--k", type=int, default=8192)
     parser.add_argument("--block-m", type=int, default=128)
-    parser.add_argument("--block-n", type=int, default=128)
+    parser.add_argument("--block-n", type=int, default=256)
     parser.add_argument("--block-k", type=int, default=64)
-    parser.add_argument("--group-m", type=int, default=1, help="tile rows per group (1: row-major)")
+    parser.add_argument("--group-m", type=int, default=8, help="tile rows per group (1: row-major)")
+    parser.add_argument("--num-warps", type=int, default=4)
     parser.add_argument("--dtype", choices=["float16", "bfloat16", "float32"], default="float16")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--repeat", type=int, default=1, help="number of launches")
+    parser.add_argument(
+        "--small", action="store_true", help="512^3 in tiles of 32^3 unless told otherwise"
+    )
     parser.add_argument("--check", action="store_true", help="compare with torch.matmul")
     parser.add_argument("--bench", action="store_true", help="time the kernel")
+    if parser.parse_args().small:
+        parser.set_defaults(m=512, n=512, k=512, block_m=32, block_n=32, block_k=32)
     return parser.parse_args()
 
 
@@ -121,8 +132,10 @@ def main():
     b = torch.randn((args.k, args.n), device=args.device, dtype=dtype)
     c = torch.full((args.m, args.n), float("nan"), device=args.device, dtype=dtype)
 
+    tile = (args.block_m, args.block_n, args.block_k)
+
     def launch():
-        gemm(a, b, c, args.block_m, args.block_n, args.block_k, args.group_m)
+        gemm(a, b, c, *tile, args.group_m, args.num_warps)
 
     for _ in range(args.repeat):
         launch()

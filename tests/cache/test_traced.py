@@ -16,7 +16,7 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.trace import trace
 
 APPLICATION = Path(__file__).parents[2] / "benchmarks" / "kernels" / "gemm.py"
-SIZES = {"m": 512, "n": 768, "k": 256}
+SIZES = {"m": 512, "n": 768, "k": 256, "block-n": 128, "group-m": 1}
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ import pytest
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 SMALL_GEMM = [
     *("--m", "512", "--n", "512", "--k", "64"),
-    *("--block-m", "32", "--block-n", "32", "--block-k", "32"),
+    *("--block-m", "32", "--block-n", "32", "--block-k", "32", "--group-m", "1"),
 ]
 """256 tiles, small enough to be executed whole."""
 
