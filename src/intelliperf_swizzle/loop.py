@@ -18,11 +18,21 @@ from intelliperf_swizzle.context import HardwareContext, hardware_context
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernel.edit import Edit, read_exactly
+from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
+from intelliperf_swizzle.propose.axes import column_expressions
 from intelliperf_swizzle.rank import RANK
-from intelliperf_swizzle.records import Attempt, Candidate, Capture, KernelSummary, Run, Trace
+from intelliperf_swizzle.records import (
+    Attempt,
+    Candidate,
+    Capture,
+    KernelSummary,
+    Picture,
+    Run,
+    Trace,
+)
 from intelliperf_swizzle.subject import Subject, examine
 from intelliperf_swizzle.trials import Trials
 from intelliperf_swizzle.workbench import Workbench
@@ -54,6 +64,7 @@ class Settings:
         compute: whether recorded launches are executed.
         validation_seconds: budget of one validation that executes every tile.
         unittest_command: must pass with the swizzled kernel; run where launches are computed.
+        invocation: shell text that repeats the run, for its report; empty where there is none.
     """
 
     command: tuple[str, ...]
@@ -74,6 +85,7 @@ class Settings:
     compute: Literal["auto", "always", "never"] = "auto"
     validation_seconds: float = 10.0
     unittest_command: str | None = None
+    invocation: str = ""
 
 
 @dataclass(frozen=True)
@@ -258,6 +270,22 @@ def conclude(
         notes=(*captured.notes, *subject.notes, *effort.notes, *untested(settings, subject)),
         history=str(bench.history.path),
         usage=effort.usage,
+        invocation=settings.invocation,
+        picture=pictured(bench, best),
+    )
+
+
+def pictured(bench: Workbench, best: Attempt | None) -> Picture:
+    """What there is to see of the kernel's largest launch, as it is and with the best swizzle."""
+    largest = bench.subject.traced[0]
+    columns = column_expressions([largest.launch])
+    return picture(
+        largest.launch,
+        largest.trace,
+        bench.target,
+        occupancy=largest.occupancy,
+        tile=best.proof.tile if best and best.proof else None,
+        columns=columns[0].extent if columns else None,
     )
 
 

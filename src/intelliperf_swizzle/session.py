@@ -8,7 +8,7 @@ import argparse
 import os
 import shlex
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.hardware import Target, detect, load_target
 from intelliperf_swizzle.kernel.edit import apply
 from intelliperf_swizzle.loop import Outcome, Settings
-from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PROPOSERS
+from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOSERS
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
@@ -33,8 +33,21 @@ BUILD_LIMIT_SECONDS = 3600.0
 """A build command that takes longer hangs."""
 
 
+def invocation(
+    program: str, arguments: Sequence[str], environment: Mapping[str, str] = os.environ
+) -> str:
+    """Shell text that starts the same run again: directory, our variables, command line."""
+    ours = [f"{name}={shlex.quote(value)}" for name, value in sorted(environment.items())
+            if name.startswith(PREFIX)]  # fmt: skip
+    line = " ".join((*ours, shlex.join((program, *arguments))))
+    return f"cd {shlex.quote(str(Path.cwd()))} && {line}"
+
+
 def settings_of(
-    options: argparse.Namespace, command: tuple[str, ...], tell: Callable[[str], None]
+    options: argparse.Namespace,
+    command: tuple[str, ...],
+    tell: Callable[[str], None],
+    invocation: str = "",
 ) -> Settings:
     """What the options ask for.
 
@@ -42,6 +55,7 @@ def settings_of(
         options: IntelliPerf's and ours.
         command: the application.
         tell: told where files go, should they not go where they belong.
+        invocation: shell text that repeats the run.
 
     Raises:
         UsageError: there is no such project directory, formula or output format.
@@ -71,6 +85,7 @@ def settings_of(
         compute=options.compute,
         validation_seconds=options.validation_seconds,
         unittest_command=options.unittest_command,
+        invocation=invocation,
     )
 
 

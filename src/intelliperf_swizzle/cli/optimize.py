@@ -48,13 +48,14 @@ def run(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.session import (
         STDOUT,
         finish,
+        invocation,
         proposer_of,
         run_build,
         settings_of,
         target_of,
     )
 
-    settings = settings_of(options, command, say)
+    settings = settings_of(options, command, say, invocation(PROGRAM, arguments))
     with progress_display() as progress:
         target = target_of(options, progress)
         profiler = choose_profiler(options.profiler, target)

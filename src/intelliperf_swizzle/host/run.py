@@ -22,6 +22,7 @@ from intelliperf_swizzle.report.terminal import Lines, console, summary
 from intelliperf_swizzle.session import (
     STDOUT,
     finish,
+    invocation,
     proposer_of,
     run_build,
     settings_of,
@@ -59,7 +60,8 @@ def explore(options: argparse.Namespace) -> tuple[Settings, Outcome]:
     progress = Lines(sys.stderr)
     directory = options.project_directory or "."
     complete = argparse.Namespace(**{**vars(options), "project_directory": directory})
-    settings = settings_of(complete, command_of(options), progress.note)
+    repeat = invocation(NAME, sys.argv[1:])
+    settings = settings_of(complete, command_of(options), progress.note, repeat)
     target = target_of(options, progress)
     proposer = proposer_of(options, progress)
     run_build(options.build_command, settings.project_directory)

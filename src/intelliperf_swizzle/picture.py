@@ -1,0 +1,382 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What the pictures of a run are drawn from: tiles and tensors, counted down to a few cells.
+
+A picture of every tenth tile would lie: dealt out by eights, tiles 0, 8, 16, … all lie on one XCD.
+So a cell of a large grid is all of its tiles, with the domain that runs most of them and how many
+that are; beside it the first tiles are drawn one by one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.records import (
+    LINE_BYTES,
+    Access,
+    DescriptorArgument,
+    Int32Array,
+    Int64Array,
+    Launch,
+    Picture,
+    Placement,
+    Raster,
+    Segment,
+    TensorArgument,
+    TensorPicture,
+    TilePicture,
+    Trace,
+)
+
+MOST_CELLS = 64
+"""Cells across and down of a picture: 4 kB of result file each, and still some pixels a cell."""
+
+DETAIL_TILES = 16
+"""Tiles across and down that are drawn one by one where a cell is more than a tile."""
+
+TENSOR_CELLS = 32
+"""Cells across and down of a tensor's map."""
+
+MOST_SLICES = 4
+MOST_TENSORS = 8
+
+MOST_REFERENCES = 8_000_000
+"""References and lines that the maps of tensors are counted from, about a second; of a longer
+stream every k-th unit is looked at."""
+
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+NOTHING = "."
+
+
+def picture(
+    launch: Launch,
+    trace: Trace,
+    target: Target,
+    *,
+    occupancy: int,
+    tile: Int64Array | None,
+    columns: int | None = None,
+) -> Picture:
+    """Counts what there is to see of a launch, before and after.
+
+    Args:
+        launch: the kernel's largest launch.
+        trace: of that launch.
+        target: the GPU.
+        occupancy: workgroups on one CU.
+        tile: int64[programs]; launch index -> tile of the best swizzle, None where there is none.
+        columns: how many tiles of a flat grid lie in a row, where that can be guessed.
+
+    Cost: linear in tiles and, up to `MOST_REFERENCES`, in references.
+    """
+    orders = [np.arange(trace.tiles)] if tile is None else [np.arange(trace.tiles), tile]
+    indices = [_inverse(order) for order in orders]
+    domains = [target.domain_of(index) for index in indices]
+    return Picture(
+        domains=target.num_xcds,
+        workgroups_per_domain=target.cus_per_xcd * occupancy,
+        tiles=tuple(
+            shown
+            for slice_ in _slices(launch, trace, columns)
+            for shown in _tile_pictures(slice_, indices, domains, target.num_xcds)
+        ),
+        tensors=_tensor_pictures(launch, trace, domains, target.num_xcds),
+    )
+
+
+def _inverse(tile: Int64Array) -> Int64Array:
+    """Tile -> launch index."""
+    index = np.empty(len(tile), np.int64)
+    index[tile] = np.arange(len(tile))
+    return index
+
+
+# --- where tiles are drawn ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """A rectangle of tiles, and the number of the tile at each place (-1 = none): int64[y, x]."""
+
+    title: str
+    tile: Int64Array
+
+
+def _slices(launch: Launch, trace: Trace, columns: int | None) -> list[_Slice]:
+    x, y, z = launch.grid
+    numbers = np.arange(trace.tiles)
+    if y == z == 1:
+        return [_flat(launch, trace, columns)]
+    if z == 1:
+        return [_Slice("pid_0 across, pid_1 down", numbers.reshape(y, x))]
+    if y == 1:
+        return [_Slice("pid_0 across, pid_2 down", numbers.reshape(z, x))]
+    chosen = sorted({round(i * (z - 1) / (MOST_SLICES - 1)) for i in range(MOST_SLICES)})
+    cube = numbers.reshape(z, y, x)
+    return [_Slice(f"pid_0 across, pid_1 down, pid_2 = {k}", cube[k]) for k in chosen]
+
+
+def _flat(launch: Launch, trace: Trace, columns: int | None) -> _Slice:
+    """A flat grid: each tile where it writes, if that fills a rectangle, else row after row."""
+    placed = _placed_by_writes(launch, trace)
+    if placed is not None:
+        return placed
+    across = columns or math.isqrt(trace.tiles - 1) + 1
+    down = -(-trace.tiles // across)
+    tile = np.full(down * across, -1, np.int64)
+    tile[: trace.tiles] = np.arange(trace.tiles)
+    return _Slice(f"by number, {across} in a row", tile.reshape(down, across))
+
+
+def _placed_by_writes(launch: Launch, trace: Trace) -> _Slice | None:
+    """Tiles by the row and column of the first line that each writes in a tensor of rows."""
+    writes = np.flatnonzero(trace.shape_kind[trace.access_shape] == Access.WRITE)
+    tile = np.searchsorted(trace.tile_offset, writes, side="right") - 1
+    tiles, first = np.unique(tile, return_index=True)
+    if len(tiles) != trace.tiles:
+        return None
+    line = trace.access_base[writes[first]].astype(np.int64)
+    segments = np.unique(_segment_of(trace, line))
+    if len(segments) != 1:
+        return None
+    segment = trace.segments[int(segments[0])]
+    row_bytes = _row_bytes(launch, segment)
+    if row_bytes is None:
+        return None
+    row, column = np.divmod((line - segment.first_line) * LINE_BYTES, row_bytes)
+    rows, row = np.unique(row, return_inverse=True)
+    columns, column = np.unique(column, return_inverse=True)
+    if min(len(rows), len(columns)) < 2 or len(rows) * len(columns) != trace.tiles:
+        return None
+    placed = np.full(trace.tiles, -1, np.int64)
+    placed[row * len(columns) + column] = tiles
+    if (placed < 0).any():
+        return None
+    title = f"each tile where it writes {' '.join(segment.names)}"
+    return _Slice(title, placed.reshape(len(rows), len(columns)))
+
+
+# --- pictures of tiles --------------------------------------------------------------------------
+
+
+def _tile_pictures(
+    slice_: _Slice, indices: list[Int64Array], domains: list[Int64Array], num_domains: int
+) -> list[TilePicture]:
+    """The whole slice, and the first tiles one by one where its cells are more than a tile."""
+    down, across = slice_.tile.shape
+    cell = (-(-across // MOST_CELLS), -(-down // MOST_CELLS))
+    shown = [(slice_, cell)]
+    if cell != (1, 1):
+        detail = slice_.tile[:DETAIL_TILES, :DETAIL_TILES]
+        shown.append((_Slice(f"{slice_.title}: the first tiles one by one", detail), (1, 1)))
+    return [
+        TilePicture(
+            title=one.title,
+            tiles=(one.tile.shape[1], one.tile.shape[0]),
+            tiles_per_cell=size,
+            before=_placement(one.tile, size, indices[0], domains[0], num_domains),
+            after=None
+            if len(indices) == 1
+            else _placement(one.tile, size, indices[1], domains[1], num_domains),
+        )
+        for one, size in shown
+    ]
+
+
+def _placement(
+    tile: Int64Array,
+    tiles_per_cell: tuple[int, int],
+    index: Int64Array,
+    domain: Int64Array,
+    num_domains: int,
+) -> Placement:
+    width, height = tiles_per_cell
+    shape = (-(-tile.shape[0] // height), -(-tile.shape[1] // width))
+    rows, columns = np.arange(tile.shape[0]) // height, np.arange(tile.shape[1]) // width
+    cell = (rows[:, None] * shape[1] + columns)[tile >= 0]
+    present = tile[tile >= 0]
+    cells = shape[0] * shape[1]
+    counts = np.bincount(
+        cell * num_domains + domain[present], minlength=cells * num_domains
+    ).reshape(cells, num_domains)
+    tiles = counts.sum(axis=1)
+    mean_index = np.bincount(cell, index[present], cells) / np.maximum(tiles, 1)
+    share = counts.max(axis=1) / np.maximum(tiles, 1)
+    nothing = tiles == 0
+    return Placement(
+        domain=_raster(counts.argmax(axis=1), nothing, shape),
+        share=_raster(np.rint(35 * share), nothing, shape),
+        time=_raster(np.rint(35 * mean_index / max(1, len(index) - 1)), nothing, shape),
+        neighbours_together=(_together(tile, domain, 1), _together(tile, domain, 0)),
+    )
+
+
+def _together(tile: Int64Array, domain: Int64Array, axis: int) -> float | None:
+    """Of the tiles that are neighbours along an axis, the share that run on one domain."""
+    one, other = (tile[:, :-1], tile[:, 1:]) if axis else (tile[:-1], tile[1:])
+    pairs = (one >= 0) & (other >= 0)
+    if not pairs.any():
+        return None
+    return float((domain[one[pairs]] == domain[other[pairs]]).mean())
+
+
+def _raster(
+    values: NDArray[np.generic], nothing: NDArray[np.bool_], shape: tuple[int, int]
+) -> Raster:
+    alphabet = np.array(list(DIGITS + NOTHING))
+    digits = np.where(nothing, len(DIGITS), np.minimum(values.astype(np.int64), len(DIGITS) - 1))
+    return tuple("".join(row) for row in alphabet[digits].reshape(shape).tolist())
+
+
+# --- pictures of tensors ------------------------------------------------------------------------
+
+
+def _tensor_pictures(
+    launch: Launch, trace: Trace, domains: list[Int64Array], num_domains: int
+) -> tuple[TensorPicture, ...]:
+    stream = stream_of(trace)
+    step = -(-max(len(stream.ref_unit), len(stream.unit_line)) // MOST_REFERENCES) or 1
+    unit_of_ref = stream.plain_units
+    tile_of_ref = np.repeat(np.arange(stream.tiles, dtype=np.int32), np.diff(stream.tile_offset))
+    chosen = unit_of_ref % step == 0
+    unit_of_ref, tile_of_ref = unit_of_ref[chosen], tile_of_ref[chosen]
+    kind_of_ref = stream.ref_code[chosen] >> 4
+    unit_of_line = np.repeat(np.arange(stream.units, dtype=np.int32), stream.unit_lines)
+    chosen = unit_of_line % step == 0
+    unit_of_line, line = unit_of_line[chosen], stream.unit_line[chosen]
+    counted = _Counted(
+        line=line,
+        tiles=np.bincount(unit_of_ref[_first_of_pair(tile_of_ref, unit_of_ref)],
+                          minlength=stream.units)[unit_of_line],
+        reach=[_reach(unit_of_ref, domain[tile_of_ref], stream, num_domains)[unit_of_line]
+               for domain in domains],
+        read=_touched(unit_of_ref[kind_of_ref != Access.WRITE], stream)[unit_of_line],
+        written=_touched(unit_of_ref[kind_of_ref != Access.READ], stream)[unit_of_line],
+    )  # fmt: skip
+    segment_of = _segment_of(trace, line)
+    numbers = np.bincount(segment_of, minlength=len(trace.segments))
+    largest = np.argsort(-numbers, kind="stable")[:MOST_TENSORS]
+    return tuple(
+        _tensor_picture(launch, trace.segments[number], counted.only(segment_of == number))
+        for number in largest.tolist()
+        if numbers[number]
+    )
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Of each line that is looked at: tiles and domains that use it, and how."""
+
+    line: Int32Array
+    tiles: Int64Array
+    reach: list[Int64Array]
+    read: NDArray[np.bool_]
+    written: NDArray[np.bool_]
+
+    def only(self, chosen: NDArray[np.bool_]) -> _Counted:
+        return _Counted(
+            self.line[chosen],
+            self.tiles[chosen],
+            [reach[chosen] for reach in self.reach],
+            self.read[chosen],
+            self.written[chosen],
+        )
+
+
+def _first_of_pair(tile_of_ref: Int32Array, unit_of_ref: Int32Array) -> Int64Array:
+    """Positions of the references that are the first of their tile to their unit."""
+    key = unit_of_ref.astype(np.int64) << 32 | tile_of_ref
+    first: Int64Array = np.unique(key, return_index=True)[1]
+    return first
+
+
+def _reach(
+    unit_of_ref: Int32Array,
+    domain_of_ref: Int64Array,
+    stream: Stream,
+    num_domains: int,
+) -> Int64Array:
+    """On how many domains each unit is used."""
+    reach = np.zeros(stream.units, np.int64)
+    for domain in range(num_domains):
+        reach += _touched(unit_of_ref[domain_of_ref == domain], stream)
+    return reach
+
+
+def _touched(unit_of_ref: Int32Array, stream: Stream) -> NDArray[np.bool_]:
+    touched = np.zeros(stream.units, np.bool_)
+    touched[unit_of_ref] = True
+    return touched
+
+
+def _tensor_picture(launch: Launch, segment: Segment, counted: _Counted) -> TensorPicture:
+    lines = -(-segment.bytes // LINE_BYTES)
+    per_row = -(-(_row_bytes(launch, segment) or 0) // LINE_BYTES)
+    if not 1 < per_row < lines:
+        per_row = math.isqrt(max(0, lines - 1)) + 1
+    row, column = np.divmod(counted.line.astype(np.int64) - segment.first_line, per_row)
+    rows = -(-lines // per_row)
+    shape = (min(rows, TENSOR_CELLS), min(per_row, TENSOR_CELLS))
+    cell = row * shape[0] // rows * shape[1] + column * shape[1] // per_row
+    used = np.bincount(cell, minlength=shape[0] * shape[1])
+    rasters = [
+        _raster(
+            np.rint(np.bincount(cell, reach, len(used)) / np.maximum(used, 1)), used == 0, shape
+        )
+        for reach in counted.reach
+    ]
+    means = [float(reach.mean()) for reach in counted.reach]
+    read, written = bool(counted.read.any()), bool(counted.written.any())
+    return TensorPicture(
+        names=segment.names,
+        shape=_shape(launch, segment),
+        bytes=segment.bytes,
+        use="read and written" if read and written else "written" if written else "read",
+        tiles_per_line=float(counted.tiles.mean()),
+        domains_before=means[0],
+        domains_after=means[1] if len(means) > 1 else None,
+        before=rasters[0],
+        after=rasters[1] if len(rasters) > 1 else None,
+    )
+
+
+# --- tensors ------------------------------------------------------------------------------------
+
+
+def _segment_of(trace: Trace, line: NDArray[np.integer]) -> Int64Array:
+    starts = np.array([segment.first_line for segment in trace.segments], np.int64)
+    return np.maximum(np.searchsorted(starts, line, side="right") - 1, 0)
+
+
+def _tensor(launch: Launch, segment: Segment) -> TensorArgument | None:
+    """The first of the arguments that lie in a segment."""
+    for name in segment.names:
+        argument = launch.arguments.get(name)
+        if isinstance(argument, DescriptorArgument):
+            return argument.base
+        if isinstance(argument, TensorArgument):
+            return argument
+    return None
+
+
+def _row_bytes(launch: Launch, segment: Segment) -> int | None:
+    """Bytes from one row of a tensor to the next; None where it has no rows."""
+    tensor = _tensor(launch, segment)
+    if tensor is None:
+        return None
+    strides = sorted({stride for stride, size in zip(tensor.strides, tensor.shape, strict=True)
+                      if size > 1 and stride > 1})  # fmt: skip
+    bits = re.search(r"\d+", tensor.dtype)
+    return strides[0] * max(1, int(bits[0]) // 8) if strides and bits else None
+
+
+def _shape(launch: Launch, segment: Segment) -> str:
+    tensor = _tensor(launch, segment)
+    return f"{' × '.join(map(str, tensor.shape))} {tensor.dtype}" if tensor else ""
