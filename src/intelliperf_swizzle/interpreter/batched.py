@@ -152,11 +152,20 @@ def run_batched(live: LiveLaunch, recorder: Recorder, *, math: bool = False) -> 
 
 
 def run_batched_programs(
-    live: LiveLaunch, recorder: Recorder, programs: Int64Array, *, math: bool = False
+    live: LiveLaunch,
+    recorder: Recorder,
+    programs: Int64Array,
+    *,
+    math: bool = False,
+    make_builder: Callable[..., BatchedBuilder] | None = None,
 ) -> BatchedRun:
-    """As `run_batched`, but only the given programs (linear indices, int64[n])."""
+    """As `run_batched`, but only the given programs (linear indices, int64[n]).
+
+    `make_builder` makes the builder, with the arguments of `BatchedBuilder`, its default.
+    """
     noticed = BatchedRun()
-    builder = _BatchedBuilder(live.launch.grid, live.memory, recorder, noticed, math=math)
+    make = make_builder or BatchedBuilder
+    builder = make(live.launch.grid, live.memory, recorder, noticed, math=math)
     pieces = [programs[i : i + MOST_PROGRAMS] for i in range(0, len(programs), MOST_PROGRAMS)]
     with _batched_language(live, builder), np.errstate(all="ignore"):
         arguments = live.arguments()
@@ -182,7 +191,7 @@ def run_batched_programs(
 
 
 @contextmanager
-def _batched_language(live: LiveLaunch, builder: _BatchedBuilder) -> Iterator[None]:
+def _batched_language(live: LiveLaunch, builder: BatchedBuilder) -> Iterator[None]:
     """The interpreter with the batched builder in place of its own."""
     with ExitStack() as stack:
         stack.enter_context(_set(triton_interpreter, "interpreter_builder", builder))
@@ -290,7 +299,7 @@ def _is_floating(dtype: Any) -> bool:
     return bool(dtype.is_floating())
 
 
-class _BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[misc]
+class BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[misc]
     """Triton's operations on blocks of many programs."""
 
     def __init__(
@@ -1138,7 +1147,7 @@ def _add_elementwise(names: str, arity: int) -> None:
     for name in names.split():
         method = f"create_{name}"
         if hasattr(triton_interpreter.InterpreterBuilder, method):
-            setattr(_BatchedBuilder, method, _elementwise_method(method, arity))
+            setattr(BatchedBuilder, method, _elementwise_method(method, arity))
 
 
 def _elementwise_method(name: str, arity: int) -> Any:
