@@ -22,7 +22,7 @@ from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
-from intelliperf_swizzle.propose.axes import column_expressions
+from intelliperf_swizzle.propose.axes import axis_choices
 from intelliperf_swizzle.rank import RANK
 from intelliperf_swizzle.records import (
     Attempt,
@@ -278,14 +278,14 @@ def conclude(
 def pictured(bench: Workbench, best: Attempt | None) -> Picture:
     """What there is to see of the kernel's largest launch, as it is and with the best swizzle."""
     largest = bench.subject.traced[0]
-    columns = column_expressions([largest.launch])
+    choices = axis_choices([largest.launch])
     return picture(
         largest.launch,
         largest.trace,
         bench.target,
         occupancy=largest.occupancy,
         tile=best.proof.tile if best and best.proof else None,
-        columns=columns[0].extent if columns else None,
+        columns=next((choice[-1].extent for choice in choices if len(choice) == 2), None),
     )
 
 

@@ -17,7 +17,8 @@ from intelliperf_swizzle.history import attempt_to_json
 from intelliperf_swizzle.records import Measurement, Run
 from intelliperf_swizzle.report.words import bottleneck, message
 
-SCHEMA = 1
+SCHEMA = 2
+"""2 added `invocation`, `picture` and `l2_requests_per_domain`."""
 
 
 def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
@@ -70,6 +71,8 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
             "notes": list(run.notes),
             "usage": asdict(run.usage) if run.usage else None,
             "history": run.history,
+            "invocation": run.invocation,
+            "picture": asdict(run.picture) if run.picture else None,
         },
     }
 
