@@ -272,6 +272,7 @@ def conclude(
         usage=effort.usage,
         invocation=settings.invocation,
         picture=pictured(bench, best),
+        file=largest.source.entry.file,
     )
 
 

@@ -654,6 +654,7 @@ class Run:
         usage: what the language model took; None where there was none.
         invocation: shell text that repeats the run; empty where it was no command line.
         picture: what its pictures are drawn from; None in a result file of an older version.
+        file: the user's file that holds the kernel, an absolute path; empty likewise.
     """
 
     kernel: str
@@ -676,6 +677,7 @@ class Run:
     usage: Usage | None = None
     invocation: str = ""
     picture: Picture | None = None
+    file: str = ""
 
     @property
     def modelled(self) -> bool:

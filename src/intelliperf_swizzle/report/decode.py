@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 Type = TypeVar("Type")
 
 
-class WrongShape(ValueError):
+class DecodeError(ValueError):
     """A value is missing or is not of the type that belongs there; says where."""
 
 
@@ -27,7 +27,7 @@ def decode(kind: type[Type], value: Any, where: str) -> Type:
         where: names the value in messages (`swizzle.baseline`).
 
     Raises:
-        WrongShape: something is missing or of another type.
+        DecodeError: something is missing or of another type.
     """
     decoded: Type = _decode(kind, value, where)
     return decoded
@@ -45,7 +45,7 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
         return _tuple(get_args(kind), value, where)
     if origin is Literal:
         if value not in get_args(kind):
-            raise WrongShape(f"{where} is {value!r:.40}")
+            raise DecodeError(f"{where} is {value!r:.40}")
         return value
     if isinstance(origin, type) and issubclass(origin, Mapping):
         _, item = get_args(kind)
@@ -73,7 +73,7 @@ def _dataclass(kind: Any, value: Any, where: str) -> Any:
     expected = hints(kind)
     missing = required(kind) - fields.keys()
     if missing:
-        raise WrongShape(f"{where}.{min(missing)} is missing")
+        raise DecodeError(f"{where}.{min(missing)} is missing")
     return kind(
         **{
             name: _decode(expected[name], each, f"{where}.{name}")
@@ -92,11 +92,11 @@ def _optional(kind: Any, value: Any, where: str) -> Any:
 
 def _tuple(items: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise WrongShape(f"{where} is {value!r:.40}, not a list")
+        raise DecodeError(f"{where} is {value!r:.40}, not a list")
     if items[-1] is Ellipsis:
         items = (items[0],) * len(value)
     if len(items) != len(value):
-        raise WrongShape(f"{where} has {len(value)} entries, not {len(items)}")
+        raise DecodeError(f"{where} has {len(value)} entries, not {len(items)}")
     return tuple(
         _decode(item, each, f"{where}[{i}]")
         for i, (item, each) in enumerate(zip(items, value, strict=True))
@@ -105,12 +105,12 @@ def _tuple(items: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
 
 def _object(value: Any, where: str) -> Any:
     if not isinstance(value, dict):
-        raise WrongShape(f"{where} is {value!r:.40}, not an object")
+        raise DecodeError(f"{where} is {value!r:.40}, not an object")
     return value.items()
 
 
 def _plain(kind: Any, value: Any, where: str) -> Any:
     accepted = (int, float) if kind is float else kind
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
-        raise WrongShape(f"{where} is {value!r:.40}, not {kind.__name__}")
+        raise DecodeError(f"{where} is {value!r:.40}, not {kind.__name__}")
     return value

@@ -29,7 +29,7 @@ from intelliperf_swizzle.records import (
     VerdictKind,
     Witness,
 )
-from intelliperf_swizzle.report.decode import WrongShape, decode
+from intelliperf_swizzle.report.decode import DecodeError, decode
 from intelliperf_swizzle.report.result import SCHEMA
 
 
@@ -47,7 +47,7 @@ def read_run(path: Path) -> Run:
     try:
         return run_of(json.loads(text))
     except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, WrongShape) else "it is not JSON"
+        reason = str(error) if isinstance(error, DecodeError) else "it is not JSON"
         raise UsageError(
             f"{path} is not a result file: {reason}",
             hint="a run writes result.json into its output folder; -o FILE.json names another",
@@ -60,7 +60,7 @@ def run_of(fields: Any) -> Run:
     """The run of a result as `result` makes it.
 
     Raises:
-        WrongShape: something is missing or of another type.
+        DecodeError: something is missing or of another type.
         UsageError: the result is of a newer version.
     """
     own = _part(_part(fields, "", "the file"), "swizzle", "the file")
@@ -98,6 +98,7 @@ def run_of(fields: Any) -> Run:
         usage=_value(own, "usage", Usage | None),
         invocation=_value(own, "invocation", str) if schema > 1 else "",
         picture=_value(own, "picture", Picture | None) if schema > 1 else None,
+        file=_value(launch, "file", str) if schema > 1 else "",
     )
 
 
@@ -108,7 +109,7 @@ def _best(own: Mapping[str, Any], attempts: tuple[Attempt, ...]) -> Attempt | No
     for attempt in attempts:
         if attempt.number == number and attempt.measurement is not None:
             return attempt
-    raise WrongShape(f"swizzle.best.number is {number}, and no measured attempt has it")
+    raise DecodeError(f"swizzle.best.number is {number}, and no measured attempt has it")
 
 
 def _attempt(line: Any, where: str) -> Attempt:
@@ -148,11 +149,11 @@ def _part(fields: Any, name: str, where: str) -> Mapping[str, Any]:
     """The object of that name, or the whole where there is none."""
     part = _value(fields, name, Any, where) if name else fields
     if not isinstance(part, dict):
-        raise WrongShape(f"{name or where} is not an object")
+        raise DecodeError(f"{name or where} is not an object")
     return part
 
 
 def _value(fields: Mapping[str, Any], name: str, kind: Any, where: str = "swizzle") -> Any:
     if name not in fields:
-        raise WrongShape(f"{where}.{name} is missing")
+        raise DecodeError(f"{where}.{name} is missing")
     return decode(kind, fields[name], f"{where}.{name}")

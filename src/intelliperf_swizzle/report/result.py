@@ -57,6 +57,7 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
             "seed": run.seed,
             "launch": {
                 "kernel": run.kernel,
+                "file": run.file,
                 "grid": list(run.grid),
                 "constants": dict(run.constants),
                 "distinct": run.launches,
