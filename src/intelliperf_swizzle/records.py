@@ -345,6 +345,8 @@ class Measurement:
     Rates are from 0 to 1 and are ratios of sums, as the hardware counters form them.
 
     Attributes:
+        l2_counter_hit_rate: the profiler's own quotient where it counts other lookups, too: on
+            NVIDIA GPUs those from one L2 partition to the other; None where it is `l2_hit_rate`.
         fabric_bytes: between the L2 partitions of an NVIDIA GPU.
         l2_before: the L2 before each measured launch: `cold` (flushed) or `warm` (as the
             application leaves it).
@@ -368,6 +370,7 @@ class Measurement:
     time_spread_ms: float | None = None
     modelled_memory_time_ms: float | None = None
     fabric_bytes: int | None = None
+    l2_counter_hit_rate: float | None = None
     l2_before: Literal["cold", "warm"] | None = None
     counters: Mapping[str, float] | None = None
 
