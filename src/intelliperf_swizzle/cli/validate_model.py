@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""`validate-model`: the cache model beside measured counters."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from intelliperf_swizzle.cli.arguments import PROGRAM, Parser, progress_display
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Prints the comparison; 1 where something measured could not be compared."""
+    parser = Parser(
+        prog=f"{PROGRAM} validate-model",
+        description="Set the cache model's L2 hit rates beside measured ones.",
+        epilog="Exit code 1: something measured could not be compared; each such thing is named.",
+    )
+    parser.add_argument(
+        "measured", type=Path, help="a folder with kernels.py, mappings.py and measured.json"
+    )
+    parser.add_argument("--target", default="h200", help="GPU that was measured (h200)")
+    parser.add_argument("-o", "--output_file", type=Path, help="write all pairs as JSON")
+    options = parser.parse_args(arguments)
+
+    from intelliperf_swizzle.fidelity import compare, measurements_at
+    from intelliperf_swizzle.fidelity.words import json_text, table
+    from intelliperf_swizzle.hardware import load_target
+
+    target = load_target(options.target)
+    with progress_display() as progress:
+        fidelity = compare(measurements_at(options.measured), target, progress)
+    for reason in fidelity.skipped:
+        print(f"skipped: {reason}", file=sys.stderr)
+    print(table(fidelity))
+    if options.output_file:
+        options.output_file.write_text(json_text(fidelity), encoding="utf-8")
+    return 1 if fidelity.skipped else 0
