@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import signal
 import subprocess
 import time
 from collections import Counter
@@ -18,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from intelliperf_swizzle.capture import journal
 from intelliperf_swizzle.capture.journal import Execution, Journal
-from intelliperf_swizzle.capture.settings import FOLDER_VARIABLE, Settings, gpu_of, save_settings
+from intelliperf_swizzle.capture.process import end, last_lines, signal_name, start
+from intelliperf_swizzle.capture.settings import Settings, gpu_of, save_settings
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.launches import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
@@ -26,11 +25,9 @@ from intelliperf_swizzle.records import Capture, Launch
 if TYPE_CHECKING:
     from intelliperf_swizzle.hardware import Target
 
-_STARTUP = Path(__file__).parent / "startup"
+RECORDER = "intelliperf_swizzle.capture.recorder"
+"""What is installed in the application."""
 _POLL_SECONDS = 0.05
-_PATIENCE_SECONDS = 2.0
-"""Between asking the application to end and killing it."""
-_LAST_LINES = 20
 
 EndedBy = Literal["exit", "quiet", "limit"]
 Compute = Literal["auto", "always", "never"]
@@ -48,6 +45,7 @@ def capture(
     compute_budget_seconds: float = 20.0,
     environment: Mapping[str, str] | None = None,
     target: Target | None = None,
+    on_gpu: bool = False,
     on_progress: Callable[[str], None] | None = None,
 ) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
@@ -70,6 +68,8 @@ def capture(
         compute_budget_seconds: seconds that `auto` spends on executing launches.
         environment: of the command, ours by default.
         target: the GPU that the application is told of, by default an MI300X.
+        on_gpu: the application runs for real on the GPU that its environment shows; launches are
+            recorded and nothing else is changed. `compute` and `target` mean nothing then.
         on_progress: told in a sentence of each new launch.
 
     Raises:
@@ -78,19 +78,20 @@ def capture(
     # the application imports this package too, and its Python need not have PyYAML
     from intelliperf_swizzle.hardware import load_target
 
-    start = time.monotonic()
-    gpu = gpu_of(target or load_target("mi300x"))
-    settings = Settings(gpu, compute, compute_budget_seconds, start + limit_seconds)
+    begun = time.monotonic()
+    gpu = None if on_gpu else gpu_of(target or load_target("mi300x"))
+    settings = Settings(RECORDER, gpu, compute, compute_budget_seconds, begun + limit_seconds)
     place = _prepared(Path(folder), settings)
     watch = _Watch(Journal(place), on_progress)
-    process = _start(command, place, cwd, os.environ if environment is None else environment)
+    ours = os.environ if environment is None else environment
+    process = start(command, place, cwd, ours, interpreted=not on_gpu)
     try:
-        ended_by = watch.until_over(process, quiet_seconds, start + limit_seconds)
+        ended_by = watch.until_over(process, quiet_seconds, begun + limit_seconds)
         exit_code = process.poll()
     finally:
-        _end(process)
+        end(process)
     watch.read()
-    outcome = _Outcome(ended_by, exit_code, quiet_seconds, limit_seconds, _last_lines(place))
+    outcome = _Outcome(ended_by, exit_code, quiet_seconds, limit_seconds, last_lines(place))
     launches = _launches(place, watch)
     chosen = tuple(launch for launch in launches if kernel in (None, launch.kernel))
     if not chosen:
@@ -99,7 +100,7 @@ def capture(
         launches=chosen,
         ended_by=ended_by,
         exit_code=exit_code,
-        seconds=time.monotonic() - start,
+        seconds=time.monotonic() - begun,
         notes=(
             *outcome.notes(),
             *_computed(chosen, watch, compute_budget_seconds),
@@ -121,60 +122,6 @@ def _prepared(folder: Path, settings: Settings) -> Path:
     except OSError as error:
         raise CaptureError(f"the folder for the records cannot be written: {error}") from error
     return folder.resolve()
-
-
-# --- the process --------------------------------------------------------------------------------
-
-
-def _start(
-    command: Sequence[str],
-    folder: Path,
-    cwd: str | os.PathLike[str],
-    environment: Mapping[str, str],
-) -> subprocess.Popen[bytes]:
-    search = [str(_STARTUP), *filter(None, [environment.get("PYTHONPATH")])]
-    hooked = {
-        **environment,
-        FOLDER_VARIABLE: str(folder),
-        "PYTHONPATH": os.pathsep.join(search),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUNBUFFERED": "1",
-        "TRITON_INTERPRET": "1",
-        "TRITON_CACHE_DIR": str(folder / "triton-cache"),
-        "TORCHINDUCTOR_CACHE_DIR": str(folder / "torch-cache"),
-    }
-    try:
-        with (folder / "app.log").open("wb") as log:
-            return subprocess.Popen(
-                list(command),
-                cwd=cwd,
-                env=hooked,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-    except (OSError, ValueError) as error:
-        raise CaptureError(
-            f"the application `{' '.join(command)}` cannot be started: {error}",
-            hint="give the command as you would type it, e.g. `-- python app.py`",
-        ) from error
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process group: ask, wait, kill; also what the application left in the background."""
-    try:
-        _signal(process, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_PATIENCE_SECONDS)
-    finally:  # a second Ctrl-C, too
-        _signal(process, signal.SIGKILL)
-        process.wait()
-
-
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
 
 
 # --- watching -----------------------------------------------------------------------------------
@@ -237,7 +184,7 @@ class _Watch:
             if self.on_progress:
                 self.on_progress(f"launch {len(self.records)}: {record.rpartition('-')[0]}")
         elif event["event"] == "again":
-            self.counts[record] += 1
+            self.counts[record] += event.get("times", 1)
         elif event["event"] == "ran":
             self._running.discard(record)
             self.executions[record] = Execution(
@@ -282,7 +229,7 @@ class _Outcome:
         if self.ended_by == "limit":
             return f"the application was ended at the time limit of {self.limit_seconds:g} s"
         if self.exit_code is not None and self.exit_code < 0:
-            return f"the application was killed by {_signal_name(-self.exit_code)}"
+            return f"the application was killed by {signal_name(-self.exit_code)}"
         return f"the application ended with exit status {self.exit_code}"
 
     def notes(self) -> tuple[str, ...]:
@@ -291,13 +238,6 @@ class _Outcome:
             return ()
         failed = self.ended_by == "exit"
         return (self.sentence() + (", after its launches were recorded" if failed else ""),)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _computed(launches: Sequence[Launch], watch: _Watch, budget_seconds: float) -> list[str]:
@@ -354,14 +294,3 @@ def _no_launch(
         hint=hint,
         details=(*dict.fromkeys(watch.refusals), *outcome.last_lines),
     )
-
-
-def _last_lines(folder: Path) -> tuple[str, ...]:
-    with (folder / "app.log").open("rb") as log:
-        log.seek(0, os.SEEK_END)
-        log.seek(max(0, log.tell() - 16384))
-        text = log.read().decode("utf-8", "replace")
-    printable = "".join(
-        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
-    return tuple(line.rstrip() for line in printable.splitlines()[-_LAST_LINES:])

@@ -40,13 +40,20 @@ class LiveLaunch:
 
     Attributes:
         launch: without contents of storages.
-        memory: bytes of each storage, a live view (uint8[bytes]).
+        memory: bytes of each storage, a live view: a torch tensor, uint8[bytes].
         integers: storages that a tensor of integers (or bools) is a view of.
     """
 
     launch: Launch
-    memory: Mapping[int, UInt8Array]
+    memory: Mapping[int, Any]
     integers: frozenset[int]
+
+    def contents(self, number: int) -> UInt8Array:
+        """Bytes of a storage on the host: a live view of host memory, a copy of a GPU's."""
+        view = self.memory[number]
+        on_host = view.untyped_storage().device.type == "cpu"  # whatever a stand-in says
+        array: UInt8Array = view.numpy() if on_host else view.cpu().numpy()
+        return array
 
 
 def describe(
@@ -98,7 +105,7 @@ class _Converter:
     """Turns live arguments into records; numbers storages in the order of the arguments."""
 
     keys: Mapping[int, str]
-    memory: dict[int, UInt8Array] = field(default_factory=dict)
+    memory: dict[int, Any] = field(default_factory=dict)
     integers: set[int] = field(default_factory=set)
     _numbers: dict[int, int] = field(default_factory=dict)
 
@@ -147,13 +154,12 @@ class _Converter:
         )
 
 
-def _bytes_of(storage: Any) -> UInt8Array:
+def _bytes_of(storage: Any) -> Any:
     import torch
 
-    view = torch.tensor([], dtype=torch.uint8)
+    view = torch.tensor([], dtype=torch.uint8, device=storage.device)
     view.set_(storage, 0, (storage.nbytes(),), (1,))
-    array: UInt8Array = view.numpy()
-    return array
+    return view
 
 
 def _unwrapped(value: Any) -> Any:

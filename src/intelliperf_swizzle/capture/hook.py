@@ -3,12 +3,13 @@
 """Inside the application: what happens once it has imported torch or Triton.
 
 `sitecustomize` calls `imported`. On a machine without a GPU the whole environment is made to look
-as if there were one; where there is one, only `recorder` would have to be installed, on
-`JITFunction.run`.
+as if there were one; where there is one, only the agent of the settings is installed: `recorder`,
+or what tries swizzles out.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ def imported(module: str) -> None:
     if "torch" in sys.modules and "torch" not in _imported:
         return  # torch is importing Triton, and will come by when it is done
     settings = load_settings(folder)
-    if "torch" in _imported - before:
+    if settings.gpu is not None and "torch" in _imported - before:
         from intelliperf_swizzle.capture import standin
 
         standin.install(
@@ -40,9 +41,11 @@ def imported(module: str) -> None:
         )
     if "triton" in _imported and not _noted & {"installed"}:
         _noted.add("installed")
-        from intelliperf_swizzle.capture import recorder
+        if settings.gpu is not None:
+            from intelliperf_swizzle.capture import standin_triton
 
-        recorder.install(folder, settings)
+            standin_triton.install(settings.gpu)
+        importlib.import_module(settings.agent).install(folder, settings)
 
 
 def _note(folder: Path, sentence: str) -> None:

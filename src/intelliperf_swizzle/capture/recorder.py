@@ -1,45 +1,30 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Inside the application: write down each kernel launch, and execute it as far as allowed."""
+"""Inside the application: the agent that writes launches down (`Settings.agent`)."""
 
 from __future__ import annotations
 
-import hashlib
-import math
-import os
-import time
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from intelliperf_swizzle.capture import journal
-from intelliperf_swizzle.capture.describe import LiveLaunch, describe
-from intelliperf_swizzle.capture.journal import Execution
 from intelliperf_swizzle.capture.settings import Settings
-from intelliperf_swizzle.capture.sources import UnreadableKernelError
-from intelliperf_swizzle.launches import save_launch
-from intelliperf_swizzle.records import Launch, Storage, UInt8Array
-
-KEPT_FLOAT_BYTES = 16 << 20
-"""Contents of float storages are kept up to this many bytes a launch, the smallest first."""
-MOST_VARIANTS = 32
-"""Launches of one kernel on one grid that are kept apart; a training loop has no end of them."""
-PROBE_SECONDS = 0.5
-"""A launch runs this long before it is asked whether the budget suffices."""
 
 
 def install(folder: Path, settings: Settings) -> None:
-    """Record whatever Triton launches in this process, under its interpreter."""
+    """Record whatever Triton launches in this process, on its GPU or under its interpreter."""
+    if settings.gpu is None:
+        from intelliperf_swizzle.capture.calls import before_each_launch
+        from intelliperf_swizzle.capture.compiled import CompiledRecorder
+
+        before_each_launch(CompiledRecorder(folder).launch, interpreted=False)
+        return
+
     from triton.runtime.interpreter import InterpretedFunction
 
-    from intelliperf_swizzle.capture import standin_triton
+    from intelliperf_swizzle.capture.interpreted import InterpretedRecorder
+    from intelliperf_swizzle.capture.standin_triton import Compiled
 
-    standin_triton.install(settings.gpu)
-    recorder = Recorder(folder, settings)
+    recorder = InterpretedRecorder(folder, settings)
     interpret = InterpretedFunction.run
 
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
@@ -48,242 +33,6 @@ def install(folder: Path, settings: Settings) -> None:
 
         if not warmup:
             recorder.launch(self, args, kwargs, grid, execute)
-        return standin_triton.Compiled(self, kwargs)
+        return Compiled(self, kwargs)
 
     InterpretedFunction.run = run
-
-
-class Recorder:
-    """Writes launches to a folder and knows which of them are executed.
-
-    Args:
-        folder: of the capture; gets `launches/*.json` and `contents/*.npy`.
-        settings: whether launches are executed.
-    """
-
-    def __init__(self, folder: Path, settings: Settings) -> None:
-        self._folder = folder
-        self._settings = settings
-        self._seconds_left = settings.compute_budget_seconds
-        self._left_out: set[str] = set()
-        self._variants: Counter[tuple[Any, ...]] = Counter()
-        self._latest: dict[tuple[Any, ...], str] = {}
-        (folder / "launches").mkdir(exist_ok=True)
-        (folder / "contents").mkdir(exist_ok=True)
-
-    def launch(
-        self,
-        kernel: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        grid: Any,
-        execute: Callable[[], Any],
-    ) -> None:
-        """Record one call and execute it, or not."""
-        try:
-            live = describe(kernel, args, kwargs, grid)
-            if not live.launch.programs:  # Triton launches nothing then, and says nothing
-                return
-            before = {number: live.memory[number].copy() for number in live.integers}
-            name, is_new = self._record(live, before)
-        except (UnreadableKernelError, OSError) as error:
-            sentence = f"`{kernel.fn.__name__}` was neither recorded nor executed: {error}"
-            journal.write(self._folder, "refused", text=sentence)
-            return
-        if not is_new:
-            journal.write(self._folder, "again", record=name)
-            if name not in self._left_out:
-                self._execute(live, before, execute)
-            return
-        journal.write(self._folder, "new", record=name)
-        execution = Execution(computed=False, seconds=None)
-        try:
-            execution = self._execute(live, before, execute)
-        finally:
-            journal.write(self._folder, "ran", record=name, **asdict(execution))
-        if not execution.computed:
-            self._left_out.add(name)
-
-    # --- on disk --------------------------------------------------------------------------------
-
-    def _record(self, live: LiveLaunch, integers: dict[int, UInt8Array]) -> tuple[str, bool]:
-        """The launch's name, and whether it is the first of its kind; then it is on disk."""
-        digests = {number: _digest(contents) for number, contents in integers.items()}
-        launch = live.launch
-        identity = repr((launch, sorted(digests.items()))).encode()
-        name = f"{launch.kernel}-{hashlib.blake2b(identity, digest_size=8).hexdigest()}"
-        path = self._folder / "launches" / f"{name}.json"
-        if path.exists():
-            return name, False
-        variety = (launch.kernel, launch.source.entry.file, launch.grid)
-        self._variants[variety] += 1
-        if self._variants[variety] > MOST_VARIANTS:
-            if self._variants[variety] == MOST_VARIANTS + 1:
-                sentence = (
-                    f"`{launch.kernel}`: after {MOST_VARIANTS} different launches on the grid"
-                    f" {launch.grid}, further ones were counted as the last of these"
-                )
-                journal.write(self._folder, "note", text=sentence)
-            return self._latest[variety], False
-        self._latest[variety] = name
-        kept = {
-            number: self._keep(contents, digests[number]) for number, contents in integers.items()
-        }
-        kept |= self._keep_floats(live)
-        storages = {n: Storage(s.bytes, kept.get(n)) for n, s in launch.storages.items()}
-        save_launch(replace(launch, storages=storages), path)
-        return name, True
-
-    def _keep_floats(self, live: LiveLaunch) -> dict[int, str]:
-        kept, room = {}, KEPT_FLOAT_BYTES
-        floats = set(live.memory) - live.integers
-        for number in sorted(floats, key=lambda number: live.memory[number].nbytes):
-            contents = live.memory[number]
-            room -= contents.nbytes
-            if room >= 0:
-                kept[number] = self._keep(contents, _digest(contents))
-        return kept
-
-    def _keep(self, contents: UInt8Array, digest: str) -> str:
-        path = self._folder / "contents" / f"{digest}.npy"
-        if not path.exists():
-            partial = path.with_suffix(f".{os.getpid()}")
-            try:
-                with partial.open("wb") as stream:
-                    header = np.lib.format.header_data_from_array_1_0(contents)
-                    np.lib.format.write_array_header_1_0(stream, header)
-                    stream.write(contents.data)
-                partial.replace(path)
-            except OSError:  # a full disk: leave room for the words that say so
-                partial.unlink(missing_ok=True)
-                raise
-        return str(path)
-
-    # --- execution ------------------------------------------------------------------------------
-
-    def _execute(
-        self, live: LiveLaunch, before: dict[int, UInt8Array], execute: Callable[[], Any]
-    ) -> Execution:
-        """Run all programs, unless that would take too long."""
-        if self._settings.compute == "never":
-            return Execution(computed=False, seconds=None)
-
-        def writes_integers() -> bool:
-            return any(not np.array_equal(before[n], live.memory[n]) for n in live.integers)
-
-        always = self._settings.compute == "always"
-        stopwatch = _Stopwatch(
-            live.launch,
-            budget=math.inf if always else self._seconds_left,
-            budget_for_integers=(self._settings.deadline - time.monotonic()) / 2,
-            writes_integers=writes_integers,
-        )
-        try:
-            with stopwatch:
-                execute()
-            computed = True
-        except _BudgetSpentError:
-            computed = False
-        except Exception as error:  # what the interpreter cannot do must not end the recording
-            if always:
-                raise
-            computed = False
-            sentence = f"the interpreter failed on `{live.launch.kernel}`: {error}"
-            journal.write(self._folder, "note", text=sentence)
-        finally:
-            self._seconds_left -= stopwatch.seconds
-        seconds = stopwatch.seconds if computed else stopwatch.estimate
-        return Execution(computed, seconds, stopwatch.for_integers)
-
-
-def _digest(contents: UInt8Array) -> str:
-    return hashlib.blake2b(contents.data, digest_size=16).hexdigest()
-
-
-class _BudgetSpentError(BaseException):
-    """Ends the execution of a launch; not an Exception, which the interpreter would wrap."""
-
-
-class _Stopwatch:
-    """While active, ends the interpreter's run of a launch that would exceed the budget.
-
-    Asked at every load, after half a second, one second, two … : if the programs that remain take
-    as long as those that ran, is there time for them? A launch that has written integers by then
-    has another budget: later launches may compute addresses from them.
-
-    Attributes:
-        estimate: seconds that the whole launch takes, as of the last question.
-        for_integers: whether it is only the integers for which it went on.
-    """
-
-    def __init__(
-        self,
-        launch: Launch,
-        *,
-        budget: float,
-        budget_for_integers: float,
-        writes_integers: Callable[[], bool],
-    ) -> None:
-        self.estimate = 0.0
-        self.for_integers = False
-        self._programs = launch.programs
-        self._grid = launch.grid
-        self._budget = budget
-        self._budget_for_integers = budget_for_integers
-        self._writes_integers = writes_integers
-        self._begun = 0
-        self._start = time.monotonic()
-        self._next_question = PROBE_SECONDS
-
-    @property
-    def seconds(self) -> float:
-        """Time since the start."""
-        return time.monotonic() - self._start
-
-    def __enter__(self) -> None:
-        from triton.runtime import interpreter
-
-        self._native = interpreter._interpreter
-        self._select = interpreter.interpreter_builder.set_grid_idx
-        interpreter._interpreter = _Asking(self._native, self._ask)
-        interpreter.interpreter_builder.set_grid_idx = self._begin_program
-
-    def __exit__(self, *_: Any) -> None:
-        from triton.runtime import interpreter
-
-        interpreter._interpreter = self._native
-        interpreter.interpreter_builder.set_grid_idx = self._select
-
-    def _begin_program(self, x: int, y: int, z: int) -> None:
-        self._ask()
-        program = x + self._grid[0] * (y + self._grid[1] * z)
-        self._begun = max(self._begun, program + 1)  # a program that waited is selected again
-        self._select(x, y, z)
-
-    def _ask(self) -> None:
-        seconds = self.seconds
-        if seconds < self._next_question:
-            return
-        self._next_question = 2 * seconds
-        self.estimate = seconds * self._programs / max(self._begun, 1)
-        if self.estimate <= self._budget:
-            return
-        self.for_integers = self._writes_integers() and self.estimate <= self._budget_for_integers
-        if not self.for_integers:
-            raise _BudgetSpentError
-
-
-class _Asking:
-    """The interpreter's C++ module, with a question before each load."""
-
-    def __init__(self, native: Any, ask: Callable[[], None]) -> None:
-        self._native = native
-        self._ask = ask
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._native, name)
-
-    def load(self, *operands: Any) -> Any:
-        """Read memory."""
-        self._ask()
-        return self._native.load(*operands)

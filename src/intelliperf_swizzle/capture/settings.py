@@ -60,16 +60,18 @@ def gpu_of(target: Target) -> Gpu:
 
 @dataclass(frozen=True)
 class Settings:
-    """Which GPU there seems to be, and whether recorded launches are also executed.
+    """What is installed, which GPU there seems to be, and whether launches are also executed.
 
     Attributes:
-        gpu: what the application is told of.
+        agent: the module whose `install(folder, settings)` watches the launches.
+        gpu: what the application is told of; None where it runs on a real GPU.
         compute: `always`, `never`, or `auto`: as far as the budget goes.
         compute_budget_seconds: for all launches together.
         deadline: when the application will be ended, on the monotonic clock of the machine.
     """
 
-    gpu: Gpu
+    agent: str
+    gpu: Gpu | None
     compute: Literal["auto", "always", "never"]
     compute_budget_seconds: float
     deadline: float
@@ -83,4 +85,4 @@ def save_settings(settings: Settings, folder: Path) -> None:
 def load_settings(folder: Path) -> Settings:
     """Read them in the application."""
     stored = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-    return Settings(**{**stored, "gpu": Gpu(**stored["gpu"])})
+    return Settings(**{**stored, "gpu": stored["gpu"] and Gpu(**stored["gpu"])})

@@ -1,0 +1,57 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Inside the application: code of ours in front of each kernel launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Before = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
+"""Called with the jit function, its positional and keyword arguments and the grid."""
+
+
+def before_each_launch(before: Before, *, interpreted: bool) -> None:
+    """Calls `before`, and then launches as if nothing had been.
+
+    An autotuner's trials are no launches of the application.
+    """
+    if interpreted:
+        _before_interpreted(before)
+        return
+    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.jit import JITFunction
+
+    run, bench = JITFunction.run, Autotuner._bench
+    tuning = 0
+
+    def hooked(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        if not warmup and not tuning:
+            before(self, args, kwargs, grid)
+        return run(self, *args, grid=grid, warmup=warmup, **kwargs)
+
+    def benched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal tuning
+        tuning += 1
+        try:
+            return bench(self, *args, **kwargs)
+        finally:
+            tuning -= 1
+
+    JITFunction.run, Autotuner._bench = hooked, benched
+
+
+def _before_interpreted(before: Before) -> None:
+    from triton.runtime.interpreter import InterpretedFunction
+
+    from intelliperf_swizzle.capture.standin_triton import Compiled
+
+    run = InterpretedFunction.run
+
+    def hooked(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        if not warmup:
+            before(self, args, kwargs, grid)
+            run(self, *args, grid=grid, warmup=False, **kwargs)
+        return Compiled(self, kwargs)
+
+    InterpretedFunction.run = hooked

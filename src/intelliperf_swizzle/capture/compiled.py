@@ -1,0 +1,171 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Inside the application, on a GPU: each kind of launch is written down once, and the rest counted.
+
+The application must not be slowed down. A launch like one before costs a look at its arguments'
+types, shapes and strides, some microseconds of the host. Where even these add up to more than
+`MOST_OVERHEAD` of the time since the start (kernels that are shorter than their launch, in an
+endless loop), launches of known kernels are only counted until the share is met again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from intelliperf_swizzle.capture import journal
+from intelliperf_swizzle.capture.describe import describe
+from intelliperf_swizzle.capture.journal import Execution
+from intelliperf_swizzle.capture.sources import UnreadableKernelError, is_jit_function
+from intelliperf_swizzle.capture.store import MOST_VARIANTS, Store
+
+MOST_OVERHEAD = 0.03
+"""Share of the time since the start that looking at known launches may take."""
+TELL_SECONDS = 0.5
+"""Counts are written to the journal this often, because the application may be killed."""
+
+
+class CompiledRecorder:
+    """Writes down what a process launches on its GPU.
+
+    Args:
+        folder: of the capture.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._store = Store(folder)
+        self._names: dict[Any, str | None] = {}
+        self._kernels: dict[int, Any] = {}  # kept alive, so that no other one gets its number
+        self._latest: dict[int, str | None] = {}
+        self._looks: Counter[Any] = Counter()
+        self._untold: Counter[str] = Counter()
+        self._told = self._start = perf_counter()
+        self._spent = 0.0
+        self._busy = False
+        atexit.register(self._tell)
+
+    def launch(
+        self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
+    ) -> None:
+        """Looks at one call before it is made."""
+        if self._busy:
+            return
+        begun = perf_counter()
+        number = id(kernel)
+        self._kernels[number] = kernel
+        if number in self._latest and self._spent > MOST_OVERHEAD * (begun - self._start):
+            name = self._latest[number]
+        else:
+            key = self._key(kernel, args, kwargs, grid)
+            if key not in self._names or self._may_hold_others(key):
+                self._busy = True
+                try:
+                    self._names[key] = self._record(kernel, args, kwargs, grid)
+                finally:
+                    self._busy = False
+            name = self._latest[number] = self._names[key]
+        if name is not None:
+            self._untold[name] += 1
+        now = perf_counter()
+        self._spent += now - begun
+        if now - self._told > TELL_SECONDS:
+            self._tell()
+
+    def _key(
+        self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
+    ) -> tuple[Any, ...]:
+        """Equal for launches that differ at most in what their tensors hold, and cheap."""
+        if callable(grid):
+            grid = grid({**_defaults(kernel), **dict(zip(kernel.arg_names, args)), **kwargs})  # noqa: B905
+        extents = tuple(grid) if isinstance(grid, (tuple, list)) else grid
+        places: list[int] = []
+        values = [_seen(value, places) for value in args]
+        named = [(name, _seen(value, places)) for name, value in kwargs.items()]
+        shared = tuple(map(places.index, places))
+        return (id(kernel), extents, tuple(values), tuple(named), shared)
+
+    def _may_hold_others(self, key: tuple[Any, ...]) -> bool:
+        """Whether tensors of integers might hold something new: the first times only."""
+        if not self._looks[key]:
+            return False
+        self._looks[key] -= 1
+        return True
+
+    def _record(
+        self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
+    ) -> str | None:
+        """The name of the launch; it is written down if it is the first of its kind."""
+        import torch
+
+        if torch.cuda.is_current_stream_capturing():
+            self._refuse(kernel, "its first launch was captured into a CUDA graph")
+            return None
+        begun = perf_counter()
+        try:
+            live = describe(kernel, args, kwargs, grid)
+            if not live.launch.programs:
+                return None
+            integers = {number: live.contents(number) for number in live.integers}
+            name, is_new = self._store.keep(live, integers)
+        except (UnreadableKernelError, OSError) as error:
+            self._refuse(kernel, str(error))
+            return None
+        if not is_new:
+            return name
+        if live.integers:
+            self._looks[self._key(kernel, args, kwargs, grid)] = MOST_VARIANTS
+        journal.write(self._folder, "new", record=name)
+        self._untold[name] -= 1  # this one is counted by the event
+        execution = Execution(computed=True, seconds=None)
+        journal.write(self._folder, "ran", record=name, **asdict(execution))
+        self._start += perf_counter() - begun  # a first launch is no overhead of known ones
+        self._spent -= perf_counter() - begun
+        return name
+
+    def _refuse(self, kernel: Any, reason: str) -> None:
+        sentence = f"`{kernel.fn.__name__}` was not recorded: {reason}"
+        journal.write(self._folder, "refused", text=sentence)
+
+    def _tell(self) -> None:
+        """Writes the counts since the last time to the journal."""
+        for name, times in self._untold.items():
+            if times:
+                journal.write(self._folder, "again", record=name, times=times)
+        self._untold.clear()
+        self._told = perf_counter()
+
+
+def _seen(value: Any, places: list[int]) -> Any:
+    """What tells an argument from another of its kind; the places of tensors are listed."""
+    if hasattr(value, "data_ptr"):
+        tensor = getattr(value, "base", None) if hasattr(value, "base") else value
+        tensor = value if tensor is None or not hasattr(tensor, "stride") else tensor
+        places.append(value.data_ptr())
+        return (value.dtype, value.shape, tensor.stride(), tensor.storage_offset())
+    if hasattr(value, "block_shape") and hasattr(value, "base"):
+        extents = (*value.shape, *value.strides, *value.block_shape)
+        return (*map(str, extents), _seen(value.base, places))
+    if isinstance(value, (tuple, list)):
+        return tuple(_seen(item, places) for item in value)
+    if isinstance(value, (int, float, str, type(None))):
+        return value
+    return id(value) if is_jit_function(value) else repr(value)
+
+
+def _defaults(kernel: Any) -> Mapping[str, Any]:
+    found: dict[str, Any] | None = _defaults_of.get(id(kernel))
+    if found is None:
+        parameters = inspect.signature(kernel.fn).parameters.values()
+        found = {one.name: one.default for one in parameters if one.default is not one.empty}
+        _defaults_of[id(kernel)] = found
+    return found
+
+
+_defaults_of: dict[int, dict[str, Any]] = {}

@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What the application's process is asked to try, and how it says what came of it.
+
+The order is a pickle in the folder that the application is started with. The answers are lines of
+the journal:
+
+    {"event": "working", "launch": l, "candidate": c, "what": …, "limit_seconds": s}
+                                    from now on, nothing may take longer than that
+    {"event": "checked", "launch": l, "candidate": c, …}      fields of `trial.Check`
+    {"event": "failed", "launch": l, "candidate": c, …}       fields of `trial.Failure`
+    {"event": "raced", "launch": l, "candidates": […], "rounds_ns": [[…], …], "sets": n}
+                                    a row of a round: the original first, then the candidates
+    {"event": "not raced", "launch": l, "text": …}
+    {"event": "idle"}               the application goes on
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from intelliperf_swizzle.records import Launch
+
+_FILE = "order.pickle"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A recorded launch at which candidates are tried.
+
+    Attributes:
+        launch: as it was recorded.
+        read: numbers of the storages that it reads, atomics included.
+        written: of those that it writes.
+        summed: of those that programs update with atomics in any order; compared within the
+            tolerance, where they hold floats.
+    """
+
+    launch: Launch
+    read: frozenset[int]
+    written: frozenset[int]
+    summed: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Order:
+    """The work of one process.
+
+    Attributes:
+        tasks: the launches.
+        candidates: function key -> text with the swizzle in it, by the candidate's number.
+        checked: (task, candidate) pairs that need not be compared again.
+        failed: candidates that are not tried any more.
+        raced: tasks whose times are known.
+        race_seconds: for the times of all tasks together; 0 = none are taken.
+        run_seconds: what a candidate may take in any case.
+        cache_bytes: of all caches of the GPU; times are taken over more than that.
+        tolerance: absolute and relative, for summed floats.
+    """
+
+    tasks: tuple[Task, ...]
+    candidates: Mapping[int, Mapping[str, str]]
+    checked: frozenset[tuple[int, int]]
+    failed: frozenset[int]
+    raced: frozenset[int]
+    race_seconds: float
+    run_seconds: float
+    cache_bytes: int
+    tolerance: float
+
+
+def save_order(order: Order, folder: Path) -> None:
+    """Writes it before the application starts."""
+    (folder / _FILE).write_bytes(pickle.dumps(order))
+
+
+def load_order(folder: Path) -> Order:
+    """Reads it in the application."""
+    order: Order = pickle.loads((folder / _FILE).read_bytes())
+    return order
+
+
+def form(launch: Launch) -> Any:
+    """Equal for two launches that differ at most in what their tensors hold."""
+    entry = launch.source.entry
+    return (
+        launch.kernel,
+        entry.file,
+        entry.first_line,
+        launch.grid,
+        dict(launch.arguments),
+        dict(launch.options),
+        {number: storage.bytes for number, storage in launch.storages.items()},
+    )

@@ -1,0 +1,73 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What came of a candidate on the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from intelliperf_swizzle.gpu.statistics import Timing
+
+FailureKind = Literal["does not build", "faulted", "hung", "not validated"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison of the original with a candidate, at one launch.
+
+    Attributes:
+        same: whether all bytes agree.
+        difference: the first difference in words, None where there is none.
+        loose: whether floats that atomics add up were compared within the tolerance.
+        seconds: all of it, without compiling.
+        kernel_seconds: of it, the two kernels.
+        tensor_bytes: of all storages of the launch.
+        extra_bytes: device memory that it took besides them.
+        written_bytes: of the storages that the launch writes.
+    """
+
+    same: bool
+    difference: str | None
+    loose: bool
+    seconds: float
+    kernel_seconds: float
+    tensor_bytes: int
+    extra_bytes: int
+    written_bytes: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a candidate could not be compared.
+
+    Attributes:
+        kind: `faulted` and `hung` took the process with them.
+        text: in words.
+    """
+
+    kind: FailureKind
+    text: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate over all tasks.
+
+    Attributes:
+        checks: by task; those that were made.
+        failure: None where it ran everywhere.
+        timing: over all tasks, None where no times were taken.
+        note: why not.
+    """
+
+    checks: Mapping[int, Check]
+    failure: Failure | None
+    timing: Timing | None
+    note: str | None = None
+
+    @property
+    def difference(self) -> str | None:
+        """The first difference in words, None where all bytes agree."""
+        return next((one.difference for one in self.checks.values() if not one.same), None)

@@ -1,0 +1,43 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Texts of small applications, whose outputs tell whether anything was changed."""
+
+ROWS = '''\
+import hashlib
+import sys
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_kernel(x, out, total, index, columns, BLOCK: tl.constexpr):
+    """out[row, :columns] = x[index[row], :columns] + 1; the rest of a row is left as it is."""
+    pid = tl.program_id(0)
+    row = tl.load(index + pid)
+    at = tl.arange(0, BLOCK)
+    inside = at < columns
+    value = tl.load(x + row * BLOCK + at, mask=inside)
+    tl.store(out + pid * BLOCK + at, value + 1, mask=inside)
+    count = tl.load(total + pid)
+    tl.store(total + pid, count + 1)
+
+
+def main():
+    torch.manual_seed(0)
+    rows, block = 24, 64
+    x = torch.rand(rows, block, device="cuda")
+    out = torch.full((rows, block), 7.0, device="cuda")
+    total = torch.zeros(rows, device="cuda")
+    for shift in (1, 2, 2):
+        index = (torch.arange(rows, device="cuda") + shift) % rows
+        row_kernel[(rows,)](x, out, total, index, block - 4, BLOCK=block)
+        print("sum", float(out.double().sum()), float(total.sum()))
+    digest = hashlib.sha256(out.cpu().numpy().tobytes() + total.cpu().numpy().tobytes())
+    print("digest", digest.hexdigest(), "next random", float(torch.rand(1)))
+
+
+main()
+'''
+"""A gather: in-place counts, an output whose margin keeps what it held, addresses from memory."""

@@ -1,0 +1,184 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Candidates and cheats, tried in a real process of an application.
+
+Without a GPU that process runs under Triton's interpreter; the marked tests run it on one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from applications import ROWS
+
+from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.capture.settings import Gpu, gpu_of
+from intelliperf_swizzle.gpu import Rig, Task, Trial
+from intelliperf_swizzle.hardware import load_target
+
+WHERE = [False, pytest.param(True, marks=pytest.mark.gpu)]
+
+
+@dataclass(frozen=True)
+class Bed:
+    """The application and its recorded launches."""
+
+    folder: Path
+    tasks: tuple[Task, ...]
+    text: str
+    gpu: Gpu | None
+
+    def rig(self, **changes: float) -> Rig:
+        command = (sys.executable, "app.py")
+        folder = self.folder / "trials"
+        return Rig(command, self.folder, folder, gpu=self.gpu, cache_bytes=1 << 20, **changes)
+
+    def edited(self, old: str, new: str) -> Mapping[str, str]:
+        assert old in self.text
+        return {self.tasks[0].launch.source.kernel: self.text.replace(old, new)}
+
+    def try_out(
+        self, candidates: Mapping[int, Mapping[str, str]], seconds: float = 0
+    ) -> dict[int, Trial]:
+        return self.rig().try_out(self.tasks, candidates, tolerance=1e-6, race_seconds=seconds)
+
+
+@pytest.fixture(scope="module", params=WHERE, ids=["interpreted", "gpu"])
+def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bed:
+    folder = tmp_path_factory.mktemp("bed")
+    (folder / "app.py").write_text(ROWS)
+    captured = capture(
+        [sys.executable, "app.py"],
+        folder=folder / "records" / "capture",
+        cwd=folder,
+        on_gpu=request.param,
+    )
+    tasks = tuple(
+        Task(launch, read=frozenset({0, 2, 3}), written=frozenset({1, 2}))
+        for launch in captured.launches
+    )
+    text = captured.launches[0].source.entry.text
+    gpu = None if request.param else gpu_of(load_target("h200"))
+    return Bed(folder, tasks, text, gpu)
+
+
+REVERSED = ("pid = tl.program_id(0)", "pid = tl.num_programs(0) - 1 - tl.program_id(0)")
+
+
+def test_launches_that_differ_in_their_indices_are_recorded_apart(bed: Bed) -> None:
+    assert [task.launch.count for task in bed.tasks] == [1, 2]
+    assert all(task.launch.computed for task in bed.tasks)
+
+
+def test_another_order_of_the_same_work_agrees_everywhere(bed: Bed) -> None:
+    trial = bed.try_out({7: bed.edited(*REVERSED)})[7]
+    assert trial.failure is None
+    assert trial.difference is None
+    assert sorted(trial.checks) == [0, 1]
+    check = trial.checks[0]
+    assert check.extra_bytes <= 2 * check.written_bytes
+    assert check.kernel_seconds < check.seconds
+    assert check.tensor_bytes == 24 * 64 * 4 * 2 + 24 * 4 + 24 * 8
+
+
+CHEATS = {
+    "drops a tile": (
+        "pid = tl.program_id(0)",
+        "pid = tl.program_id(0) % (tl.num_programs(0) - 1)",
+        "`out`",
+    ),
+    "returns without working": ("pid = tl.program_id(0)", "return", "`out`"),
+    "leaves a stale output": ("tl.store(out + pid * BLOCK", "pid + at  #", "`out`"),
+    "fills the margin": ("inside = at < columns", "inside = at < BLOCK", "`out`"),
+    "skips the counts": ("count + 1)", "count)", "`total`"),
+    "rounds": ("value + 1", "value + 1.0000001", "`out`"),
+}
+
+
+def test_cheats_are_refused_and_the_others_go_on(bed: Bed) -> None:
+    candidates = {n: bed.edited(old, new) for n, (old, new, _) in enumerate(CHEATS.values())}
+    candidates[len(candidates)] = bed.edited(*REVERSED)
+    trials = bed.try_out(candidates)
+    for number, (name, (_, _, where)) in enumerate(CHEATS.items()):
+        assert trials[number].failure is None, name
+        assert where in (trials[number].difference or ""), name
+    assert trials[len(CHEATS)].difference is None
+    assert len(trials[len(CHEATS)].checks) == 2
+
+
+def test_one_that_writes_to_an_input_is_refused_and_the_rest_goes_on_afresh(bed: Bed) -> None:
+    elsewhere = bed.edited(
+        "    count = tl.load", "    tl.store(x + pid * BLOCK, 0.0)\n    count = tl.load"
+    )
+    trials = bed.try_out({1: elsewhere, 2: bed.edited(*REVERSED)})
+    assert "it writes to `x`, which is an input" in (trials[1].difference or "")
+    assert trials[2].difference is None
+    assert len(trials[2].checks) == 2
+    assert len(list((bed.folder / "trials").iterdir())) >= 2
+
+
+def test_the_application_goes_on_as_if_nothing_had_happened(bed: Bed) -> None:
+    candidates = {
+        1: bed.edited(*CHEATS["drops a tile"][:2]),
+        2: bed.edited(*REVERSED),
+        3: bed.edited("pid = tl.program_id(0)", "pid = unknown_name"),
+    }
+    rig = bed.rig(goodbye_seconds=60.0)
+    trials = rig.try_out(bed.tasks, candidates, tolerance=1e-6, race_seconds=0.1)
+    assert trials[3].failure is not None
+    own = (bed.folder / "app.py").read_text()
+    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    if bed.gpu is not None:
+        own = own.replace('"cuda"', '"cpu"')
+        environment["TRITON_INTERPRET"] = "1"
+    (bed.folder / "plain.py").write_text(own)
+    plain = subprocess.run(
+        [sys.executable, "plain.py"],
+        cwd=bed.folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    newest = max((bed.folder / "trials").iterdir(), key=lambda folder: folder.stat().st_mtime)
+    assert (newest / "app.log").read_text() == plain.stdout
+
+
+def test_times_are_taken_in_pairs(bed: Bed) -> None:
+    trials = bed.try_out({1: bed.edited(*REVERSED), 2: bed.edited(*CHEATS["rounds"][:2])}, 0.2)
+    timing = trials[1].timing
+    assert timing is not None
+    assert timing.rounds >= 11
+    assert 0 < timing.time_ms.low <= timing.time_ms.median <= timing.time_ms.high
+    assert timing.ratio.low <= timing.ratio.high
+    assert len(timing.ratios) == 2
+    assert trials[2].timing is None
+
+
+def test_one_that_kills_or_hangs_its_process_fails_alone(bed: Bed) -> None:
+    first = "pid = tl.program_id(0)"
+    trials = bed.rig(run_seconds=2.0).try_out(
+        bed.tasks,
+        {
+            1: bed.edited(first, "pid = tl.program_id(0).to(tl.int64) + (1 << 40)"),
+            2: bed.edited(
+                first,
+                f"{first}\n    while tl.load(total + pid, volatile=True) >= 0:\n        pid += 0",
+            ),
+            3: bed.edited(*REVERSED),
+        },
+        tolerance=1e-6,
+        race_seconds=0,
+    )
+    assert trials[1].failure is not None
+    assert trials[1].failure.kind == "faulted", trials[1].failure
+    assert trials[2].failure is not None
+    assert trials[2].failure.kind == "hung", trials[2].failure
+    assert trials[3].difference is None
+    assert len(trials[3].checks) == 2
