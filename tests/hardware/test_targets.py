@@ -1,15 +1,13 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Targets: what the package's files say, what a user's file may get wrong, what is detected."""
-
-import sys
+"""Targets: what the package's files say, what a user's file may get wrong."""
 
 import numpy as np
 import pytest
 import yaml
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.hardware import detect, load_target, targets
+from intelliperf_swizzle.hardware import load_target, targets
 from intelliperf_swizzle.hardware.registry import FOLDER
 
 
@@ -102,38 +100,3 @@ def test_a_wrong_unit_is_answered_with_the_right_key(tmp_path):
 def test_a_missing_file_is_a_usage_error(tmp_path):
     with pytest.raises(UsageError, match="cannot be read"):
         load_target(tmp_path / "none.yaml")
-
-
-def _node(folder, number, text):
-    node = folder / str(number)
-    node.mkdir()
-    (node / "properties").write_text(text)
-
-
-NO_COMMAND = ("command-that-does-not-exist-here",)
-
-
-def test_an_amd_gpu_is_known_by_its_device_id(tmp_path):
-    _node(tmp_path, 0, "cpu_cores_count 96\ndevice_id 0\n")
-    _node(tmp_path, 1, f"simd_count 1216\nnum_xcc 8\ndevice_id {0x74A1}\n")
-    assert detect(tmp_path, NO_COMMAND) == load_target("mi300x")
-
-
-def test_a_partition_has_the_xcds_that_the_driver_says(tmp_path):
-    _node(tmp_path, 1, f"num_xcc 1\ndevice_id {0x74A1}\n")
-    target = detect(tmp_path, NO_COMMAND)
-    assert (target.num_xcds, target.cus, target.dispatch_domains) == (1, 38, (0,))
-
-
-@pytest.mark.parametrize(
-    ("printed", "name"), [("NVIDIA H200", "h200"), ("NVIDIA H100 80GB HBM3", "h100")]
-)
-def test_an_nvidia_gpu_is_known_by_its_name(tmp_path, printed, name):
-    command = (sys.executable, "-c", f"print({printed!r})")
-    assert detect(tmp_path, command).name == name
-
-
-def test_without_a_known_gpu_nothing_is_detected(tmp_path):
-    _node(tmp_path, 0, "device_id 4660\n")
-    assert detect(tmp_path, NO_COMMAND) is None
-    assert detect(tmp_path, (sys.executable, "-c", "print('GeForce')")) is None

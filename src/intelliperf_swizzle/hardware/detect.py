@@ -1,71 +1,231 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Which GPU is present, without importing torch or any driver library."""
+"""Which GPUs are present, without importing torch or loading a driver library.
+
+AMD GPUs are read from the tables of the kernel driver, NVIDIA GPUs from `nvidia-smi`, or from the
+driver's tables where that does not answer. Neither starts a GPU.
+"""
 
 from __future__ import annotations
 
-import dataclasses
+import csv
+import os
 import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
+from intelliperf_swizzle.hardware.device import Device, identified, partitioned
 from intelliperf_swizzle.hardware.registry import load_target, targets
 from intelliperf_swizzle.hardware.target import Target
 
-KFD_NODES = Path("/sys/class/kfd/kfd/topology/nodes")
-"""Where the AMD kernel driver describes its devices."""
-
-NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+_T = TypeVar("_T")
 
 
-def detect(nodes: Path = KFD_NODES, nvidia_smi: tuple[str, ...] = NVIDIA_SMI) -> Target | None:
-    """The first GPU present that is a known target, or None.
+@dataclass(frozen=True)
+class Sources:
+    """Where GPUs are looked for.
 
-    An AMD device in a partition mode has fewer XCDs than its product; the driver's count is taken.
+    Attributes:
+        kfd: the AMD kernel driver's table of devices.
+        drm: the kernel's table of graphics devices.
+        modules: the kernel's table of modules.
+        nvidia: the NVIDIA kernel driver's table.
+        nvidia_smi: the command that prints NVIDIA GPUs.
+        limit_seconds: how long that may take.
+    """
+
+    kfd: Path = Path("/sys/class/kfd/kfd/topology/nodes")
+    drm: Path = Path("/sys/class/drm")
+    modules: Path = Path("/sys/module")
+    nvidia: Path = Path("/proc/driver/nvidia")
+    nvidia_smi: tuple[str, ...] = ("nvidia-smi",)
+    limit_seconds: float = 10.0
+
+
+HERE = Sources()
+
+
+def detect(
+    number: int = 0, sources: Sources = HERE, environment: Mapping[str, str] = os.environ
+) -> Target | None:
+    """The target of the device of this number; None where there is none or it is no known GPU."""
+    present = devices(sources, environment)
+    return present[number].target if 0 <= number < len(present) else None
+
+
+def devices(
+    sources: Sources = HERE, environment: Mapping[str, str] = os.environ
+) -> tuple[Device, ...]:
+    """The GPUs that a process started here would see, in that order; AMD ones first.
 
     Args:
-        nodes: folder of the KFD topology.
-        nvidia_smi: the command that prints the names of NVIDIA GPUs.
+        sources: where they are looked for.
+        environment: of that process; `CUDA_VISIBLE_DEVICES` and its like are obeyed.
     """
-    return _amd(nodes) or _nvidia(nvidia_smi)
+    seen = [*_amd(sources, environment), *_nvidia(sources, environment)]
+    return tuple(replace(device, number=number) for number, device in enumerate(seen))
 
 
-def _amd(nodes: Path) -> Target | None:
-    for node in sorted(nodes.glob("*/properties")):
-        try:
-            lines = node.read_text(encoding="ascii").splitlines()
-        except OSError:
-            continue
-        properties = dict(line.split(maxsplit=1) for line in lines if " " in line)
-        target = _identified(f"0x{int(properties.get('device_id', 0)):x}")
-        if target is not None:
-            return _partition(target, int(properties.get("num_xcc", target.num_xcds)))
-    return None
+# --- AMD ----------------------------------------------------------------------------------------
+
+_MODES = {1: "SPX", 2: "DPX", 3: "TPX", 4: "QPX"}
+"""Name of a partition mode by the number of partitions; as many as XCDs is CPX."""
 
 
-def _partition(target: Target, num_xcds: int) -> Target:
-    if num_xcds == target.num_xcds or num_xcds < 1:
-        return target
-    return dataclasses.replace(target, num_xcds=num_xcds, dispatch_domains=tuple(range(num_xcds)))
-
-
-def _nvidia(command: tuple[str, ...]) -> Target | None:
-    try:
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    for name in ran.stdout.splitlines():
-        target = _identified(name.strip())
-        if target is not None:
-            return target
-    return None
-
-
-def _identified(identifier: str) -> Target | None:
-    """The target with the identifier that is the longest beginning of this one."""
-    known = [
-        (len(prefix), name)
-        for name in targets()
-        for prefix in load_target(name).identifiers
-        if identifier == prefix or identifier.startswith(f"{prefix} ")
+def _amd(sources: Sources, environment: Mapping[str, str]) -> list[Device]:
+    driver = _text(sources.modules / "amdgpu" / "version")
+    present = [_amd_device(node, sources.drm, driver) for node in _gpu_nodes(sources.kfd)]
+    unique = [f"GPU-{node.get('unique_id', 0):016x}" for node in _gpu_nodes(sources.kfd)]
+    for_rocr = _visible(present, unique, environment.get("ROCR_VISIBLE_DEVICES"))
+    numbered = [
+        replace(device, environment={"HIP_VISIBLE_DEVICES": str(number)})
+        for number, device in enumerate(for_rocr)
     ]
-    return load_target(max(known)[1]) if known else None
+    for_hip = environment.get("HIP_VISIBLE_DEVICES", environment.get("CUDA_VISIBLE_DEVICES"))
+    return _visible(numbered, [""] * len(numbered), for_hip)
+
+
+def _gpu_nodes(kfd: Path) -> Iterator[dict[str, int]]:
+    """The properties of each node that is a GPU, in the driver's order."""
+    for folder in sorted(kfd.glob("[0-9]*"), key=lambda one: int(one.name)):
+        lines = (_text(folder / "properties") or "").splitlines()
+        pairs = [line.split() for line in lines]
+        properties = {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and _whole(pair[1])}
+        if properties.get("simd_count", 1) and properties.get("device_id"):
+            yield properties
+
+
+def _amd_device(properties: Mapping[str, int], drm: Path, driver: str | None) -> Device:
+    card = drm / f"renderD{properties.get('drm_render_minor', -1)}" / "device"
+    device_id = f"0x{properties['device_id']:x}"
+    name = _text(card / "product_name")
+    simds_per_cu = properties.get("simd_per_cu", 0)
+    seen = Device(
+        number=0,
+        product=name or f"AMD GPU {device_id}",
+        backend="hip",
+        arch=_gfx(properties.get("gfx_target_version", 0)),
+        num_xcds=properties.get("num_xcc"),
+        cus=properties.get("simd_count", 0) // simds_per_cu if simds_per_cu else None,
+        driver=driver,
+    )
+    product = identified(device_id) or _of_product(seen)
+    if product is None:
+        return replace(seen, partition=_text(card / "current_compute_partition"))
+    return replace(
+        seen,
+        product=name or product.product,
+        arch=product.arch if seen.arch is None else seen.arch,
+        partition=_text(card / "current_compute_partition") or _mode(product, seen.num_xcds),
+        target=partitioned(product, seen.num_xcds or product.num_xcds),
+    )
+
+
+def _of_product(device: Device) -> Target | None:
+    """The target of a device by the words of its product name and its architecture."""
+    words = device.product.lower().split()
+    named = [name for name in targets() if name in words]
+    found = load_target(named[0]) if named else None
+    return found if found is not None and device.arch in (None, found.arch) else None
+
+
+def _mode(product: Target, num_xcds: int | None) -> str | None:
+    """The partition mode that follows from how many of the product's XCDs the device has."""
+    if product.num_xcds == 1 or not num_xcds:
+        return None
+    partitions = product.num_xcds // num_xcds
+    return "CPX" if partitions == product.num_xcds else _MODES.get(partitions)
+
+
+def _gfx(version: int) -> str | None:
+    """`gfx942` for 90402."""
+    if not version:
+        return None
+    return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
+
+
+# --- NVIDIA -------------------------------------------------------------------------------------
+
+_FIELDS = "name,uuid,driver_version,compute_cap,mig.mode.current"
+
+
+def _nvidia(sources: Sources, environment: Mapping[str, str]) -> list[Device]:
+    rows = _nvidia_smi(sources) or list(_nvidia_table(sources))
+    present = [_nvidia_device(*row) for row in rows]
+    unique = [row[1] for row in rows]
+    return _visible(present, unique, environment.get("CUDA_VISIBLE_DEVICES"))
+
+
+def _nvidia_smi(sources: Sources) -> list[list[str]]:
+    """Rows of `_FIELDS`; none where it is missing, fails or hangs."""
+    query = [*sources.nvidia_smi, f"--query-gpu={_FIELDS}", "--format=csv,noheader"]
+    try:
+        ran = subprocess.run(
+            query, capture_output=True, text=True, timeout=sources.limit_seconds, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    rows = csv.reader(ran.stdout.splitlines(), skipinitialspace=True)
+    return [row for row in rows if len(row) == len(_FIELDS.split(","))]
+
+
+def _nvidia_table(sources: Sources) -> Iterator[list[str]]:
+    """The same from the driver's table, which does not know the compute capability."""
+    driver = _text(sources.modules / "nvidia" / "version") or ""
+    for file in sorted(sources.nvidia.glob("gpus/*/information")):
+        lines = (line.partition(":") for line in (_text(file) or "").splitlines())
+        facts = {key.strip(): value.strip() for key, _, value in lines}
+        yield [facts.get("Model", ""), facts.get("GPU UUID", ""), driver, "", ""]
+
+
+def _nvidia_device(name: str, uuid: str, driver: str, capability: str, mig: str) -> Device:
+    digits = capability.replace(".", "")
+    seen = Device(
+        number=0,
+        product=name,
+        backend="cuda",
+        arch=int(digits) if _whole(digits) else None,
+        driver=driver or None,
+    )
+    if mig == "Enabled":  # an application sees a slice of it, which has another name
+        return replace(seen, partition="MIG")
+    target = identified(name)
+    if seen.arch is None and target is not None:
+        seen = replace(seen, arch=target.arch)
+    return replace(seen, environment={"CUDA_VISIBLE_DEVICES": uuid}, target=target)
+
+
+# --- both ---------------------------------------------------------------------------------------
+
+
+def _visible(present: Sequence[_T], unique: Sequence[str], variable: str | None) -> list[_T]:
+    """Those that a variable such as `CUDA_VISIBLE_DEVICES` names, in its order; None = all.
+
+    As the drivers have it, the list ends at the first entry that names nothing.
+    """
+    if variable is None:
+        return list(present)
+    seen: list[_T] = []
+    for entry in variable.split(","):
+        word = entry.strip()
+        if _whole(word):
+            found = [int(word)] if int(word) < len(present) else []
+        else:
+            found = [at for at, name in enumerate(unique) if word and name.startswith(word)]
+        if len(found) != 1:
+            break
+        seen.append(present[found[0]])
+    return seen
+
+
+def _whole(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _text(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").strip() or None
+    except OSError:
+        return None
