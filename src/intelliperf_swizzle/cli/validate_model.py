@@ -19,7 +19,9 @@ def run(arguments: Sequence[str]) -> int:
         epilog="Exit code 1: something measured could not be compared; each such thing is named.",
     )
     parser.add_argument(
-        "measured", type=Path, help="a folder with kernels.py, mappings.py and measured.json"
+        "folder",
+        type=Path,
+        help="a folder with kernels.py, mappings.py and measured.json, or a file of records",
     )
     parser.add_argument("--target", default="h200", help="GPU that was measured (h200)")
     parser.add_argument("-o", "--output_file", type=Path, help="write all pairs as JSON")
@@ -31,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
 
     target = load_target(options.target)
     with progress_display() as progress:
-        fidelity = compare(measurements_at(options.measured), target, progress)
+        fidelity = compare(measurements_at(options.folder, target), target, progress)
     for reason in fidelity.skipped:
         print(f"skipped: {reason}", file=sys.stderr)
     print(table(fidelity))

@@ -14,19 +14,23 @@ from pathlib import Path
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.fidelity.compare import Fidelity, Measurements, Pair, compare
 from intelliperf_swizzle.fidelity.folder import FolderOfMeasurements
+from intelliperf_swizzle.fidelity.published import PublishedMeasurements
+from intelliperf_swizzle.hardware import Target
 
 __all__ = ["Fidelity", "Measurements", "Pair", "compare", "measurements_at"]
 
 
-def measurements_at(path: Path) -> Measurements:
-    """The measurements at a path.
+def measurements_at(path: Path, target: Target) -> Measurements:
+    """The measurements at a path: of a folder, or those of the target in a file of records.
 
     Raises:
         UsageError: there are none, or they are unusable as a whole.
     """
     if path.is_dir():
         return FolderOfMeasurements(path)
+    if path.is_file():
+        return PublishedMeasurements(path, target.name)
     raise UsageError(
         f"there are no measurements at {path}",
-        hint="a folder with kernels.py, mappings.py and measured.json",
+        hint="a folder with kernels.py, mappings.py and measured.json, or a file of records",
     )
