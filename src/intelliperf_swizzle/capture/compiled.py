@@ -55,6 +55,8 @@ class CompiledRecorder:
         self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
     ) -> None:
         """Looks at one call before it is made."""
+        import torch
+
         if self._busy:
             return
         begun = perf_counter()
@@ -64,6 +66,8 @@ class CompiledRecorder:
             name = self._latest[number]
         else:
             key = self._key(kernel, args, kwargs, grid)
+            if key not in self._names and torch.cuda.is_current_stream_capturing():
+                return  # nothing may be copied now
             if key not in self._names or self._may_hold_others(key):
                 self._busy = True
                 try:
@@ -102,11 +106,6 @@ class CompiledRecorder:
         self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
     ) -> str | None:
         """The name of the launch; it is written down if it is the first of its kind."""
-        import torch
-
-        if torch.cuda.is_current_stream_capturing():
-            self._refuse(kernel, "its first launch was captured into a CUDA graph")
-            return None
         begun = perf_counter()
         try:
             live = describe(kernel, args, kwargs, grid)

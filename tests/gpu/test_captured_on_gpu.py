@@ -1,0 +1,57 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The same applications recorded on a GPU and without one: same launches, same traces."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from applications import ROWS
+
+from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.gpu.order import form
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.records import Capture, Trace
+from intelliperf_swizzle.trace import trace
+
+KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
+HIDDEN = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
+
+pytestmark = pytest.mark.gpu
+
+
+def both(command: list[str], folder: Path) -> tuple[Capture, Capture]:
+    target = load_target("h200")
+    real = capture(command, folder=folder / "real" / "capture", cwd=folder, on_gpu=True)
+    none = capture(command, folder=folder / "none", cwd=folder, target=target, environment=HIDDEN)
+    return real, none
+
+
+def same(one: Trace, other: Trace) -> bool:
+    arrays = ("tile_offset", "access_base", "access_shape", "shape_offset", "shape_line",
+              "shape_sectors", "shape_kind")  # fmt: skip
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["app.py"],
+        [str(KERNELS / "gemm.py"), "--m", "512", "--n", "512", "--k", "256"],
+        [str(KERNELS / "transpose.py"), "--m", "512", "--n", "512"],
+        [str(KERNELS / "stencil_2d.py"), "--m", "512", "--n", "512"],
+    ],
+    ids=["gather", "gemm", "transpose", "stencil"],
+)
+def test_the_traces_are_the_same(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(ROWS)
+    real, none = both([sys.executable, *command], tmp_path)
+    assert [form(one) for one in real.launches] == [form(one) for one in none.launches]
+    assert [one.count for one in real.launches] == [one.count for one in none.launches]
+    assert all(one.computed for one in real.launches)
+    for one, other in zip(real.launches, none.launches, strict=True):
+        assert same(trace(one), trace(other))
