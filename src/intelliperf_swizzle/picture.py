@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
@@ -29,6 +30,7 @@ from intelliperf_swizzle.records import (
     Placement,
     Raster,
     Segment,
+    TensorAccess,
     TensorArgument,
     TensorPicture,
     TilePicture,
@@ -76,26 +78,47 @@ def picture(
 
     Cost: linear in tiles and, up to `MOST_REFERENCES`, in references.
     """
-    orders = [np.arange(trace.tiles)] if tile is None else [np.arange(trace.tiles), tile]
-    indices = [_inverse(order) for order in orders]
-    domains = [target.domain_of(index) for index in indices]
+    unchanged = np.arange(trace.tiles)
+    workgroups = target.cus_per_xcd * occupancy
+    orders = [
+        _Order.of(one, target, workgroups)
+        for one in ([unchanged] if tile is None else [unchanged, tile])
+    ]
     return Picture(
         domains=target.num_xcds,
-        workgroups_per_domain=target.cus_per_xcd * occupancy,
+        workgroups_per_domain=workgroups,
+        l2_bytes_per_domain=target.l2_bytes_per_xcd,
         tiles=tuple(
             shown
             for slice_ in _slices(launch, trace, columns)
-            for shown in _tile_pictures(slice_, indices, domains, target.num_xcds)
+            for shown in _tile_pictures(slice_, orders, target.num_xcds)
         ),
-        tensors=_tensor_pictures(launch, trace, domains, target.num_xcds),
+        tensors=_tensor_pictures(launch, trace, orders, target.num_xcds),
     )
 
 
-def _inverse(tile: Int64Array) -> Int64Array:
-    """Tile -> launch index."""
-    index = np.empty(len(tile), np.int64)
-    index[tile] = np.arange(len(tile))
-    return index
+@dataclass(frozen=True)
+class _Order:
+    """Where and when each tile runs.
+
+    Attributes:
+        index: int64[tiles]; its launch index.
+        domain: int64[tiles].
+        first_wave: bool[tiles]; whether it is among the first workgroups resident on domain 0.
+    """
+
+    index: Int64Array
+    domain: Int64Array
+    first_wave: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, tile: Int64Array, target: Target, workgroups: int) -> _Order:
+        index = np.empty(len(tile), np.int64)
+        index[tile] = np.arange(len(tile))
+        first_wave = np.zeros(len(tile), np.bool_)
+        launched = target.domain_of(np.arange(len(tile)))
+        first_wave[tile[np.flatnonzero(launched == 0)[:workgroups]]] = True
+        return cls(index, target.domain_of(index), first_wave)
 
 
 # --- where tiles are drawn ----------------------------------------------------------------------
@@ -166,9 +189,7 @@ def _placed_by_writes(launch: Launch, trace: Trace) -> _Slice | None:
 # --- pictures of tiles --------------------------------------------------------------------------
 
 
-def _tile_pictures(
-    slice_: _Slice, indices: list[Int64Array], domains: list[Int64Array], num_domains: int
-) -> list[TilePicture]:
+def _tile_pictures(slice_: _Slice, orders: Sequence[_Order], num_domains: int) -> list[TilePicture]:
     """The whole slice, and the first tiles one by one where its cells are more than a tile."""
     down, across = slice_.tile.shape
     cell = (-(-across // MOST_CELLS), -(-down // MOST_CELLS))
@@ -181,10 +202,8 @@ def _tile_pictures(
             title=one.title,
             tiles=(one.tile.shape[1], one.tile.shape[0]),
             tiles_per_cell=size,
-            before=_placement(one.tile, size, indices[0], domains[0], num_domains),
-            after=None
-            if len(indices) == 1
-            else _placement(one.tile, size, indices[1], domains[1], num_domains),
+            before=_placement(one.tile, size, orders[0], num_domains),
+            after=None if len(orders) == 1 else _placement(one.tile, size, orders[1], num_domains),
         )
         for one, size in shown
     ]
@@ -193,8 +212,7 @@ def _tile_pictures(
 def _placement(
     tile: Int64Array,
     tiles_per_cell: tuple[int, int],
-    index: Int64Array,
-    domain: Int64Array,
+    order: _Order,
     num_domains: int,
 ) -> Placement:
     width, height = tiles_per_cell
@@ -204,17 +222,17 @@ def _placement(
     present = tile[tile >= 0]
     cells = shape[0] * shape[1]
     counts = np.bincount(
-        cell * num_domains + domain[present], minlength=cells * num_domains
+        cell * num_domains + order.domain[present], minlength=cells * num_domains
     ).reshape(cells, num_domains)
     tiles = counts.sum(axis=1)
-    mean_index = np.bincount(cell, index[present], cells) / np.maximum(tiles, 1)
+    mean_index = np.bincount(cell, order.index[present], cells) / np.maximum(tiles, 1)
     share = counts.max(axis=1) / np.maximum(tiles, 1)
     nothing = tiles == 0
     return Placement(
         domain=_raster(counts.argmax(axis=1), nothing, shape),
         share=_raster(np.rint(35 * share), nothing, shape),
-        time=_raster(np.rint(35 * mean_index / max(1, len(index) - 1)), nothing, shape),
-        neighbours_together=(_together(tile, domain, 1), _together(tile, domain, 0)),
+        time=_raster(np.rint(35 * mean_index / max(1, len(order.index) - 1)), nothing, shape),
+        neighbours_together=(_together(tile, order.domain, 1), _together(tile, order.domain, 0)),
     )
 
 
@@ -239,55 +257,84 @@ def _raster(
 
 
 def _tensor_pictures(
-    launch: Launch, trace: Trace, domains: list[Int64Array], num_domains: int
+    launch: Launch, trace: Trace, orders: Sequence[_Order], num_domains: int
 ) -> tuple[TensorPicture, ...]:
-    stream = stream_of(trace)
-    step = -(-max(len(stream.ref_unit), len(stream.unit_line)) // MOST_REFERENCES) or 1
-    unit_of_ref = stream.plain_units
-    tile_of_ref = np.repeat(np.arange(stream.tiles, dtype=np.int32), np.diff(stream.tile_offset))
-    chosen = unit_of_ref % step == 0
-    unit_of_ref, tile_of_ref = unit_of_ref[chosen], tile_of_ref[chosen]
-    kind_of_ref = stream.ref_code[chosen] >> 4
-    unit_of_line = np.repeat(np.arange(stream.units, dtype=np.int32), stream.unit_lines)
-    chosen = unit_of_line % step == 0
-    unit_of_line, line = unit_of_line[chosen], stream.unit_line[chosen]
-    counted = _Counted(
-        line=line,
-        tiles=np.bincount(unit_of_ref[_first_of_pair(tile_of_ref, unit_of_ref)],
-                          minlength=stream.units)[unit_of_line],
-        reach=[_reach(unit_of_ref, domain[tile_of_ref], stream, num_domains)[unit_of_line]
-               for domain in domains],
-        read=_touched(unit_of_ref[kind_of_ref != Access.WRITE], stream)[unit_of_line],
-        written=_touched(unit_of_ref[kind_of_ref != Access.READ], stream)[unit_of_line],
-    )  # fmt: skip
-    segment_of = _segment_of(trace, line)
+    lines = _lines(trace, orders, num_domains)
+    segment_of = _segment_of(trace, lines.line)
     numbers = np.bincount(segment_of, minlength=len(trace.segments))
     largest = np.argsort(-numbers, kind="stable")[:MOST_TENSORS]
     return tuple(
-        _tensor_picture(launch, trace.segments[number], counted.only(segment_of == number))
+        _tensor_picture(launch, trace.segments[number], lines.only(segment_of == number))
         for number in largest.tolist()
         if numbers[number]
     )
 
 
 @dataclass(frozen=True)
-class _Counted:
-    """Of each line that is looked at: tiles and domains that use it, and how."""
+class _Lines:
+    """The lines that are looked at, an entry each.
 
+    Attributes:
+        step: of how many units one was looked at.
+        line: int32[lines]; numbers.
+        tiles: int64[lines]; how many tiles use it.
+        read: bool[lines].
+        written: bool[lines].
+        reach: of each order, int64[lines]: on how many domains it is used.
+        wave: of each order, bool[lines]: whether the first wave of domain 0 uses it.
+    """
+
+    step: int
     line: Int32Array
     tiles: Int64Array
-    reach: list[Int64Array]
     read: NDArray[np.bool_]
     written: NDArray[np.bool_]
+    reach: tuple[Int64Array, ...]
+    wave: tuple[NDArray[np.bool_], ...]
 
-    def only(self, chosen: NDArray[np.bool_]) -> _Counted:
-        return _Counted(
+    def only(self, chosen: NDArray[np.bool_]) -> _Lines:
+        return _Lines(
+            self.step,
             self.line[chosen],
             self.tiles[chosen],
-            [reach[chosen] for reach in self.reach],
             self.read[chosen],
             self.written[chosen],
+            tuple(reach[chosen] for reach in self.reach),
+            tuple(wave[chosen] for wave in self.wave),
         )
+
+
+def _lines(trace: Trace, orders: Sequence[_Order], num_domains: int) -> _Lines:
+    stream = stream_of(trace)
+    step = -(-max(len(stream.ref_unit), len(stream.unit_line)) // MOST_REFERENCES) or 1
+    chosen = stream.plain_units % step == 0
+    unit = stream.plain_units[chosen]
+    tile = np.repeat(np.arange(stream.tiles, dtype=np.int32), np.diff(stream.tile_offset))[chosen]
+    kind = stream.ref_code[chosen] >> 4
+    unit_of_line = np.repeat(np.arange(stream.units, dtype=np.int32), stream.unit_lines)
+    chosen = unit_of_line % step == 0
+    at = unit_of_line[chosen]
+
+    def touched(where: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        units = np.zeros(stream.units, np.bool_)
+        units[unit[where]] = True
+        return units
+
+    def reach(domain_of_ref: Int64Array) -> Int64Array:
+        units = np.zeros(stream.units, np.int64)
+        for domain in range(num_domains):
+            units += touched(domain_of_ref == domain)
+        return units
+
+    return _Lines(
+        step=step,
+        line=stream.unit_line[chosen],
+        tiles=np.bincount(unit[_first_of_pair(tile, unit)], minlength=stream.units)[at],
+        read=touched(kind != Access.WRITE)[at],
+        written=touched(kind != Access.READ)[at],
+        reach=tuple(reach(order.domain[tile])[at] for order in orders),
+        wave=tuple(touched(order.first_wave[tile])[at] for order in orders),
+    )
 
 
 def _first_of_pair(tile_of_ref: Int32Array, unit_of_ref: Int32Array) -> Int64Array:
@@ -297,53 +344,44 @@ def _first_of_pair(tile_of_ref: Int32Array, unit_of_ref: Int32Array) -> Int64Arr
     return first
 
 
-def _reach(
-    unit_of_ref: Int32Array,
-    domain_of_ref: Int64Array,
-    stream: Stream,
-    num_domains: int,
-) -> Int64Array:
-    """On how many domains each unit is used."""
-    reach = np.zeros(stream.units, np.int64)
-    for domain in range(num_domains):
-        reach += _touched(unit_of_ref[domain_of_ref == domain], stream)
-    return reach
-
-
-def _touched(unit_of_ref: Int32Array, stream: Stream) -> NDArray[np.bool_]:
-    touched = np.zeros(stream.units, np.bool_)
-    touched[unit_of_ref] = True
-    return touched
-
-
-def _tensor_picture(launch: Launch, segment: Segment, counted: _Counted) -> TensorPicture:
-    lines = -(-segment.bytes // LINE_BYTES)
-    per_row = -(-(_row_bytes(launch, segment) or 0) // LINE_BYTES)
-    if not 1 < per_row < lines:
-        per_row = math.isqrt(max(0, lines - 1)) + 1
-    row, column = np.divmod(counted.line.astype(np.int64) - segment.first_line, per_row)
-    rows = -(-lines // per_row)
-    shape = (min(rows, TENSOR_CELLS), min(per_row, TENSOR_CELLS))
-    cell = row * shape[0] // rows * shape[1] + column * shape[1] // per_row
-    used = np.bincount(cell, minlength=shape[0] * shape[1])
-    rasters = [
-        _raster(
-            np.rint(np.bincount(cell, reach, len(used)) / np.maximum(used, 1)), used == 0, shape
-        )
-        for reach in counted.reach
-    ]
-    means = [float(reach.mean()) for reach in counted.reach]
-    read, written = bool(counted.read.any()), bool(counted.written.any())
+def _tensor_picture(launch: Launch, segment: Segment, lines: _Lines) -> TensorPicture:
+    read, written = bool(lines.read.any()), bool(lines.written.any())
+    before, *after = (
+        _access(launch, segment, lines, reach, wave)
+        for reach, wave in zip(lines.reach, lines.wave, strict=True)
+    )
     return TensorPicture(
         names=segment.names,
         shape=_shape(launch, segment),
         bytes=segment.bytes,
         use="read and written" if read and written else "written" if written else "read",
-        tiles_per_line=float(counted.tiles.mean()),
-        domains_before=means[0],
-        domains_after=means[1] if len(means) > 1 else None,
-        before=rasters[0],
-        after=rasters[1] if len(rasters) > 1 else None,
+        tiles_per_line=float(lines.tiles.mean()),
+        before=before,
+        after=after[0] if after else None,
+    )
+
+
+def _access(
+    launch: Launch, segment: Segment, lines: _Lines, reach: Int64Array, wave: NDArray[np.bool_]
+) -> TensorAccess:
+    all_lines = -(-segment.bytes // LINE_BYTES)
+    per_row = -(-(_row_bytes(launch, segment) or 0) // LINE_BYTES)
+    if not 1 < per_row < all_lines:
+        per_row = math.isqrt(max(0, all_lines - 1)) + 1
+    row, column = np.divmod(lines.line.astype(np.int64) - segment.first_line, per_row)
+    rows = -(-all_lines // per_row)
+    shape = (min(rows, TENSOR_CELLS), min(per_row, TENSOR_CELLS))
+    cell = row * shape[0] // rows * shape[1] + column * shape[1] // per_row
+    used = np.bincount(cell, minlength=shape[0] * shape[1])
+
+    def means(values: NDArray[np.generic]) -> NDArray[np.float64]:
+        return np.bincount(cell, values, len(used)) / np.maximum(used, 1)
+
+    return TensorAccess(
+        domains_per_line=float(reach.mean()),
+        wave_bytes=int(wave.sum()) * lines.step * LINE_BYTES,
+        domains=_raster(np.rint(means(reach)), used == 0, shape),
+        wave=_raster(np.rint(35 * means(wave)), used == 0, shape),
     )
 
 

@@ -589,18 +589,33 @@ class TilePicture:
 
 
 @dataclass(frozen=True)
+class TensorAccess:
+    """Who uses the lines of a tensor in one order.
+
+    Attributes:
+        domains_per_line: on how many domains a line is used, on average.
+        wave_bytes: bytes that the first wave of domain 0, its first resident workgroups, uses.
+        domains: cells in the order of the memory, row by row of the tensor: domains per line.
+        wave: likewise, the share of the cell's lines that this wave uses, in 35ths.
+    """
+
+    domains_per_line: float
+    wave_bytes: int
+    domains: Raster
+    wave: Raster
+
+
+@dataclass(frozen=True)
 class TensorPicture:
-    """On how many domains the lines of one tensor are used, before and after.
+    """The access map of one tensor, before and after.
 
     Attributes:
         names: the tensor arguments that lie in this memory.
-        shape: of the first of them, in words (`4096 x 512 float16`).
+        shape: of the first of them, in words (`4096 × 512 fp16`).
         bytes: of the memory.
         use: `read`, `written`, or `read and written`.
         tiles_per_line: how many tiles use a line, on average.
-        domains_before: on how many domains a line is used, on average.
-        domains_after: with the best swizzle, None where there is none.
-        before: cells in the order of the memory, row by row of the tensor; domains a line, rounded.
+        before: as it is.
         after: with the best swizzle, None where there is none.
     """
 
@@ -609,10 +624,8 @@ class TensorPicture:
     bytes: int
     use: str
     tiles_per_line: float
-    domains_before: float
-    domains_after: float | None
-    before: Raster
-    after: Raster | None
+    before: TensorAccess
+    after: TensorAccess | None
 
 
 @dataclass(frozen=True)
@@ -622,12 +635,14 @@ class Picture:
     Attributes:
         domains: of the target.
         workgroups_per_domain: resident at once.
+        l2_bytes_per_domain: what the L2 of one holds.
         tiles: slices of the kernel's largest launch.
         tensors: what that launch touches, most lines first.
     """
 
     domains: int
     workgroups_per_domain: int
+    l2_bytes_per_domain: int
     tiles: tuple[TilePicture, ...]
     tensors: tuple[TensorPicture, ...]
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.records import Run
+from intelliperf_swizzle.report.html import render
 from intelliperf_swizzle.report.markdown import markdown
 from intelliperf_swizzle.report.result import result
 
@@ -66,18 +67,19 @@ def write_files(
     output_file: str | None,
     attempts_directory: str | None,
 ) -> list[str]:
-    """Writes result, report and patch; returns a line for each, for people.
+    """Writes result, reports and patch; returns a line for each, for people.
 
     Args:
         finished: the run.
-        folder: for `result.json`, `report.md` and `best.patch`.
+        folder: for `result.json`, `report.html`, `report.md` and `best.patch`.
         output_file: another place for the result, by its ending; `-` is JSON on stdout.
         attempts_directory: also write the diff of each validated attempt here.
     """
     run = finished.run
     fields = result(run, initial=finished.initial, optimized=finished.optimized)
     written = {
-        "report": _write(folder / "report.md", markdown(run)),
+        "report": _write(folder / "report.html", render(run)),
+        "report for a pull request": _write(folder / "report.md", markdown(run)),
         "history": Path(run.history),
     }
     patch = folder / "best.patch"

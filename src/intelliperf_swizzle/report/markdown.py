@@ -14,8 +14,8 @@ _TEMPLATE = """\
 
 | | before | after |
 |---|---|---|
-{% for name, before, after in rows -%}
-| {{ name }} | {{ before }} | {{ after }} |
+{% for row in rows -%}
+| {{ row.name }} | {{ row.texts()[0] }} | {{ row.texts()[1] if run.best else "" }} |
 {% endfor %}
 Ceiling: {{ ceiling }}.
 {% if run.best %}
@@ -61,11 +61,7 @@ def markdown(run: Run) -> str:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
     return environment.from_string(_TEMPLATE).render(
         run=run,
-        verdict="better"
-        if run.best
-        else "nothing to gain"
-        if run.nothing_to_gain
-        else "nothing found",
+        verdict=words.verdict(run),
         message=words.message(run),
         rows=words.comparison(run.baseline, run.best.measurement if run.best else None),
         ceiling=f"{100 * run.ceiling.l2_hit_rate:.1f} % ({run.ceiling.derivation})",

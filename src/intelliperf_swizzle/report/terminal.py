@@ -120,7 +120,8 @@ def _comparison(
     table.add_column("before", justify="right")
     table.add_column("after", justify="right")
     for row in words.comparison(baseline, measured):
-        table.add_row(*row)
+        before, after = row.texts()
+        table.add_row(row.name, before, after if measured else "")
     table.add_row("ceiling of the L2 hit rate", percent(ceiling.l2_hit_rate), "")
     return table
 

@@ -5,9 +5,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from intelliperf_swizzle.records import Attempt, Measurement, Proof, Run, Validation
 from intelliperf_swizzle.units import milliseconds, percent, points, size
+
+Source: TypeAlias = Literal["modelled", "measured", "computed"]
+"""Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
 
 
 def message(run: Run) -> str:
@@ -86,22 +92,123 @@ def proved(name: str, certificate: Proof, num_xcds: int) -> str:
     return "\n".join(lines)
 
 
-def comparison(before: Measurement, after: Measurement | None) -> list[tuple[str, str, str]]:
-    """Rows of the table: what, before, after."""
+@dataclass(frozen=True)
+class Row:
+    """One number before and after.
 
-    def row(name: str, render: object, field: str) -> tuple[str, str, str]:
-        assert callable(render)
-        return name, render(getattr(before, field)), render(getattr(after, field)) if after else ""
+    Attributes:
+        name: what it is.
+        before: of the kernel as it is; None = not measured.
+        after: with the best swizzle; None = not measured, or there is none.
+        source: where it comes from.
+        show: the number as people read it.
+        spread: of `before` and `after`, where they were repeated.
+    """
+
+    name: str
+    before: float | None
+    after: float | None
+    source: Source
+    show: Callable[[float | None], str]
+    spread: tuple[float | None, float | None] = (None, None)
+
+    def texts(self) -> tuple[str, str]:
+        """Before and after as people read them."""
+        return self._text(self.before, self.spread[0]), self._text(self.after, self.spread[1])
+
+    def _text(self, value: float | None, spread: float | None) -> str:
+        more = "" if value is None or spread is None else f" ± {self.show(spread)}"
+        return self.show(value) + more
+
+
+def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
+    """The numbers before and after; what was not collected is left out, but for the time."""
+    counted: Source = "modelled" if before.profiler == "model" else "measured"
+
+    def row(name: str, field: str, source: Source, show: Callable[[float | None], str]) -> Row:
+        return Row(
+            name, getattr(before, field), getattr(after, field) if after else None, source, show
+        )
 
     rows = [
-        row("L2 hit rate", percent, "l2_hit_rate"),
-        row("last-level cache hit rate", percent, "llc_hit_rate"),
-        row("bytes from L2", size, "l2_bytes"),
-        row("bytes from memory", size, "memory_bytes"),
-        row("modelled memory time", milliseconds, "modelled_memory_time_ms"),
-        row("time", milliseconds, "time_ms"),
+        row("L2 hit rate", "l2_hit_rate", counted, percent),
+        row("last-level cache hit rate", "llc_hit_rate", counted, percent),
+        row("bytes from L2", "l2_bytes", counted, size),
+        row("bytes from last-level cache", "llc_bytes", counted, size),
+        row("bytes from memory", "memory_bytes", counted, size),
+        row("modelled memory time", "modelled_memory_time_ms", "modelled", milliseconds),
     ]
-    return [each for each in rows if each[0] == "time" or "not measured" not in each[1]]
+    time = replace(
+        row("time", "time_ms", "measured", milliseconds),
+        spread=(before.time_spread_ms, after.time_spread_ms if after else None),
+    )
+    return [*(each for each in rows if each.before is not None), time]
+
+
+def provenance(run: Run) -> list[tuple[str, Source, str]]:
+    """How every kind of number was made: what, where it comes from, how."""
+    if run.modelled:
+        counted = (
+            f"the cache lines that the recorded launches touch, replayed through a model of "
+            f"{run.target}'s L1, L2 and last-level cache, seeded; docs/cache-model.md says how far "
+            "such numbers lie from measured ones"
+        )
+    else:
+        counted = f"hardware counters, read by {run.profiler} on {run.baseline.device}"
+    rows: list[tuple[str, Source, str]] = [
+        (
+            "hit rates, bytes and balance, before and after",
+            "modelled" if run.modelled else "measured",
+            counted,
+        ),
+        (
+            "screened hit rate of an attempt",
+            "modelled",
+            "a faster model of the L2 alone; it decides which attempts are worth more, no more",
+        ),
+        ("ceiling", "computed", run.ceiling.derivation),
+        (
+            "modelled memory time",
+            "modelled",
+            "bytes of each level over its bandwidth, added up; it guards against orders that "
+            "ruin a cache and is not a run time",
+        ),
+    ]
+    if run.baseline.time_ms is not None:
+        rows.append(
+            ("time", "measured", f"{run.profiler} on {run.baseline.device}, ± is its spread")
+        )
+    return [
+        *rows,
+        (
+            "pictures of tiles",
+            "computed",
+            "the proved mapping and the order in which the GPU deals out workgroups to its XCDs",
+        ),
+        (
+            "maps of tensors",
+            "computed",
+            "the lines that each tile of the recorded launch touches, and the XCD it runs on",
+        ),
+    ]
+
+
+def verdict(run: Run) -> str:
+    """The outcome in two words."""
+    if run.best is not None:
+        return "better"
+    return "nothing to gain" if run.nothing_to_gain else "nothing found"
+
+
+def patch_directory(run: Run) -> str:
+    """Where the diff's paths begin; empty where that is not known."""
+    if run.best is None or not run.best.diff:
+        return ""
+    named = [line[6:] for line in run.best.diff.splitlines() if line.startswith("+++ b/")]
+    for path in named:
+        if run.file.endswith(f"/{path}"):
+            return run.file[: -len(path) - 1] or "/"
+    return ""
 
 
 def _improved(run: Run, best: Attempt) -> str:

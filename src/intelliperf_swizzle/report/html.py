@@ -1,0 +1,182 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A run as one HTML page that needs nothing else: no network, no other file.
+
+`page/` holds the templates, the style sheet and the few lines of script (sorting and filtering the
+attempts; the page is whole without them).
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from intelliperf_swizzle import __version__
+from intelliperf_swizzle.mapping import describe
+from intelliperf_swizzle.records import Picture, Placement, Run
+from intelliperf_swizzle.report import chart, drawing, words
+from intelliperf_swizzle.units import percent, size
+
+if TYPE_CHECKING:
+    import jinja2
+
+PAGE = Path(__file__).parent / "page"
+
+
+def render(run: Run) -> str:
+    """The whole page."""
+    return _template("page.html").render(
+        **_view(run),
+        script=(PAGE / "script.js").read_text(encoding="utf-8"),
+    )
+
+
+def fragment(run: Run) -> str:
+    """The verdict, the numbers, one picture and the swizzle, for a notebook's cell."""
+    return _template("fragment.html").render(**_view(run))
+
+
+@functools.cache
+def _template(name: str) -> jinja2.Template:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(PAGE),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(percent=percent, size=size)
+    environment.globals.update(
+        describe=describe, chart=chart, drawing=drawing, version=__version__, words=words
+    )
+    return environment.get_template(name)
+
+
+def _view(run: Run) -> dict[str, Any]:
+    """All that the templates show."""
+    measured = run.best.measurement if run.best else None
+    rows = words.comparison(run.baseline, measured)
+    picture = run.picture
+    return {
+        "run": run,
+        "source": "modelled" if run.modelled else "measured",
+        "style": (PAGE / "style.css").read_text(encoding="utf-8"),
+        "rows": rows,
+        "levels": _shares([row for row in rows if row.name.startswith("bytes")]),
+        "domains": _domains(run),
+        "progress": chart.progress_chart(run),
+        "grids": [_grid(one.before, picture) for one in picture.tiles] if picture else [],
+        "grids_after": [_grid(one.after, picture) if one.after else None for one in picture.tiles]
+        if picture
+        else [],
+        "wave_bytes": _wave_bytes(picture) if picture else (0, 0),
+        "patch_link": _download(run.best.diff) if run.best and run.best.diff else "",
+        "verdicts": sorted({attempt.verdict.kind for attempt in run.attempts}),
+    }
+
+
+@dataclass(frozen=True)
+class Label:
+    """Digits on one row of a picture of tiles, those in one ink: the domains of their cells."""
+
+    row: int
+    ink: str
+    columns: tuple[int, ...]
+    digits: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A picture of tiles, ready to be placed: two images, and digits where there is room."""
+
+    columns: int
+    rows: int
+    domains: str
+    time: str
+    labels: tuple[Label, ...]
+
+
+def _grid(placement: Placement, picture: Picture) -> Grid:
+    columns, rows = len(placement.domain[0]), len(placement.domain)
+    exact = all(set(row) <= {"z", "."} for row in placement.share)
+    small = columns <= drawing.MOST_LABELLED and rows <= drawing.MOST_LABELLED
+    return Grid(
+        columns=columns,
+        rows=rows,
+        domains=drawing.domains_image(placement, picture.domains),
+        time=drawing.time_image(placement),
+        labels=tuple(_labels(placement)) if exact and small else (),
+    )
+
+
+def _labels(placement: Placement) -> Iterator[Label]:
+    for number, row in enumerate(placement.domain):
+        by_ink: dict[str, list[int]] = {}
+        for column, digit in enumerate(row):
+            if digit != ".":
+                ink = drawing.ink(drawing.domain_colour(int(digit, 36)))
+                by_ink.setdefault(ink, []).append(column)
+        for ink, columns in by_ink.items():
+            digits = "".join(row[column] for column in columns)
+            yield Label(number, ink, tuple(columns), digits)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A row of numbers before and after, with the length of their bars from 0 to 1."""
+
+    row: words.Row
+    before: float
+    after: float
+
+
+def _shares(rows: Sequence[words.Row]) -> list[Bar]:
+    longest = max((max(row.before or 0, row.after or 0) for row in rows), default=0) or 1
+    return [Bar(row, (row.before or 0) / longest, (row.after or 0) / longest) for row in rows]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """One domain's share of the L2 requests, and its hit rate; each before and after, or None."""
+
+    number: int
+    requests: tuple[float | None, float | None]
+    hit_rate: tuple[float | None, float | None]
+
+
+def _domains(run: Run) -> list[Domain]:
+    pair = (run.baseline, run.best.measurement if run.best else None)
+    rates = [each.l2_hit_rate_per_domain if each else None for each in pair]
+    requests = [each.l2_requests_per_domain if each else None for each in pair]
+    count = max(len(each) for each in (*rates, *requests, ()) if each is not None)
+
+    def at(values: Sequence[float] | None, number: int, whole: float) -> float | None:
+        return values[number] / whole if values and whole else None
+
+    return [
+        Domain(
+            number,
+            (at(requests[0], number, sum(requests[0] or ())),
+             at(requests[1], number, sum(requests[1] or ()))),
+            (at(rates[0], number, 1), at(rates[1], number, 1)),
+        )
+        for number in range(count)
+    ]  # fmt: skip
+
+
+def _wave_bytes(picture: Picture) -> tuple[int, int]:
+    """What the first workgroups of domain 0 use of all tensors, before and after."""
+    return (
+        sum(tensor.before.wave_bytes for tensor in picture.tensors),
+        sum(tensor.after.wave_bytes for tensor in picture.tensors if tensor.after),
+    )
+
+
+def _download(diff: str) -> str:
+    return "data:text/x-diff;base64," + base64.b64encode(diff.encode()).decode()
