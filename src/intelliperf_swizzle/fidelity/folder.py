@@ -175,7 +175,7 @@ class FolderOfMeasurements:
         counts = {len(each) for each in by_order.values()}
         if counts != {max(counts)} or not common:
             raise UnusableError("what it launches does not depend on the order that it is given")
-        works = []
+        works: list[tuple[Launch, Callable[[], Work]]] = []
         for number, launch in enumerate(next(iter(by_order.values()))):
             of_order = {order: each[number] for order, each in by_order.items()}
             works.append((launch, partial(Retraced, partial(_by_bytes, of_order))))

@@ -46,19 +46,20 @@ def orders_of(
         return ["its text cannot be evaluated"] * len(remaps)
     failures = json.loads((folder / "failures.json").read_text())
     with np.load(folder / "orders.npz") as stored:
-        return [failures.get(str(i)) or stored[str(i)] for i in range(len(remaps))]
+        return [failures.get(str(i)) or stored[f"arr_{i}"] for i in range(len(remaps))]
 
 
 def main(folder: Path) -> None:
     """Evaluate the remaps that the request in the folder holds."""
     request = json.loads((folder / "remaps.json").read_text())
-    orders, failures = {}, {}
+    orders, failures = [], {}
     for number, text in enumerate(request["remaps"]):
         try:
-            orders[str(number)] = _order(text, request["grid"], request["sizes"])
+            orders.append(_order(text, request["grid"], request["sizes"]))
         except Exception as error:
+            orders.append(np.zeros(0, np.int64))
             failures[number] = f"its text fails: {type(error).__name__}: {error}"
-    np.savez(folder / "orders.npz", **orders)
+    np.savez(folder / "orders.npz", *orders)
     (folder / "failures.json").write_text(json.dumps(failures))
 
 
@@ -80,7 +81,9 @@ def _tile(coordinates: Sequence[Int64Array], grid: Sequence[int]) -> Int64Array:
         raise ValueError(f"{len(coordinates)} coordinates on a grid of {len(grid)} axes")
     outside = np.any([(c < 0) | (c >= n) for c, n in zip(coordinates, grid, strict=True)], axis=0)
     inside = [np.where(outside, 0, one) for one in coordinates]
-    return np.where(outside, -1, np.ravel_multi_index(inside, tuple(grid), order="F"))
+    tile: Int64Array = np.ravel_multi_index(inside, tuple(grid), order="F").astype(np.int64)
+    tile[outside] = -1
+    return tile
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ Numbers = Sequence[float]
 
 def errors_points(predicted: Numbers, measured: Numbers) -> npt.NDArray[np.float64]:
     """Signed differences of rates (0 to 1), in percentage points."""
-    return 100 * (np.asarray(predicted, float) - np.asarray(measured, float))
+    errors: npt.NDArray[np.float64]
+    errors = 100 * (np.asarray(predicted, float) - np.asarray(measured, float))
+    return errors
 
 
 def spread_points(rates: Numbers) -> float:
