@@ -835,12 +835,22 @@ class BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mis
         """Bit set of the storages that the active lanes of the active programs lie in."""
         terms = [term.view(np.int64) for term in terms_of(ptr, len(shape_of(ptr)))]
         low, high = (sum(int(extreme(term)) for term in terms) for extreme in (np.min, np.max))
-        first = int(np.searchsorted(self._memory.begin, low, side="right")) - 1
-        if first >= 0 and high < self._memory.end[first]:
-            return 2 << first
+        common = self._common_storage(low, high)
+        if common:
+            return common
         lanes = self._lanes_of(ptr, mask)
+        if not len(lanes):
+            return 0
+        common = self._common_storage(int(lanes.min()), int(lanes.max()))
+        if common:
+            return common
         places = np.unique(np.searchsorted(self._memory.begin, lanes, side="right") - 1)
         return sum(2 << int(place) for place in places if place >= 0)
+
+    def _common_storage(self, low: int, high: int) -> int:
+        """Bit of the storage that both addresses, and so all between them, lie in; else 0."""
+        first = int(np.searchsorted(self._memory.begin, low, side="right")) - 1
+        return 2 << first if first >= 0 and high < self._memory.end[first] else 0
 
     def _lanes_of(self, ptr: Any, mask: Any) -> Int64Array:
         """Addresses of all active lanes of the active programs."""
