@@ -22,7 +22,9 @@ from intelliperf_swizzle.errors import HistoryError
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
+    Interval,
     Measurement,
+    Timing,
     Usage,
     Validation,
     Verdict,
@@ -122,6 +124,7 @@ def attempt_to_json(attempt: Attempt) -> dict[str, Any]:
             "condition": proof.condition,
         },
         "screened_l2_hit_rate": attempt.screened_l2_hit_rate,
+        "predicted": asdict(attempt.predicted) if attempt.predicted else None,
         "measurement": asdict(attempt.measurement) if attempt.measurement else None,
         "validation": asdict(attempt.validation) if attempt.validation else None,
         "diff": attempt.diff,
@@ -137,6 +140,7 @@ def attempt_from_json(line: Mapping[str, Any]) -> Attempt:
         verdict=Verdict(line["verdict"], line["reason"], witness and _witness(witness)),
         fingerprint=line["fingerprint"],
         screened_l2_hit_rate=line["screened_l2_hit_rate"],
+        predicted=_measurement(line["predicted"]) if line.get("predicted") else None,
         measurement=line["measurement"] and _measurement(line["measurement"]),
         validation=line["validation"] and Validation(**line["validation"]),
         diff=line["diff"],
@@ -163,7 +167,14 @@ def _witness(fields: Mapping[str, Any]) -> Witness:
 
 def _measurement(fields: Mapping[str, Any]) -> Measurement:
     lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
-    return Measurement(**{**fields, **lists})
+    timing = fields.get("timing")
+    return Measurement(**{**fields, **lists, "timing": timing and _timing(timing)})
+
+
+def _timing(fields: Mapping[str, Any]) -> Timing:
+    medians = {name: Interval(**fields[name]) for name in ("original_ms", "time_ms", "ratio")}
+    ratios = tuple(Interval(**one) for one in fields["ratios"])
+    return Timing(**{**fields, **medians, "ratios": ratios})
 
 
 def _read(path: Path, identity: Mapping[str, Any]) -> tuple[dict[int, Attempt], int]:

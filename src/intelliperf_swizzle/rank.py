@@ -9,10 +9,12 @@ the order with the highest L2 hit rate (79 %) is slower than row-major (55 %).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
+from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing, Verdict
 
 NOISE_BAND = 0.005
 """L2 hit rates closer than this are equal: modelled rates of one mapping differ by up to 0.4
@@ -22,18 +24,46 @@ TIME_TOLERANCE = 0.01
 """Relative loss of time that is still no loss; modelled times move by less between seeds."""
 
 
+TIMING_NOISE = 0.005
+"""Two runs of one and the same kernel, timed against each other, differ by up to this ratio
+(`docs/gpu.md`)."""
+
+
 def judge(measured: Measurement, baseline: Measurement) -> Verdict:
-    """Compares a measurement with the baseline's; both from the same profiler and device."""
+    """Compares a measurement with the baseline's; both from the same profiler and device.
+
+    Where a GPU has timed both, its time comes first: less time is better, more time is refused
+    whatever the hit rate, and within the noise the hit rate decides, if it was measured.
+    """
     gain = measured.l2_hit_rate - baseline.l2_hit_rate
-    change = f"{100 * baseline.l2_hit_rate:.1f} % → {100 * measured.l2_hit_rate:.1f} %"
+    source = "modelled " if measured.profiler == "model" and measured.timing else ""
+    change = (
+        f"{source}L2 hit rate {100 * baseline.l2_hit_rate:.1f} % → "
+        f"{100 * measured.l2_hit_rate:.1f} %"
+    )
+    if measured.timing is not None:
+        return _judge_timed(measured, measured.timing, gain, change)
     slower = _relative_loss(measured, baseline)
     if slower is not None and slower > TIME_TOLERANCE:
         what = "time" if measured.time_ms is not None else "modelled memory time"
-        return Verdict("slower", f"L2 hit rate {change}, but {what} grows by {slower:.1%}")
+        return Verdict("slower", f"{change}, but {what} grows by {slower:.1%}")
     if abs(gain) < NOISE_BAND:
         kind = "no difference" if measured.profiler == "model" else "within noise"
-        return Verdict(kind, f"L2 hit rate {change}")  # type: ignore[arg-type]
-    return Verdict("better" if gain > 0 else "worse", f"L2 hit rate {change}")
+        return Verdict(kind, change)  # type: ignore[arg-type]
+    return Verdict("better" if gain > 0 else "worse", change)
+
+
+def _judge_timed(measured: Measurement, timing: Timing, gain: float, change: str) -> Verdict:
+    ratio = timing.ratio
+    spread = f"{ratio.median - 1:+.1%} ({ratio.low - 1:+.1%} to {ratio.high - 1:+.1%})"
+    if ratio.low > 1 + TIMING_NOISE:
+        return Verdict("slower", f"{change}, but time {spread}")
+    if ratio.high < 1 - TIMING_NOISE:
+        return Verdict("better", f"time {spread}, {change}")
+    reason = f"{change}, time within noise: {spread}"
+    if measured.profiler == "model" or abs(gain) < NOISE_BAND:
+        return Verdict("within noise", reason)
+    return Verdict("better" if gain > 0 else "worse", reason)
 
 
 NOISE = {
@@ -54,9 +84,12 @@ less time, then the wider proof, then the shorter text."""
 def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attempt]:
     """The eligible attempts, best first; `rank` names the criteria of `RANK`, first one first.
 
+    Where a GPU has timed all of them, time is the first criterion whatever the rank.
     Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
     """
     eligible = [one for one in attempts if one.measurement is not None and one.verdict.eligible]
+    if all(one.measurement and one.measurement.timing for one in eligible):
+        rank = ("time", *(criterion for criterion in rank if criterion != "time"))
     return _ordered(sorted(eligible, key=lambda one: one.number), tuple(rank))
 
 
@@ -95,6 +128,31 @@ def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
     return chosen
 
 
+def contenders(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
+    """The predicted attempts worth a place on the hardware: distinct ones, the best first.
+
+    Three quarters of the places go round the families in the order of their best prediction, the
+    rest round those that the model refuses: it is a model.
+    """
+    predicted = [replace(one, measurement=one.predicted) for one in attempts if one.predicted]
+    leaders = order(predicted)
+    refused = [one for one in predicted if not one.verdict.eligible]
+    refused.sort(key=lambda one: (_merit(one, "l2_hit_rate"), one.number))
+    chosen = _round(leaders, places - min(len(refused), places // 4))
+    chosen += _round(refused, places - len(chosen))
+    originals = {one.number: one for one in attempts}
+    return [originals[one.number] for one in chosen]
+
+
+def _round(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
+    """The first of each family, then the second of each, and so on."""
+    families: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        families.setdefault(_family(attempt.candidate), []).append(attempt)
+    turns = itertools.zip_longest(*families.values())
+    return [one for turn in turns for one in turn if one is not None][: max(0, places)]
+
+
 def _family(candidate: Candidate) -> str:
     words = candidate.name.split()
     return " ".join(words[-2:]) if candidate.origin == "search" else words[0]
@@ -114,6 +172,8 @@ def _merit(attempt: Attempt, criterion: str) -> float:
     if criterion == "time":
         modelled = measured.modelled_memory_time_ms
         value = measured.time_ms if measured.time_ms is not None else modelled
+        if measured.timing is not None:
+            value = measured.timing.ratio.median
     return math.inf if not value else math.log(value)
 
 

@@ -339,12 +339,46 @@ class Proof:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """A median and the interval in which the true one lies, at 95 % confidence."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Times of a kernel on a GPU, taken in rounds with the kernel as it is.
+
+    All launches, each as often as the application makes it.
+
+    Attributes:
+        device: the GPU.
+        original_ms: of the kernel as it is, in the same rounds.
+        time_ms: of the kernel with the mapping.
+        ratio: of the latter to the former, round by round.
+        rounds: of the launch with the fewest.
+        ratios: of each distinct launch.
+    """
+
+    device: str
+    original_ms: Interval
+    time_ms: Interval
+    ratio: Interval
+    rounds: int
+    ratios: tuple[Interval, ...] = ()
+
+
+@dataclass(frozen=True)
 class Measurement:
     """What a profiler read for one mapping, over all launches of the kernel. None = not collected.
 
     Rates are from 0 to 1 and are ratios of sums, as the hardware counters form them.
 
     Attributes:
+        time_ms: measured, never modelled; of `timing` where there is one.
+        timing: on a GPU, also where the rates are modelled.
         l2_counter_hit_rate: the profiler's own quotient where it counts other lookups, too: on
             NVIDIA GPUs those from one L2 partition to the other; None where it is `l2_hit_rate`.
         fabric_bytes: between the L2 partitions of an NVIDIA GPU.
@@ -369,6 +403,7 @@ class Measurement:
     time_ms: float | None = None
     time_spread_ms: float | None = None
     modelled_memory_time_ms: float | None = None
+    timing: Timing | None = None
     fabric_bytes: int | None = None
     l2_counter_hit_rate: float | None = None
     l2_before: Literal["cold", "warm"] | None = None
@@ -511,7 +546,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One candidate and what became of it; the line of a history file."""
+    """One candidate and what became of it; the line of a history file.
+
+    Attributes:
+        screened_l2_hit_rate: by the fast model that sorts candidates.
+        predicted: by the cache model with full physics, where hardware measures too.
+        measurement: what decides: of the hardware, or of the model where there is none.
+    """
 
     number: int
     candidate: Candidate
@@ -519,6 +560,7 @@ class Attempt:
     fingerprint: str | None = None
     proof: Proof | None = None
     screened_l2_hit_rate: float | None = None
+    predicted: Measurement | None = None
     measurement: Measurement | None = None
     validation: Validation | None = None
     diff: str | None = None
@@ -558,7 +600,8 @@ class Placement:
     Attributes:
         domain: of each cell, the domain that runs most of its tiles.
         share: the share of the cell's tiles that this domain runs, in 35ths.
-        time: the mean place of the cell's tiles in the order of launch, in 35ths.
+        time: when the cell's tiles are launched on average, in 35ths of the time from the first to
+            the last tile of the picture.
         neighbours_together: of the tiles that are neighbours across and down the whole picture,
             the share that run on one domain; 0 to 1, None where the picture is one tile wide.
     """

@@ -25,8 +25,10 @@ from intelliperf_swizzle.capture.journal import Execution
 from intelliperf_swizzle.capture.sources import UnreadableKernelError, is_jit_function
 from intelliperf_swizzle.capture.store import MOST_VARIANTS, Store
 
-MOST_OVERHEAD = 0.03
+MOST_OVERHEAD = 0.02
 """Share of the time since the start that looking at known launches may take."""
+UNLOOKED = 32
+"""So many launches of known kernels are only counted when it took more."""
 TELL_SECONDS = 0.5
 """Counts are written to the journal this often, because the application may be killed."""
 
@@ -42,8 +44,9 @@ class CompiledRecorder:
         self._folder = folder
         self._store = Store(folder)
         self._names: dict[Any, str | None] = {}
-        self._kernels: dict[int, Any] = {}  # kept alive, so that no other one gets its number
-        self._latest: dict[int, str | None] = {}
+        self._kernels: list[Any] = []  # kept alive, so that no other one gets its number
+        self._latest: dict[int, str] = {}
+        self._unlooked = 0
         self._looks: Counter[Any] = Counter()
         self._untold: Counter[str] = Counter()
         self._told = self._start = perf_counter()
@@ -55,30 +58,37 @@ class CompiledRecorder:
         self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
     ) -> None:
         """Looks at one call before it is made."""
-        import torch
-
-        if self._busy:
+        latest = self._latest.get(id(kernel))
+        if latest is not None and self._unlooked:
+            self._unlooked -= 1
+            self._untold[latest] += 1
             return
+        if not self._busy:
+            self._look(kernel, args, kwargs, grid)
+
+    def _look(
+        self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
+    ) -> None:
         begun = perf_counter()
-        number = id(kernel)
-        self._kernels[number] = kernel
-        if number in self._latest and self._spent > MOST_OVERHEAD * (begun - self._start):
-            name = self._latest[number]
-        else:
-            key = self._key(kernel, args, kwargs, grid)
-            if key not in self._names and torch.cuda.is_current_stream_capturing():
+        key = self._key(kernel, args, kwargs, grid)
+        if key not in self._names:
+            if _is_capturing():
                 return  # nothing may be copied now
-            if key not in self._names or self._may_hold_others(key):
-                self._busy = True
-                try:
-                    self._names[key] = self._record(kernel, args, kwargs, grid)
-                finally:
-                    self._busy = False
-            name = self._latest[number] = self._names[key]
+            self._kernels.append(kernel)
+        if key not in self._names or self._may_hold_others(key):
+            self._busy = True
+            try:
+                self._names[key] = self._record(kernel, args, kwargs, grid)
+            finally:
+                self._busy = False
+        name = self._names[key]
         if name is not None:
+            self._latest[id(kernel)] = name
             self._untold[name] += 1
         now = perf_counter()
         self._spent += now - begun
+        if self._spent > MOST_OVERHEAD * (now - self._start):
+            self._unlooked = UNLOOKED
         if now - self._told > TELL_SECONDS:
             self._tell()
 
@@ -156,6 +166,12 @@ def _seen(value: Any, places: list[int]) -> Any:
     if isinstance(value, (int, float, str, type(None))):
         return value
     return id(value) if is_jit_function(value) else repr(value)
+
+
+def _is_capturing() -> bool:
+    import torch
+
+    return bool(torch.cuda.is_current_stream_capturing())
 
 
 def _defaults(kernel: Any) -> Mapping[str, Any]:

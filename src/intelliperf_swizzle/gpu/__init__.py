@@ -9,7 +9,6 @@ original with a candidate and `race` times them; `memory` and `kernels` work on 
 
 from intelliperf_swizzle.gpu.order import Task
 from intelliperf_swizzle.gpu.rig import Rig
-from intelliperf_swizzle.gpu.statistics import Timing
 from intelliperf_swizzle.gpu.trial import Check, Failure, Trial
 
-__all__ = ["Check", "Failure", "Rig", "Task", "Timing", "Trial"]
+__all__ = ["Check", "Failure", "Rig", "Task", "Trial"]

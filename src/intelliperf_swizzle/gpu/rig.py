@@ -37,6 +37,7 @@ class Rig:
         command: as the user would type it.
         cwd: where it runs.
         folder: for orders, journals and what the application prints.
+        device: what its GPU is called.
         environment: of the command; it shows the one GPU to be used.
         cache_bytes: of all caches of the GPU.
         gpu: None; a stand-in, under Triton's interpreter, where there is no GPU.
@@ -48,6 +49,7 @@ class Rig:
     command: tuple[str, ...]
     cwd: Path
     folder: Path
+    device: str
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     cache_bytes: int = 0
     gpu: Gpu | None = None
@@ -101,7 +103,7 @@ class Rig:
             progress = len(record.checks) + len(record.failures) + len(record.rounds) - known
             if whole or not progress or set(candidates) <= record.failed:
                 break
-        return {number: record.trial(number) for number in candidates}
+        return {number: record.trial(number, self.device) for number in candidates}
 
     def _run(self, order: Order, record: _Record) -> bool:
         """One process of the application; whether it came to its end or was done."""
@@ -179,14 +181,14 @@ class _Record:
         differing = {candidate for (_, candidate), one in self.checks.items() if not one.same}
         return differing | set(self.failures)
 
-    def trial(self, candidate: int) -> Trial:
+    def trial(self, candidate: int, device: str) -> Trial:
         """What came of one candidate."""
         checks = {task: one for (task, number), one in self.checks.items() if number == candidate}
         rounds = [self.rounds.get(task, {}).get(candidate) for task in range(len(self.tasks))]
         complete = [one for one in rounds if one]
         timed = None
         if len(complete) == len(self.tasks) and candidate not in self.failed:
-            timed = timing(complete, [task.launch.count for task in self.tasks])
+            timed = timing(complete, [task.launch.count for task in self.tasks], device)
         return Trial(
             checks=checks,
             failure=self.failures.get(candidate),

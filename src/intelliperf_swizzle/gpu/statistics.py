@@ -11,37 +11,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from intelliperf_swizzle.records import Interval, Timing
 
 CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A median and the interval in which the true one lies with `CONFIDENCE`."""
-
-    median: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Times of a kernel over all tasks, each as often as the application launches it.
-
-    Attributes:
-        original_ms: of the kernel as it is, in the same rounds.
-        time_ms: of the candidate.
-        ratio: candidate / original.
-        rounds: of the task with the fewest.
-        ratios: of each task, by its position.
-    """
-
-    original_ms: Interval
-    time_ms: Interval
-    ratio: Interval
-    rounds: int
-    ratios: tuple[Interval, ...]
 
 
 def median_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
@@ -63,13 +36,14 @@ def median_interval(samples: Sequence[float], confidence: float = CONFIDENCE) ->
 
 
 def timing(
-    rounds_by_task: Sequence[Sequence[tuple[float, float]]], counts: Sequence[int]
+    rounds_by_task: Sequence[Sequence[tuple[float, float]]], counts: Sequence[int], device: str
 ) -> Timing:
     """Combines tasks; bounds are added as if all were wrong the same way.
 
     Args:
         rounds_by_task: for each task, (original, candidate) times in ns of each round.
         counts: how often the application launches each.
+        device: the GPU.
     """
     originals = [median_interval([o for o, _ in rounds]) for rounds in rounds_by_task]
     candidates = [median_interval([c for _, c in rounds]) for rounds in rounds_by_task]
@@ -77,6 +51,7 @@ def timing(
     weights = [one.median * count for one, count in zip(originals, counts, strict=True)]
     share = [weight / sum(weights) for weight in weights]
     return Timing(
+        device=device,
         original_ms=_sum(originals, [count / 1e6 for count in counts]),
         time_ms=_sum(candidates, [count / 1e6 for count in counts]),
         ratio=_sum(ratios, share),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from intelliperf_swizzle.gpu.statistics import Timing
+from intelliperf_swizzle.records import Timing
 
 FailureKind = Literal["does not build", "faulted", "hung", "not validated"]
 
