@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from intelliperf_swizzle.errors import ProfileError
-from intelliperf_swizzle.host.cards import Reading, plain_name, reading_of, readings
+from intelliperf_swizzle.host.cards import Reading, reading_of, readings
+from intelliperf_swizzle.profile.readings import plain_name
 
 CARD = {
     "kernel": "gemm_kernel.kd",

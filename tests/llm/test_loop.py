@@ -18,7 +18,7 @@ from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.loop import Settings, choose, described, recorded
-from intelliperf_swizzle.profile import choose_profiler
+from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import Problem
 from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Model

@@ -13,7 +13,7 @@ from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.loop import Settings, optimize
-from intelliperf_swizzle.profile import choose_profiler
+from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.subject import examine

@@ -30,7 +30,7 @@ def run(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.context import render
     from intelliperf_swizzle.formula import load_formula
     from intelliperf_swizzle.loop import explain
-    from intelliperf_swizzle.profile import choose_profiler
+    from intelliperf_swizzle.profile.choose import choose_profiler
     from intelliperf_swizzle.session import run_build, settings_of, target_of
 
     formula = load_formula(options.formula)

@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
     options, command = parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.loop import optimize
-    from intelliperf_swizzle.profile import choose_profiler
+    from intelliperf_swizzle.profile.choose import choose_profiler
     from intelliperf_swizzle.report.terminal import console, summary
     from intelliperf_swizzle.session import (
         STDOUT,

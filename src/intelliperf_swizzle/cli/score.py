@@ -29,7 +29,7 @@ def run(arguments: Sequence[str]) -> int:
     options, command = parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.loop import score
-    from intelliperf_swizzle.profile import choose_profiler
+    from intelliperf_swizzle.profile.choose import choose_profiler
     from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import console, scored
     from intelliperf_swizzle.session import run_build, settings_of, target_of

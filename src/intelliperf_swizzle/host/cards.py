@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.profile.readings import plain_name
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,6 @@ def reading_of(kernel: str, profile: Sequence[Reading]) -> Reading:
         names = ", ".join(reading.kernel for reading in profile) or "no kernel"
         raise ProfileError(f"the profile does not show `{kernel}`", details=(f"it shows: {names}",))
     return max(found, key=lambda reading: reading.time_ns or 0.0)
-
-
-def plain_name(signature: str) -> str:
-    """A kernel's name without namespace, template and function arguments and the suffix `.kd`."""
-    return signature.split("(")[0].split("<")[0].split("::")[-1].removesuffix(".kd").strip()
 
 
 def _card(card: Any) -> Reading:

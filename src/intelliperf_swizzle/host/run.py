@@ -16,7 +16,8 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.host.probe import Host, probe
 from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, why_not
 from intelliperf_swizzle.loop import Outcome, Settings, optimize
-from intelliperf_swizzle.profile import Profiler, choose_profiler
+from intelliperf_swizzle.profile import Profiler
+from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.report.terminal import Lines, console, summary
 from intelliperf_swizzle.session import (

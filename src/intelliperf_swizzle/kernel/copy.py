@@ -31,12 +31,19 @@ def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:
 
 
 def moved_command(command: Sequence[str], project: Path, copy: Path) -> list[str]:
-    """The command with paths into the project turned into paths into its copy."""
+    """The command with paths into the project turned into paths into its copy.
+
+    A file that was not copied (the Python of a virtual environment) is still that of the project.
+    """
     root = project.resolve()
-    return [
-        str(copy / Path(word).relative_to(root)) if root in Path(word).parents else word
-        for word in command
-    ]
+    return [_moved(word, root, copy) for word in command]
+
+
+def _moved(word: str, root: Path, copy: Path) -> str:
+    if root not in Path(word).parents:
+        return word
+    moved = copy / Path(word).relative_to(root)
+    return word if Path(word).exists() and not moved.exists() else str(moved)
 
 
 def _parents(path: str) -> Sequence[Path]:

@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Where a measurement comes from: the cache model, or a hardware profiler."""
+"""Where a measurement comes from: the cache model, or a hardware profiler.
+
+`profile.choose` picks one; `profile.tools` says which hardware profilers are here.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.records import Launch, Measurement, Proof, Trace
+
+__all__ = ["Application", "Profiler", "TracedLaunch"]
 
 
 @dataclass(frozen=True)
@@ -50,17 +55,3 @@ class Profiler(Protocol):
             edit: the source that renumbers them so; None for the kernel as it is, and where the
                 profiler does not run the application.
         """
-
-
-def choose_profiler(name: str, target: Target) -> Profiler:
-    """The profiler of that name; `auto` is the best that works here.
-
-    Raises:
-        UsageError: there is no profiler of that name.
-    """
-    from intelliperf_swizzle.errors import UsageError
-    from intelliperf_swizzle.profile.model import ModelProfiler
-
-    if name not in ("auto", "model"):
-        raise UsageError(f"there is no profiler `{name}`", hint="one of: auto, model")
-    return ModelProfiler(target)

@@ -1,0 +1,207 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The application as a hardware profiler runs it: in a copy of the project, with a time limit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from intelliperf_swizzle.errors import ProfileError, SpliceError
+from intelliperf_swizzle.hardware import Device
+from intelliperf_swizzle.kernel.copy import copy_project, moved_command
+from intelliperf_swizzle.kernel.edit import Edit
+
+GRACE_SECONDS = 30.0
+"""After its limit a profiler is asked to end, and may take this long to write what it has."""
+
+LAST_LINES = 12
+
+
+@dataclass(frozen=True)
+class Application:
+    """What a hardware profiler runs.
+
+    Attributes:
+        command: as the user starts it.
+        project: where it is started; each run is in a copy of this directory.
+        device: the GPU it is to see, None for the first one.
+        limit_seconds: a run is ended after this; what was measured until then counts.
+        l2_before: whether the L2 is flushed before each measured launch, where the profiler can.
+    """
+
+    command: tuple[str, ...]
+    project: Path
+    device: Device | None = None
+    limit_seconds: float = 300.0
+    l2_before: Literal["cold", "warm"] = "cold"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A profiler's run of the application.
+
+    Attributes:
+        folder: where the profiler was told to write.
+        exit_code: its own; None where it was ended at the limit.
+        said: what it and the application printed.
+    """
+
+    folder: Path
+    exit_code: int | None
+    said: str
+
+    @property
+    def last_lines(self) -> tuple[str, ...]:
+        """The end of what was printed, for an error message."""
+        return tuple(line for line in self.said.splitlines() if line.strip())[-LAST_LINES:]
+
+
+def failure(tool: str, kernel: str, ran: Ran, seen: Sequence[str] = ()) -> ProfileError:
+    """Why a run has no readings of a kernel, or none to be trusted, where the tool does not say.
+
+    Args:
+        tool: the profiler.
+        kernel: what was to be measured.
+        ran: the run.
+        seen: other kernels that the run shows.
+    """
+    if ran.exit_code is None:
+        fact = f"`{kernel}` was not launched under {tool} before the time limit"
+        return ProfileError(fact, hint="--limit_seconds", details=ran.last_lines)
+    if ran.exit_code:
+        fact = f"the application failed under {tool} with exit code {ran.exit_code}"
+        return ProfileError(fact, details=ran.last_lines)
+    shown = (f"it shows: {', '.join(seen)}",) if seen else ran.last_lines
+    return ProfileError(f"the profile does not show `{kernel}`", details=shown)
+
+
+@contextlib.contextmanager
+def profiled(
+    application: Application,
+    kernel: str,
+    edit: Edit | None,
+    tool: Callable[[Path], Sequence[str]],
+    *,
+    quoted: bool = False,
+) -> Iterator[Ran]:
+    """Runs the application under a profiler, in a copy of the project that carries the edit.
+
+    Args:
+        application: what to run.
+        kernel: the kernel that the edit changes.
+        edit: the swizzle; None for the application as it is.
+        tool: the profiler's part of the command line, given a folder for what it writes.
+        quoted: the profiler takes the application's command as one word.
+
+    Yields:
+        What it left; its files are removed at the end of the block.
+
+    Raises:
+        ProfileError: it cannot be started, or, at the end of the block, it turns out to have
+            compiled another kernel than the edited one.
+    """
+    with tempfile.TemporaryDirectory(prefix="swizzle-profile-") as place:
+        folder = Path(place).resolve()
+        project, output = folder / "project", folder / "output"
+        output.mkdir()
+        try:
+            copy_project(application.project, project, edit)
+        except SpliceError as error:
+            raise ProfileError(error.fact, hint=error.hint) from error
+        words = moved_command(application.command, application.project, project)
+        command = [*tool(output), *([shlex.join(words)] if quoted else words)]
+        environment = _environment(application, project, folder / "triton")
+        ran = _run(command, project, environment, output, application.limit_seconds)
+        yield ran
+        if edit is not None:
+            _check_edited(edit, kernel, application.project, project, folder / "triton", ran)
+
+
+def _environment(application: Application, project: Path, triton: Path) -> dict[str, str]:
+    """Ours, with the device, the copy's modules, and an empty cache for what Triton compiles."""
+    ours = {name: text for name, text in os.environ.items() if name != "TRITON_INTERPRET"}
+    search = ours.get("PYTHONPATH", "").split(os.pathsep)
+    moved = moved_command(search, application.project, project)
+    return {
+        **ours,
+        **({"PYTHONPATH": os.pathsep.join(moved)} if "PYTHONPATH" in ours else {}),
+        **(application.device.environment if application.device else {}),
+        "TRITON_CACHE_DIR": str(triton),
+        "TRITON_DISABLE_LINE_INFO": "0",
+    }
+
+
+def _run(
+    command: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    folder: Path,
+    limit_seconds: float,
+) -> Ran:
+    """Runs a profiler in a process group of its own, of which nothing is left afterwards."""
+    log = folder / "said.txt"
+    try:
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                list(command),
+                cwd=cwd,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise ProfileError(f"`{command[0]}` cannot be started: {error.strerror}") from error
+    try:
+        exit_code = _wait(process, limit_seconds)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return Ran(folder, exit_code, log.read_text(encoding="utf-8", errors="replace"))
+
+
+def _wait(process: subprocess.Popen[bytes], limit_seconds: float) -> int | None:
+    """The exit code; None where it took too long and was asked to end, and to write its results."""
+    try:
+        return process.wait(limit_seconds)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE_SECONDS)
+    return None
+
+
+def _check_edited(
+    edit: Edit, kernel: str, original: Path, project: Path, cache: Path, ran: Ran
+) -> None:
+    """Raises ProfileError unless Triton compiled the kernel from an edited file of the copy.
+
+    An application may import the kernel from elsewhere, say from an installed package; its numbers
+    would be those of the kernel as it is. Each compiled kernel's text names the files it comes
+    from.
+    """
+    root = original.resolve()
+    files = [project / Path(path).resolve().relative_to(root) for path in edit.files]
+    compiled = [path.read_text(errors="replace") for path in cache.glob(f"*/{kernel}.ttir")]
+    if any(f'"{file}"' in text for text in compiled for file in files):
+        return
+    if not compiled:
+        raise ProfileError(
+            f"the application compiled no `{kernel}`, so the swizzle was not measured",
+            details=ran.last_lines,
+        )
+    raise ProfileError(
+        f"the application runs another copy of `{kernel}` than the one in {original}",
+        hint="name the directory that it imports the kernel from with -p",
+    )

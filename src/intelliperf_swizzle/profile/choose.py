@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Which profiler measures: the one that is asked for, or the best that works here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from intelliperf_swizzle.errors import ProfileError, UsageError
+from intelliperf_swizzle.hardware import Target, devices
+from intelliperf_swizzle.profile import Application, Profiler
+from intelliperf_swizzle.profile.metrix import MetrixProfiler
+from intelliperf_swizzle.profile.model import ModelProfiler
+from intelliperf_swizzle.profile.ncu import NcuProfiler
+from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
+from intelliperf_swizzle.profile.tools import (
+    HERE,
+    KINDS,
+    PROFILERS,
+    Machine,
+    Tool,
+    ToolName,
+    find_tool,
+    misfit,
+    without_counters,
+)
+from intelliperf_swizzle.progress import Progress, Silent
+
+_CLASSES: Mapping[ToolName, Callable[[Application, Target, Tool], Profiler]] = {
+    "ncu": NcuProfiler,
+    "rocprofv3": Rocprofv3Profiler,
+    "metrix": MetrixProfiler,
+}
+
+
+def choose_profiler(
+    name: str,
+    target: Target,
+    application: Application | None = None,
+    progress: Progress | None = None,
+    machine: Machine = HERE,
+) -> Profiler:
+    """The profiler of that name; `auto` is the best that works here.
+
+    Args:
+        name: one of `PROFILERS`.
+        target: the GPU that is asked for.
+        application: what a hardware profiler is to run; None = there is none, so the model.
+        progress: told why `auto` is the model on a machine with a GPU.
+        machine: where tools are looked for.
+
+    Raises:
+        UsageError: there is no profiler of that name.
+        ProfileError: it cannot work here.
+    """
+    if name not in PROFILERS:
+        raise UsageError(f"there is no profiler `{name}`", hint=f"one of: {', '.join(PROFILERS)}")
+    if name == "model" or application is None:
+        return ModelProfiler(target)
+    application = _with_device(application)
+    if name == "auto":
+        return _best(target, application, progress or Silent(), machine)
+    return _made(name, target, application, machine)  # type: ignore[arg-type]
+
+
+def _with_device(application: Application) -> Application:
+    if application.device is not None:
+        return application
+    return replace(application, device=next(iter(devices()), None))
+
+
+def _best(
+    target: Target, application: Application, progress: Progress, machine: Machine
+) -> Profiler:
+    """The first hardware profiler that works, else the model."""
+    reasons = []
+    for name, kind in KINDS.items():
+        if application.device is None or kind.backend != application.device.backend:
+            continue
+        try:
+            return _made(name, target, application, machine)
+        except ProfileError as error:
+            reasons.append(error.fact)
+    if reasons:
+        progress.note(f"hit rates are modelled: {reasons[0]} (`doctor` says more)")
+    return ModelProfiler(target)
+
+
+def _made(name: ToolName, target: Target, application: Application, machine: Machine) -> Profiler:
+    """Raises ProfileError where it cannot work here."""
+    tool = find_tool(name, machine)
+    problem = misfit(name, target, application.device) or tool.problem
+    if problem is not None:
+        raise ProfileError(problem.fact, hint=without_counters(problem.command))
+    return _CLASSES[name](application, target, tool)

@@ -1,0 +1,192 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What a hardware profiler read of single launches, and the sums over the launches of a kernel.
+
+A profiler knows a launch by its kernel's name, grid and workgroup size. That is not always enough:
+an autotuner launches variants of one kernel on one grid, and two kernels may have one name. Where
+several machine codes answer to one recorded launch, the one is taken that has the shared memory
+and registers of the launch as it compiles; where that does not decide, nothing is measured.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from intelliperf_swizzle.errors import BuildError, ProfileError
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernel.build import Build
+from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.records import Grid, Launch
+
+DEFAULT_WARPS = 4
+"""Triton's `num_warps` where a launch does not say."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One launch as a profiler saw it. None = not reported.
+
+    Attributes:
+        kernel: its plain name.
+        grid: its workgroups along the axes; None where only `programs` is known.
+        programs: its workgroups in all.
+        threads: of a workgroup.
+        counters: name -> value; those that were collected.
+        time_ns: its duration.
+        shared_bytes: shared memory of a workgroup.
+        registers: 32-bit registers of a thread.
+    """
+
+    kernel: str
+    grid: Grid | None
+    programs: int | None
+    threads: int | None
+    counters: Mapping[str, float]
+    time_ns: float | None = None
+    shared_bytes: int | None = None
+    registers: int | None = None
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over the launches of a kernel, each as often as it was seen.
+
+    Attributes:
+        counters: name -> sum, of the counters that were collected for each launch.
+        time_ns: None where a duration is missing.
+        launches: readings that the sums are made of.
+    """
+
+    counters: Mapping[str, float]
+    time_ns: float | None
+    launches: int
+
+
+def plain_name(signature: str) -> str:
+    """A kernel's name without namespaces, template and function arguments and the suffix `.kd`."""
+    return signature.split("(")[0].split("<")[0].split("::")[-1].strip().removesuffix(".kd")
+
+
+def totals(
+    launches: Sequence[TracedLaunch],
+    readings: Sequence[Reading],
+    target: Target,
+    compiled: Callable[[Launch], Build],
+) -> Totals:
+    """The sums over all launches: for each, the mean of its readings times how often it was seen.
+
+    Args:
+        launches: of one kernel.
+        readings: of an application's run, of any kernels.
+        target: the GPU.
+        compiled: what a launch takes when it is compiled; only asked where its name, grid and
+            workgroup size leave a choice.
+
+    Raises:
+        ProfileError: a launch is not among the readings, or which ones are its cannot be told.
+    """
+    kernel = launches[0].launch.kernel
+    named = [reading for reading in readings if reading.kernel == kernel]
+    if not named:
+        seen = ", ".join(sorted({reading.kernel for reading in readings})) or "no kernel"
+        raise ProfileError(f"the profile does not show `{kernel}`", details=(f"it shows: {seen}",))
+    weighted = [
+        (one.launch.count, _of_launch(one.launch, named, target, compiled)) for one in launches
+    ]
+    names = set.intersection(*(set(one.counters) for _, own in weighted for one in own))
+    times = [one.time_ns for _, own in weighted for one in own]
+    return Totals(
+        counters={
+            name: sum(count * _mean([one.counters[name] for one in own]) for count, own in weighted)
+            for name in sorted(names)
+        },
+        time_ns=None
+        if None in times
+        else sum(count * _mean([one.time_ns or 0.0 for one in own]) for count, own in weighted),
+        launches=len(times),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _of_launch(
+    launch: Launch,
+    readings: Sequence[Reading],
+    target: Target,
+    compiled: Callable[[Launch], Build],
+) -> list[Reading]:
+    """The readings of one recorded launch."""
+    x, y, z = launch.grid
+    grid = (x * int(launch.options.get("num_ctas", 1)), y, z)
+    own = [one for one in readings if _is_on(one, grid)]
+    if not own:
+        seen = sorted({str(one.grid or one.programs) for one in readings})[:6]
+        raise ProfileError(
+            f"the profile shows no launch of `{launch.kernel}` on the grid {grid}",
+            details=(f"it shows: {', '.join(seen)}",),
+        )
+    threads = int(launch.options.get("num_warps", DEFAULT_WARPS)) * target.warp_size
+    own = [one for one in own if one.threads == threads] or own
+    variants = defaultdict(list)
+    for one in own:
+        variants[one.threads, one.shared_bytes, one.registers].append(one)
+    if len(variants) == 1:
+        return own
+    return _of_variant(launch, list(variants.values()), target, compiled)
+
+
+def _is_on(reading: Reading, grid: Grid) -> bool:
+    if reading.grid is not None:
+        return reading.grid == grid
+    return reading.programs in (None, grid[0] * grid[1] * grid[2])
+
+
+def _of_variant(
+    launch: Launch,
+    variants: Sequence[list[Reading]],
+    target: Target,
+    compiled: Callable[[Launch], Build],
+) -> list[Reading]:
+    """Of several machine codes, the readings of the one that the launch compiles to."""
+    try:
+        built = compiled(launch)
+    except BuildError as error:
+        raise _undecided(launch, variants, error.fact) from error
+    alike = [
+        own
+        for own in variants
+        if _alike(own[0].shared_bytes, built.lds_bytes, target.lds_granule_bytes)
+    ]
+    if len(alike) > 1:
+        alike = [
+            own
+            for own in alike
+            if _alike(own[0].registers, built.registers, target.register_granule)
+        ]
+    if len(alike) != 1:
+        needs = f"it compiles to {built.registers} registers and {built.lds_bytes} bytes"
+        raise _undecided(launch, variants, needs)
+    return alike[0]
+
+
+def _alike(seen: int | None, built: int | None, granule: int) -> bool:
+    """Equal as the hardware allocates it; AMD's profilers report allocated sizes."""
+    if seen is None or built is None:
+        return False
+    return -(-seen // granule) == -(-built // granule)
+
+
+def _undecided(launch: Launch, variants: Sequence[list[Reading]], reason: str) -> ProfileError:
+    shown = [
+        f"{own[0].threads} threads, {own[0].registers} registers, {own[0].shared_bytes} bytes"
+        for own in variants
+    ]
+    return ProfileError(
+        f"{len(variants)} kernels named `{launch.kernel}` are launched on the grid "
+        f"{launch.grid}: which one was recorded cannot be told",
+        details=(f"launched: {'; '.join(shown)}", reason),
+    )

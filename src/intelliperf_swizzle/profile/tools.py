@@ -1,0 +1,229 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Which hardware profilers are installed, which version, and whether they may read counters.
+
+Nothing here runs a GPU: a tool is only asked for its version, with a time limit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from intelliperf_swizzle.hardware import Device, Target, targets
+from intelliperf_swizzle.hardware.target import Backend
+
+ToolName: TypeAlias = Literal["ncu", "rocprofv3", "metrix"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A profiler that this package can use.
+
+    Attributes:
+        backend: of the GPUs that it measures.
+        elsewhere: where it is installed, should `PATH` not name it; patterns, newest name last.
+        version: what finds the version in what `--version` prints.
+        install: the command that installs it.
+    """
+
+    backend: Backend
+    elsewhere: tuple[str, ...]
+    version: str
+    install: str
+
+
+KINDS: Mapping[ToolName, Kind] = {
+    "ncu": Kind(
+        "cuda",
+        ("usr/local/cuda*/bin/ncu", "opt/nvidia/nsight-compute/*/ncu"),
+        r"Version (\d+(?:\.\d+)+)",
+        "sudo apt install nsight-compute",
+    ),
+    "rocprofv3": Kind(
+        "hip",
+        ("opt/rocm*/bin/rocprofv3",),
+        r"version:?\s+v?(\d+(?:\.\d+)+)",
+        "sudo apt install rocprofiler-sdk",
+    ),
+    "metrix": Kind(
+        "hip",
+        (),
+        r"(\d+(?:\.\d+)+)",
+        'pip install "git+https://github.com/AMDResearch/intellikit#subdirectory=metrix"',
+    ),
+}
+"""In the order in which `auto` prefers them."""
+
+PROFILERS = ("auto", "model", *KINDS)
+"""What `--profiler` takes; within IntelliPerf also `intelliperf`."""
+
+LIMIT_SECONDS = 10.0
+"""A tool that does not say its version in this time hangs."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a profiler cannot be used here, and the one command that mends it (None = none does)."""
+
+    fact: str
+    command: str | None = None
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A profiler as it is here.
+
+    Attributes:
+        name: as `--profiler` takes it.
+        path: its executable, None where it is not installed.
+        version: None where it did not say.
+        problem: why it cannot be used, None where it can.
+    """
+
+    name: ToolName
+    path: str | None = None
+    version: str | None = None
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where tools and permissions are looked for.
+
+    Attributes:
+        root: of the file system.
+        search: the `PATH`.
+        limit_seconds: of a tool that is asked for its version.
+    """
+
+    root: Path = Path("/")
+    search: str | None = None
+    limit_seconds: float = LIMIT_SECONDS
+
+
+HERE = Machine()
+
+
+def find_tool(name: ToolName, machine: Machine = HERE) -> Tool:
+    """The profiler of that name, its version, and what is in the way of using it."""
+    kind = KINDS[name]
+    path = shutil.which(name, path=machine.search) or _elsewhere(kind.elsewhere, machine.root)
+    if path is None:
+        return Tool(name, problem=Problem(f"{name} is not installed", kind.install))
+    said = _ask([path, "--version"], machine.limit_seconds)
+    if isinstance(said, Problem):
+        return Tool(name, path, problem=said)
+    found = re.search(kind.version, said)
+    version = found[1] if found else None
+    return Tool(name, path, version, no_permission(kind.backend, machine.root))
+
+
+def _elsewhere(patterns: Sequence[str], root: Path) -> str | None:
+    """The executable in its usual places; of several versions the last one by name."""
+    for pattern in patterns:
+        found = [path for path in sorted(root.glob(pattern)) if os.access(path, os.X_OK)]
+        if found:
+            return str(found[-1])
+    return None
+
+
+def _ask(command: Sequence[str], limit_seconds: float) -> str | Problem:
+    """What a command prints, or why it did not."""
+    name = Path(command[0]).name
+    try:
+        ran = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=limit_seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Problem(f"{command[0]} does not answer within {limit_seconds:g} s")
+    except OSError as error:
+        return Problem(f"{command[0]} cannot be started: {error.strerror}")
+    if ran.returncode:
+        said = (ran.stderr + ran.stdout).strip().splitlines()
+        reason = f": {said[-1]}" if said else ""
+        return Problem(f"`{name} --version` fails with exit code {ran.returncode}{reason}")
+    return ran.stdout + ran.stderr
+
+
+def misfit(name: ToolName, target: Target, device: Device | None) -> Problem | None:
+    """Why a profiler cannot measure this target on this machine, whatever is installed."""
+    backend = KINDS[name].backend
+    vendor = {"cuda": "NVIDIA", "hip": "AMD"}[backend]
+    if device is None or device.backend != backend:
+        present = "no GPU" if device is None else device.product
+        return Problem(f"{name} measures {vendor} GPUs, and here is {present}")
+    known = device.target
+    other = known is not None and target.name in targets() and target.name != known.name
+    if other or target.backend != backend or device.arch not in (None, target.arch):
+        return Problem(f"the target is {target.name}, and the GPU here is {device.product}")
+    return None
+
+
+# --- counter access -----------------------------------------------------------------------------
+
+NVIDIA_ACCESS = (
+    "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | "
+    "sudo tee /etc/modprobe.d/nvidia-profiling.conf && sudo reboot"
+)
+"""Lets every user read counters. Source: developer.nvidia.com/ERR_NVGPUCTRPERM."""
+
+AMD_ACCESS = "sudo usermod -aG render,video $USER"
+"""Lets a user open AMD GPUs, after the next login. Source: ROCm, post-installation instructions."""
+
+_SYS_ADMIN = 21
+"""The bit of CAP_SYS_ADMIN in a set of capabilities."""
+
+
+def no_permission(backend: Backend, root: Path = Path("/")) -> Problem | None:
+    """Why this process may not read counters, as far as the driver says it; None if it may."""
+    return _no_nvidia_access(root) if backend == "cuda" else _no_amd_access(root)
+
+
+def _no_nvidia_access(root: Path) -> Problem | None:
+    parameters = _text(root / "proc/driver/nvidia/params")
+    if "RmProfilingAdminOnly: 1" not in parameters:
+        return None
+    effective = re.search(r"^CapEff:\s*([0-9a-f]+)", _text(root / "proc/self/status"), re.MULTILINE)
+    if effective and int(effective[1], 16) >> _SYS_ADMIN & 1:
+        return None
+    return Problem(
+        "the driver lets administrators alone read counters (RmProfilingAdminOnly: 1)",
+        NVIDIA_ACCESS,
+    )
+
+
+def _no_amd_access(root: Path) -> Problem | None:
+    kfd = root / "dev/kfd"
+    if not kfd.exists():
+        return Problem(
+            "there is no /dev/kfd: the amdgpu driver is not loaded", "sudo modprobe amdgpu"
+        )
+    if not os.access(kfd, os.R_OK | os.W_OK):
+        return Problem("this user may not open /dev/kfd", AMD_ACCESS)
+    return None
+
+
+def without_counters(command: str | None = None) -> str:
+    """What to do where counters cannot be read: what mends it, and how to go on without."""
+    goes_on = "--profiler model needs none: hit rates are modelled, times are measured"
+    return f"{command}\n      {goes_on}" if command else goes_on
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
