@@ -225,13 +225,15 @@ def _placement(
         cell * num_domains + order.domain[present], minlength=cells * num_domains
     ).reshape(cells, num_domains)
     tiles = counts.sum(axis=1)
-    mean_index = np.bincount(cell, order.index[present], cells) / np.maximum(tiles, 1)
+    index = order.index[present]
+    mean_index = np.bincount(cell, index, cells) / np.maximum(tiles, 1)
+    time = (mean_index - index.min()) / max(1, index.max() - index.min())
     share = counts.max(axis=1) / np.maximum(tiles, 1)
     nothing = tiles == 0
     return Placement(
         domain=_raster(counts.argmax(axis=1), nothing, shape),
         share=_raster(np.rint(35 * share), nothing, shape),
-        time=_raster(np.rint(35 * mean_index / max(1, len(order.index) - 1)), nothing, shape),
+        time=_raster(np.rint(35 * time), nothing, shape),
         neighbours_together=(_together(tile, order.domain, 1), _together(tile, order.domain, 0)),
     )
 

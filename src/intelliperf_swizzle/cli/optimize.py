@@ -24,6 +24,7 @@ USAGE = f"""\
        {PROGRAM} score SWIZZLE [options] -- python app.py ...
        {PROGRAM} explain [options] -- python app.py ...
        {PROGRAM} prove SWIZZLE --grid G [G ...]
+       {PROGRAM} report RESULT.json [--format text|html|md] [-o FILE]
        {PROGRAM} patterns | targets
 
 SWIZZLE is a pattern's name, a YAML file or - for standard input."""

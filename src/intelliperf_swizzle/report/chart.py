@@ -80,7 +80,8 @@ def progress_chart(run: Run) -> Chart | None:
     for number, rate in best_so_far(run):
         steps += [(x(number), steps[-1][1]), (x(number), y(rate))]
     steps.append((WIDTH - RIGHT, steps[-1][1]))
-    percents = sorted({round(low + i * (top - low) / TICKS, 2) for i in range(TICKS + 1)})
+    step = next(one for one in (1, 2, 5, 10, 20) if 100 * (top - low) / one <= TICKS + 1.5)
+    percents = range(-(-round(100 * low) // step) * step, round(100 * top) + 1, step)
     numbers = sorted({max(1, round(i * last / TICKS)) for i in range(TICKS + 1)})
     return Chart(
         points=tuple(point(attempt) for attempt in run.attempts),
@@ -89,7 +90,7 @@ def progress_chart(run: Run) -> Chart | None:
             Mark(y(run.baseline.l2_hit_rate), "as it is"),
             Mark(y(run.ceiling.l2_hit_rate), "ceiling"),
         ),
-        rates=tuple(Mark(y(rate), f"{100 * rate:.0f} %") for rate in percents),
+        rates=tuple(Mark(y(rate / 100), f"{rate} %") for rate in percents),
         numbers=tuple(Mark(x(number), str(number)) for number in numbers),
     )
 

@@ -78,31 +78,31 @@ def write_files(
     run = finished.run
     fields = result(run, initial=finished.initial, optimized=finished.optimized)
     written = {
-        "report": _write(folder / "report.html", render(run)),
-        "report for a pull request": _write(folder / "report.md", markdown(run)),
+        "report": write(folder / "report.html", render(run)),
+        "report for a pull request": write(folder / "report.md", markdown(run)),
         "history": Path(run.history),
     }
     patch = folder / "best.patch"
     if run.best and run.best.diff:
-        written["patch"] = _write(patch, run.best.diff)
+        written["patch"] = write(patch, run.best.diff)
     else:
         patch.unlink(missing_ok=True)
     if output_file == "-":
         sys.stdout.write(_render(fields, ".json"))
     else:
         path = Path(output_file) if output_file else folder / "result.json"
-        written["result"] = _write(path, _render(fields, check_format(path)))
+        written["result"] = write(path, _render(fields, check_format(path)))
     if attempts_directory:
         attempts = Path(attempts_directory)
         attempts.mkdir(parents=True, exist_ok=True)
         for attempt in run.attempts:
             if attempt.diff:
-                _write(attempts / f"{run.kernel}_iteration_{attempt.number}.patch", attempt.diff)
+                write(attempts / f"{run.kernel}_iteration_{attempt.number}.patch", attempt.diff)
         written["attempts"] = attempts
     return [f"{what}: {path}" for what, path in written.items()]
 
 
-def _write(path: Path, text: str) -> Path:
+def write(path: Path, text: str) -> Path:
     """Writes a file whole or not at all, and makes its folder if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
