@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""`prove`: is a swizzle a permutation on a grid?"""
+"""`prove`: is a swizzle, or the remap that a kernel has already, a permutation?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from intelliperf_swizzle.cli.arguments import (
     PROGRAM,
@@ -12,15 +13,63 @@ from intelliperf_swizzle.cli.arguments import (
     bindings_of,
     condition_hint,
     grid_of,
+    parse_with_application,
+    progress_display,
     swizzle_of,
 )
 from intelliperf_swizzle.errors import LanguageError, UsageError
 from intelliperf_swizzle.options import DEFAULT_TARGET
 
+USAGE = f"""\
+{PROGRAM} prove SWIZZLE --grid G [G ...] [--set NAME=VALUE]
+       {PROGRAM} prove --source kernel.py [-k KERNEL] -- python app.py ..."""
+
 
 def run(arguments: Sequence[str]) -> int:
-    """Prints the proof or the witness; 1 where it is no permutation."""
-    parser = Parser(prog=f"{PROGRAM} prove", description="Prove that a swizzle is a permutation.")
+    """Prints the proof or the witness; 1 where it is no permutation, or where it is not known."""
+    if "--" in arguments or any(one.split("=")[0] == "--source" for one in arguments):
+        return _run_source(arguments)
+    return _run_swizzle(arguments)
+
+
+def _run_source(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog=f"{PROGRAM} prove",
+        usage=USAGE,
+        description="Prove the remap that a kernel has already, on the grids it is launched with.",
+    )
+    parser.add_argument("--source", required=True, help="the file of the kernel, or of its remap")
+    parser.add_argument("-k", "--kernel", help="only this kernel of the file")
+    parser.add_argument("-p", "--project_directory", default=".", help="where the application runs")
+    parser.add_argument(
+        "--target", default=DEFAULT_TARGET, help="GPU that the application is told of"
+    )
+    parser.add_argument("--quiet_seconds", type=float, default=10.0)
+    parser.add_argument("--limit_seconds", type=float, default=300.0)
+    options, command = parse_with_application(parser, arguments)
+
+    from intelliperf_swizzle.hardware import load_target
+    from intelliperf_swizzle.remap import described, prove_source
+
+    with progress_display() as progress:
+        verdicts = prove_source(
+            command,
+            Path(options.source),
+            kernel=options.kernel,
+            folder=Path(options.project_directory),
+            target=load_target(options.target),
+            quiet_seconds=options.quiet_seconds,
+            limit_seconds=options.limit_seconds,
+            progress=progress,
+        )
+    print("\n".join(described(verdict) for verdict in verdicts))
+    return 0 if all(verdict.kind == "permutation" for verdict in verdicts) else 1
+
+
+def _run_swizzle(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog=f"{PROGRAM} prove", usage=USAGE, description="Prove that a swizzle is a permutation."
+    )
     parser.add_argument("swizzle", help="a pattern's name, a YAML file or - for standard input")
     parser.add_argument(
         "--grid", nargs="+", required=True, metavar="G", help="programs along the axes: 4096, 64 64"

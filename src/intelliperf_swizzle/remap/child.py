@@ -1,0 +1,42 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The child process that watches a launch: `python -m intelliperf_swizzle.remap.child FOLDER`.
+
+Reads `launch.json` in the folder and writes `observation.npz`, or `refusal.txt` with the reason.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from intelliperf_swizzle.children import end_with_parent
+from intelliperf_swizzle.interpreter.batched import NotBatchableError
+from intelliperf_swizzle.interpreter.revive import revive
+from intelliperf_swizzle.launches import load_launch
+from intelliperf_swizzle.remap.observation import save_observation
+from intelliperf_swizzle.remap.watched import watched
+from intelliperf_swizzle.remap.watching import observe
+
+
+def main(folder: Path) -> None:
+    """Watch the launch in the folder."""
+    launch = load_launch(folder / "launch.json")
+    edits, sites = watched(launch.source)
+    live = revive(launch, folder, edits=edits)
+    try:
+        observation = observe(live, sites)
+    except NotBatchableError as refusal:
+        names = sorted(n for number in refusal.storages for n in live.memory.names(number))
+        loaded = f", loaded from {', '.join(names)}" if names else ""
+        (folder / "refusal.txt").write_text(f"{refusal.reason}{loaded}")
+    except Exception as error:  # whatever a kernel may raise
+        said = " ".join(str(error).split())[:300]
+        (folder / "refusal.txt").write_text(f"it cannot be interpreted: {said}")
+    else:
+        save_observation(observation, folder / "observation.npz")
+
+
+if __name__ == "__main__":
+    end_with_parent()
+    main(Path(sys.argv[1]))

@@ -1,0 +1,312 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A launch run in batches while its scalars, its accesses and what they depend on are noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import triton.language as tl
+
+from intelliperf_swizzle.interpreter.batched import BatchedBuilder, run_batched_programs
+from intelliperf_swizzle.interpreter.blocks import (
+    Array,
+    Block,
+    aligned,
+    is_known,
+    origin_of,
+    shape_of,
+)
+from intelliperf_swizzle.interpreter.revive import LiveLaunch
+from intelliperf_swizzle.records import Access, Int64Array
+from intelliperf_swizzle.remap.observation import UNDEFINED, Observation, Site
+from intelliperf_swizzle.remap.watched import WATCH
+from intelliperf_swizzle.remap.written import Written
+
+MOST_ROWS = 1 << 24
+"""Rows of scalars that are kept; of launches with more, the scalars are not told."""
+
+_FIRST_BIT = 256
+"""Of the sites in the origin of a value; the bits below stand for storages."""
+
+
+def observe(live: LiveLaunch, sites: tuple[Site, ...]) -> Observation:
+    """Run a launch whose kernel is `watched`.
+
+    Raises:
+        NotBatchableError: an unknown value decides what a program does.
+        Exception: whatever the kernel raises.
+    """
+    watcher = Watcher(live, len(sites))
+    builders: list[_ProvenanceBuilder] = []
+
+    def make_builder(*arguments: Any, **options: Any) -> _ProvenanceBuilder:
+        builders.append(_ProvenanceBuilder(watcher, *arguments, **options))
+        return builders[0]
+
+    for function in live.functions.values():
+        function.fn.__globals__[WATCH] = lambda site, value: builders[0].watch(site, value)
+    programs = np.arange(live.launch.programs, dtype=np.int64)
+    run_batched_programs(live, watcher, programs, make_builder=make_builder)
+    return watcher.observation(sites)
+
+
+class _ProvenanceBuilder(BatchedBuilder):
+    """Values carry the sites that they were last computed from, as bits of their origin.
+
+    One bit a site for what is computed from it, and one for what is loaded from where it says.
+    """
+
+    def __init__(self, watcher: Watcher, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._watcher = watcher
+        self._computed = (1 << watcher.sites) - 1 << _FIRST_BIT
+        self._loaded_shift = watcher.sites
+
+    def _sites_of(self, *handles: Any) -> int:
+        """The sites (bit set) that values come from, computed or loaded."""
+        origin = 0
+        for handle in handles:
+            origin |= origin_of(handle)
+        both = origin | origin >> self._loaded_shift
+        return (both & self._computed) >> _FIRST_BIT
+
+    def watch(self, site: int, value: Any) -> None:
+        """A name is assigned; from here on its value comes from this site alone."""
+        if not isinstance(value, tl.tensor):
+            self._watcher.size(getattr(value, "value", value))
+            return
+        handle = value.handle
+        whole = value.dtype.is_int() and not value.dtype.is_int1()
+        if shape_of(handle) != () or not whole or not is_known(handle):
+            return
+        if not self._sites_of(handle):
+            self._watcher.size(int(np.asarray(handle.data).reshape(-1)[0]))
+            return
+        storages = origin_of(handle) & (1 << _FIRST_BIT) - 1
+        handle.origin = storages | 1 << _FIRST_BIT + site
+        self._watcher.scalar(site, handle.data)
+
+    def create_get_program_id(self, axis: int) -> Block:
+        """One number per program, which comes from the site of its axis."""
+        block = super().create_get_program_id(axis)
+        block.origin |= 1 << _FIRST_BIT + axis
+        self._watcher.scalar(axis, block.data)
+        return block
+
+    def range(
+        self, start: Any, stop: Any = None, step: Any = None, **options: Any
+    ) -> Iterator[Any]:
+        """The loop's variable comes from where its bounds come from."""
+        sites = self._sites_of(*(getattr(bound, "handle", None) for bound in (start, stop, step)))
+        for value in super().range(start, stop, step, **options):
+            yield _with_origin(value, sites << _FIRST_BIT) if sites else value
+
+    def _touch(self, kind: Access, ptr: Any, mask: Any) -> int:
+        self._watcher.depends_on(self._sites_of(ptr, mask))
+        return super()._touch(kind, ptr, mask)
+
+    def _load(self, ptr: Any, mask: Any, other: Any) -> Block:
+        block = super()._load(ptr, mask, other)
+        block.origin |= self._sites_of(ptr, mask) << _FIRST_BIT + self._loaded_shift
+        return block
+
+    def _store(self, ptr: Any, value: Any, mask: Any) -> None:
+        self._watcher.puts(self._computed_from(value))
+        super()._store(ptr, value, mask)
+
+    def create_atomic_rmw(self, op: Any, ptr: Any, val: Any, *options: Any) -> Block:
+        """What is added may be computed from the program id alone."""
+        self._watcher.puts(self._computed_from(val))
+        return super().create_atomic_rmw(op, ptr, val, *options)
+
+    def _computed_from(self, handle: Any) -> int:
+        return (origin_of(handle) & self._computed) >> _FIRST_BIT
+
+
+def _with_origin(value: Any, origin: int) -> Any:
+    """A loop's variable as a scalar of that origin."""
+    if not isinstance(value, tl.tensor):
+        block = Block((np.array([value], np.int32),), tl.int32, (), origin)
+        return tl.tensor(block, tl.int32)
+    value.handle.origin |= origin
+    return value
+
+
+@dataclass
+class _Snapshot:
+    """The scalars of a batch at a write, and which programs wrote while they held them."""
+
+    values: dict[int, Array]
+    wrote: npt.NDArray[np.bool_]
+
+
+@dataclass
+class _Kept:
+    """What is kept of all batches."""
+
+    program: list[Int64Array] = field(default_factory=list)
+    values: list[Int64Array] = field(default_factory=list)
+    wrote: list[npt.NDArray[np.bool_]] = field(default_factory=list)
+    rows: int = 0
+
+
+class Watcher:
+    """Takes scalars and accesses from the interpreter; a recorder of `interpreter.batched`.
+
+    Args:
+        live: the launch.
+        sites: how many there are.
+    """
+
+    def __init__(self, live: LiveLaunch, sites: int) -> None:
+        programs = live.launch.programs
+        self.sites = sites
+        self._written = Written(live.launch, live.memory)
+        self._work = np.zeros(programs, np.uint64)
+        self._writes = np.zeros(programs, np.bool_)
+        self._frontier = 0
+        self._kept = _Kept()
+        self._sizes = {*live.launch.grid, *live.launch.constants.values()}
+        self._hash: npt.NDArray[np.uint64]
+        self.begin(np.zeros(0, np.int64))
+
+    def size(self, value: Any) -> None:
+        """An integer that is the same in all programs."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            self._sizes.add(value)
+
+    def scalar(self, site: int, values: Array) -> None:
+        """The programs of the batch assign a scalar (or one value for all)."""
+        if not np.array_equal(self._current.get(site, ()), values):
+            self._changed = True
+        self._current[site] = values
+
+    def depends_on(self, sites: int) -> None:
+        """An address or a mask is computed from these sites (bit set)."""
+        self._frontier |= sites
+
+    def puts(self, sites: int) -> None:
+        """What is written is computed from these sites (bit set): their values are work too."""
+        for site, values in self._current.items():
+            if sites >> site & 1:
+                self._hash = _mixed(self._hash * _ODD[1] + values.astype(np.uint64))
+
+    def begin(self, programs: Int64Array) -> None:
+        """A batch begins."""
+        self._programs = programs
+        self._hash = np.zeros(len(programs), np.uint64)
+        self._wrote = np.zeros(len(programs), np.bool_)
+        self._current: dict[int, Array] = {}
+        self._snapshots: list[_Snapshot] = []
+        self._changed = True
+
+    def access(
+        self,
+        kind: Access,
+        addresses: Sequence[Array],
+        mask: Sequence[Array],
+        item_bytes: int,
+        active: npt.NDArray[np.bool_],
+    ) -> int:
+        """The active programs access a block."""
+        self._hash = _mixed(
+            self._hash * _ODD[0]
+            + _mixed(_lanes_hash(addresses, mask) + np.uint64(int(kind) << 8 | item_bytes))
+        )
+        if kind == Access.READ:
+            return 0
+        wrote = self._written.write(kind, addresses, mask, item_bytes, self._programs, active)
+        self._wrote |= wrote
+        if self._changed:
+            self._snapshots.append(_Snapshot(dict(self._current), wrote))
+            self._changed = False
+        else:
+            self._snapshots[-1].wrote |= wrote
+        return 0
+
+    def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
+        """A batch is over: keep what the active programs did."""
+        programs = self._programs[active]
+        self._work[programs] = self._hash[active]
+        self._writes[programs] = self._wrote[active]
+        snapshots = self._snapshots or [_Snapshot(self._current, self._wrote)]
+        kept = self._kept
+        kept.rows += len(snapshots) * len(programs)
+        if kept.rows * self.sites > MOST_ROWS * 8:
+            return
+        for snapshot in snapshots:
+            values = np.full((len(programs), self.sites), UNDEFINED, np.int64)
+            for site, array in snapshot.values.items():
+                values[:, site] = array[active] if len(array) == len(active) else array
+            kept.program.append(programs)
+            kept.values.append(values)
+            kept.wrote.append(snapshot.wrote[active])
+
+    def observation(self, sites: tuple[Site, ...]) -> Observation:
+        """All that was seen."""
+        kept = self._kept
+        whole = kept.rows * self.sites <= MOST_ROWS * 8
+        frontier = tuple(site for site in range(len(sites)) if self._frontier >> site & 1)
+        return Observation(
+            sites=sites,
+            work=self._work,
+            writes=self._writes,
+            frontier=frontier if whole else (),
+            program=np.concatenate(kept.program) if whole else np.zeros(0, np.int64),
+            values=np.concatenate(kept.values) if whole else np.zeros((0, len(sites)), np.int64),
+            wrote=np.concatenate(kept.wrote) if whole else np.zeros(0, np.bool_),
+            sizes=frozenset(size for size in self._sizes if size > 0),
+            outputs=self._written.outputs(),
+            lanes_outside=self._written.lanes_outside,
+        )
+
+
+# --- a number for what a program accesses --------------------------------------------------------
+
+_ODD = np.random.default_rng(0).integers(0, 1 << 63, 8, np.uint64) * np.uint64(2) + np.uint64(1)
+_weights: dict[tuple[int, int], npt.NDArray[np.uint64]] = {}
+
+
+def _weights_of(axis: int, extent: int) -> npt.NDArray[np.uint64]:
+    """Fixed random weights of the lanes along an axis; their sum is odd."""
+    if (axis, extent) not in _weights:
+        weights = np.random.default_rng((axis, extent)).integers(0, 1 << 63, extent, np.uint64)
+        weights[-1] += np.uint64(1) - weights.sum() % np.uint64(2)
+        _weights[axis, extent] = weights
+    return _weights[axis, extent]
+
+
+def _lanes_hash(addresses: Sequence[Array], mask: Sequence[Array]) -> npt.NDArray[np.uint64]:
+    """uint64[programs or 1]: equal where all addresses and all terms of the mask are.
+
+    The hash of addresses is linear, so that it does not depend on how a sum is kept apart.
+    """
+    extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
+    hashed = np.zeros(1, np.uint64)
+    for term in addresses:
+        hashed = hashed + _weighted(term.view(np.uint64), extents)
+    for term in mask:
+        hashed = hashed + _mixed(_weighted(term.astype(np.uint64), extents))
+    return hashed
+
+
+def _weighted(term: npt.NDArray[np.uint64], extents: tuple[int, ...]) -> npt.NDArray[np.uint64]:
+    """The sum over all lanes of value times weight."""
+    summed: npt.NDArray[Any] = aligned(term, len(extents))
+    for axis in reversed(range(len(extents))):
+        weights = _weights_of(axis, extents[axis])
+        lanes = summed.shape[axis + 1]
+        summed = summed.sum(axis=-1) * weights.sum() if lanes == 1 else summed @ weights
+    return summed
+
+
+def _mixed(number: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The finaliser of splitmix64, a bijection."""
+    number = (number ^ number >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    number = (number ^ number >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return number ^ number >> np.uint64(31)
