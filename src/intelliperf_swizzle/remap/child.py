@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The child process that watches a launch: `python -m intelliperf_swizzle.remap.child FOLDER`.
+"""The child process that watches launches: `python -m intelliperf_swizzle.remap.child FOLDER`.
 
-Reads `launch.json` in the folder and writes `observation.npz`, or `refusal.txt` with the reason.
+Reads `launch.json` in each folder of the folder, and writes `observation.npz` beside it, or
+`refusal.txt` with the reason.
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ from intelliperf_swizzle.remap.watching import observe
 
 
 def main(folder: Path) -> None:
-    """Watch the launch in the folder."""
+    """Watch the launches in the folder, one after the other."""
+    for record in sorted(folder.glob("*/launch.json")):
+        _watch(record.parent)
+
+
+def _watch(folder: Path) -> None:
     launch = load_launch(folder / "launch.json")
     edits, sites = watched(launch.source)
     live = revive(launch, folder, edits=edits)

@@ -8,7 +8,6 @@ import os
 import shlex
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from intelliperf_swizzle.capture import capture
@@ -75,38 +74,54 @@ def prove_launches(
 ) -> tuple[RemapVerdict, ...]:
     """For each launch, whether its own source computes each of its tiles exactly once.
 
-    Costs a child process each, two at a time: a second or two, and more for large outputs.
+    Costs a child process of about a second, and then some tenths of a second a launch; more where
+    outputs are large. A launch at which the child process dies is tried once more in its own.
     """
-    with ThreadPoolExecutor(2) as pool:  # they wait for child processes
-        return tuple(pool.map(lambda one: prove_launch(one, timeout_seconds), launches))
-
-
-def prove_launch(launch: Launch, timeout_seconds: float = 600.0) -> RemapVerdict:
-    """As `prove_launches`, for one."""
-
-    def not_told(reason: str, evidence: Sequence[str] = ()) -> RemapVerdict:
-        return RemapVerdict(
-            launch.kernel, launch.grid, "not told", reason, tuple(evidence), launch.count
-        )
-
     with tempfile.TemporaryDirectory(prefix="swizzle-remap-") as name:
-        folder = Path(name)
-        save_launch(launch, folder / "launch.json")
-        child = run_child(
-            "intelliperf_swizzle.remap.child",
-            folder,
-            environment={**os.environ, "TRITON_INTERPRET": "1"},
-            limit_seconds=timeout_seconds,
-        )
-        if child is None:
-            return not_told(f"it took longer than {timeout_seconds:g} s")
-        if child.returncode != 0:
-            return not_told("the interpreter crashed", child.stderr.splitlines()[-8:])
-        refusal = folder / "refusal.txt"
-        if refusal.exists():
-            return not_told(refusal.read_text())
-        observation = load_observation(folder / "observation.npz")
-    return judge(observation, launch.kernel, launch.grid, launch.count)
+        folders = [Path(name) / "all" / f"{number:06}" for number in range(len(launches))]
+        for launch, folder in zip(launches, folders, strict=True):
+            folder.mkdir(parents=True)
+            save_launch(launch, folder / "launch.json")
+        died = _watch(Path(name) / "all", timeout_seconds)
+        verdicts = []
+        for launch, folder in zip(launches, folders, strict=True):
+            why = died
+            if died and len(launches) > 1 and not _is_done(folder):
+                alone = Path(name) / folder.name
+                alone.mkdir()
+                why = _watch(folder.rename(alone / "0").parent, timeout_seconds)
+                folder = alone / "0"
+            verdicts.append(_verdict(launch, folder, why))
+        return tuple(verdicts)
+
+
+def _watch(folder: Path, limit_seconds: float) -> str | None:
+    """Run the child process; why it died, or None."""
+    child = run_child(
+        "intelliperf_swizzle.remap.child",
+        folder,
+        environment={**os.environ, "TRITON_INTERPRET": "1"},
+        limit_seconds=limit_seconds,
+    )
+    if child is None:
+        return f"it took longer than {limit_seconds:g} s"
+    if child.returncode != 0:
+        last = " ".join(child.stderr.splitlines()[-1:])
+        return f"the interpreter ended with exit code {child.returncode}: {last}"
+    return None
+
+
+def _is_done(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ("observation.npz", "refusal.txt"))
+
+
+def _verdict(launch: Launch, folder: Path, died: str | None) -> RemapVerdict:
+    refusal = folder / "refusal.txt"
+    if (folder / "observation.npz").exists():
+        seen = load_observation(folder / "observation.npz")
+        return judge(seen, launch.kernel, launch.grid, launch.count)
+    reason = refusal.read_text() if refusal.exists() else died or "nothing was seen of it"
+    return RemapVerdict(launch.kernel, launch.grid, "not told", reason, (), launch.count)
 
 
 def launches_of(
