@@ -123,7 +123,7 @@ def _factor(unit: str) -> float:
     plain = unit.strip().lower()
     if plain in _SECONDS:
         return _SECONDS[plain]
-    prefixed = re.fullmatch(r"([kmgt]?)(byte|sector)s?", plain)
+    prefixed = re.fullmatch(r"([kmgt]?)(byte|sector)s?(/\w+)?", plain)
     return _PREFIXES[prefixed[1]] if prefixed else 1.0
 
 

@@ -66,7 +66,9 @@ class Totals:
 
 def plain_name(signature: str) -> str:
     """A kernel's name without namespaces, template and function arguments and the suffix `.kd`."""
-    return signature.split("(")[0].split("<")[0].split("::")[-1].strip().removesuffix(".kd")
+    named = signature.replace("<unnamed>::", "").replace("(anonymous namespace)::", "")
+    words = named.split("(")[0].split("<")[0].split("::")[-1].split()
+    return words[-1].removesuffix(".kd") if words else ""
 
 
 def totals(

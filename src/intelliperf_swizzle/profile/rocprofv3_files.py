@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -118,7 +119,8 @@ def read_csv(text: str) -> list[Reading]:
     Raises:
         ProfileError: a column is missing.
     """
-    table = csv.DictReader(io.StringIO(text))
+    whole, _, _ = text.rpartition("\n")  # a last line without an end was cut off
+    table = csv.DictReader(io.StringIO(whole))
     missing = [name for name in _COLUMNS if name not in (table.fieldnames or ())]
     if missing:
         raise ProfileError(
@@ -127,7 +129,7 @@ def read_csv(text: str) -> list[Reading]:
         )
     dispatches: dict[Sequence[str | None], _Dispatch] = {}
     for row in table:
-        if None in row.values() or None in row:
+        if None in row.values() or None in row or not _is_number(row["Counter_Value"]):
             continue
         key = (row.get("Process_Id"), row.get("Agent_Id"), row["Dispatch_Id"])
         dispatch = dispatches.setdefault(key, _Dispatch(row))
@@ -148,6 +150,13 @@ def _reading(row: Mapping[str, str], counters: Mapping[str, float]) -> Reading:
         shared_bytes=_whole(row.get("LDS_Block_Size")),
         registers=_whole(row.get("VGPR_Count")),
     )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _whole(text: str | None) -> int | None:

@@ -1,0 +1,126 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Recorded outputs of `ncu` through the parser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from intelliperf_swizzle.profile.ncu_csv import PASSES, read_ncu
+from intelliperf_swizzle.profile.readings import plain_name
+
+RECORDED = Path(__file__).parent / "recorded"
+HIT = "lts__t_sectors_srcunit_tex_lookup_hit.sum"
+MISS = "lts__t_sectors_srcunit_tex_lookup_miss.sum"
+
+
+def recorded(name: str) -> str:
+    return (RECORDED / name).read_text()
+
+
+def test_a_page_of_raw_metrics_from_an_h200():
+    first, second = read_ncu(recorded("ncu_2025.3.1_h200_gemm_four_passes.csv"))
+    assert (first.kernel, first.grid, first.programs, first.threads) == (
+        *("gemm_kernel", (512, 1, 1)),
+        *(512, 256),
+    )
+    assert first.counters[HIT] == 18_722_496
+    assert first.counters["dram__bytes_read.sum"] == 186_483_968
+    assert first.counters["lts__t_sector_hit_rate.pct"] == 63.68
+    assert (first.time_ns, second.time_ns) == (189_376, 190_528)
+    assert (first.shared_bytes, first.registers) == (147_456, 220)
+
+
+def test_in_several_passes_hits_and_misses_do_not_add_up_to_the_lookups():
+    """What an H200 printed; the reason for which more than one pass is refused."""
+    for reading in read_ncu(recorded("ncu_2025.3.1_h200_gemm_four_passes.csv")):
+        counted = reading.counters
+        lookups = counted["lts__t_sectors_srcunit_tex.sum"]
+        assert counted[PASSES] == 4
+        assert abs(counted[HIT] + counted[MISS] - lookups) > 0.01 * lookups
+
+
+def test_the_variants_of_an_autotuned_kernel_have_their_own_sizes_and_registers():
+    variants = {
+        (one.grid, one.threads, one.registers)
+        for one in read_ncu(recorded("ncu_2025.3.1_h200_autotuned.csv"))
+    }
+    assert variants == {
+        ((16384, 1, 1), 128, 26),
+        ((16384, 1, 1), 256, 20),
+        ((8192, 1, 1), 128, 32),
+    }
+
+
+def test_an_older_version_chooses_prefixes_and_says_more_around_the_table():
+    first, second = read_ncu(recorded("ncu_2020.3_raw_usecond.csv"))
+    assert (first.grid, first.threads) == ((64, 2, 1), 128)
+    assert (first.time_ns, second.time_ns) == (12_750, 13_250)
+    assert first.counters["dram__bytes_read.sum"] == 2_500_000
+    assert (first.counters[HIT], second.counters[MISS]) == (1500, 300)
+    assert (first.shared_bytes, first.registers) == (49_152, 128)
+
+
+def test_a_row_a_metric():
+    first, second = read_ncu(recorded("ncu_2022.2_row_per_metric.csv"))
+    assert (first.kernel, second.kernel) == ("matmul_kernel", "other_kernel")
+    assert (first.grid, second.grid) == ((512, 1, 1), (2, 3, 4))
+    assert first.counters == {"gpu__time_duration.sum": 250_000, HIT: 1_234_567}
+    assert second.time_ns == 1000
+    assert (first.shared_bytes, first.registers) == (None, None)
+
+
+def test_a_row_that_was_cut_off_is_left_out():
+    text = recorded("ncu_2025.3.1_h200_autotuned.csv")
+    assert len(read_ncu(text)) == 6
+    assert len(read_ncu(text[: len(text) - 400])) == 5
+    units_only = text[: text.index('"0","817"')]
+    assert read_ncu(units_only) == []
+    assert read_ncu(text[: text.index('"byte"')]) == []
+
+
+def test_without_a_table_there_is_no_reading():
+    assert read_ncu(recorded("ncu_2025.3.1_h200_kernel_absent.txt")) == []
+    assert read_ncu("") == []
+    assert read_ncu('"Name","Value"\n"a","1"\n') == []
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1,234,567", 1_234_567),
+        ("1,234.5", 1234.5),
+        ("12.345", 12.345),
+        ("1.234.567", 1_234_567),  # as some languages write it
+        ("1.234,5", 1234.5),
+        ("63,68", 63.68),
+        ("0", 0),
+    ],
+)
+def test_numbers(text, number):
+    table = f'"ID","Kernel Name","dram__bytes_read.sum"\n"","","byte"\n"0","k","{text}"\n'
+    assert read_ncu(table)[0].counters == {"dram__bytes_read.sum": number}
+
+
+@pytest.mark.parametrize("text", ["n/a", "", "nan", "inf", "-", "PolicySpread"])
+def test_what_is_no_number_was_not_collected(text):
+    table = f'"ID","Kernel Name","dram__bytes_read.sum"\n"","","byte"\n"0","k","{text}"\n'
+    assert read_ncu(table)[0].counters == {}
+
+
+@pytest.mark.parametrize(
+    ("signature", "name"),
+    [
+        ("matmul_kernel", "matmul_kernel"),
+        ("matmul_kernel.kd", "matmul_kernel"),
+        ("void at::native::fill<4, Fill<float> >(int, T2)", "fill"),
+        ("void at::<unnamed>::fill<float>(int)", "fill"),
+        ("void (anonymous namespace)::fill(int)", "fill"),
+        ("void fill(int)", "fill"),
+        ("", ""),
+    ],
+)
+def test_plain_names(signature, name):
+    assert plain_name(signature) == name
