@@ -1,0 +1,255 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Figure 2 of SwizzlePerf: L2 hit rate of each kernel as it is and with the best swizzle.
+
+    python benchmarks/figure_02.py
+    python benchmarks/figure_02.py --model gpt-4o          # the three formulas too, 5 iterations each
+
+Every bar is a permutation that was proved on the whole grid, and validated on a sample of tiles.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.applications import ATTENTION, PAPER, TARGET, Application
+from harness.command import Endpoint, Record, Table, main
+from harness.items import Bench
+from harness.render import COLOURS, figure, generated, milliseconds, page, percent, points, table
+from harness.work import search
+
+FORMULAS = ("swizzle", "swizzle-unaware", "swizzle-overload")
+ITERATIONS = 5
+NO_EFFECT = 0.001
+"""A change of the hit rate (rate) below this is none: the paper's ×."""
+
+APPLICATIONS = (*PAPER, ATTENTION)
+
+PAPERS_GAINS = {
+    "GEMM, stream-K": 0.14,
+    "GEMM, tiled": 0.33,
+    "layer norm": 0.34,
+    "softmax": 0.66,
+    "transpose": 0.34,
+    "FDTD 2D": 0.20,
+    "stencil 2D": 0.70,
+}
+"""Gains that the paper's text states; those of the tiled GEMM are of its authors' logs."""
+
+UPSTREAM_PERMUTATIONS = {
+    "GEMM, stream-K": 0.1407,
+    "GEMM, tiled": 0.33,
+    "fused elementwise": 0.0004,
+    "layer norm": 0.0041,
+    "softmax": 0.0,
+    "SpMV": 0.0823,
+    "transpose": 0.2079,
+    "Black-Scholes": 0.0177,
+    "FDTD 2D": 0.0,
+    "Smith-Waterman": 0.0,
+    "stencil 2D": 0.3789,
+}
+"""The best gain that the authors measured on an MI300X with a permutation (their branch
+hardware-aware-swizzling, run logs); 0 where none gained."""
+
+
+def items(application: Application, endpoint: Endpoint | None = None, formula: str = "swizzle"
+) -> Mapping[str, Any]:  # fmt: skip
+    """A run on an application: the offline search, or a language model under a formula."""
+    if endpoint is None:
+        return application.inputs()
+    return application.inputs(
+        formula=formula,
+        model=endpoint.model,
+        provider=endpoint.provider,
+        iterations=ITERATIONS,
+        seed=0,
+    )
+
+
+def compute(bench: Bench, endpoints: Sequence[Endpoint]) -> Record:
+    """The default run on each kernel; with language models, theirs too."""
+    offline = bench.map(search, [items(one) for one in APPLICATIONS])
+    asked = [(one, formula) for one in endpoints for formula in FORMULAS]
+    answers = bench.map(
+        search,
+        [items(one, endpoint, formula) for one in APPLICATIONS for endpoint, formula in asked],
+    )
+    rows = []
+    for number, (application, outcome) in enumerate(zip(APPLICATIONS, offline, strict=True)):
+        own = answers[number * len(asked) : (number + 1) * len(asked)]
+        rows.append(
+            {
+                "name": application.name,
+                "application": application.inputs()["application"],
+                "offline": without_attempts(outcome),
+                "models": [
+                    {"model": endpoint.model, "formula": formula, **without_attempts(answer)}
+                    for (endpoint, formula), answer in zip(asked, own, strict=True)
+                ],
+            }
+        )
+    return {"target": TARGET, "iterations": ITERATIONS, "rows": rows}
+
+
+def without_attempts(outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's outcome with its attempts counted by verdict."""
+    if "error" in outcome:
+        return dict(outcome)
+    verdicts = [attempt["verdict"] for attempt in outcome["attempts"]]
+    counted = {kind: verdicts.count(kind) for kind in sorted(set(verdicts))}
+    kept = {key: value for key, value in outcome.items() if key not in ("attempts", "seconds")}
+    return {**kept, "verdicts": counted}
+
+
+def gain(run: Mapping[str, Any]) -> float:
+    """How much the best swizzle raises the hit rate; 0 where there is none."""
+    if run["best"] is None:
+        return 0.0
+    return float(run["best"]["measurement"]["l2_hit_rate"] - run["unchanged"]["l2_hit_rate"])
+
+
+def mark(run: Mapping[str, Any]) -> str:
+    """The paper's marks: × no effect, ⊗ all remaps broken."""
+    if run["nothing_to_gain"]:
+        return "nothing to gain"
+    refused = {"not a permutation", "not a swizzle", "does not build", "output differs"}
+    if run["best"] is None and set(run["verdicts"]) <= refused:
+        return "⊗"
+    return "×" if run["best"] is None or gain(run) < NO_EFFECT else ""
+
+
+def render(record: Record) -> dict[str, str]:
+    """Page and picture."""
+    return {
+        "results/figure_02.md": _page(record),
+        "results/figure_02.svg": _svg(record),
+    }
+
+
+def _page(record: Record) -> str:
+    rows, failures = [], []
+    for row in record["rows"]:
+        run = row["offline"]
+        if "error" in run:
+            failures.append(f"- {row['name']}: {run['error']}.")
+            continue
+        best = run["best"]["measurement"] if run["best"] else {}
+        upstream = UPSTREAM_PERMUTATIONS.get(row["name"])
+        rows.append(
+            [
+                row["name"],
+                percent(run["unchanged"]["l2_hit_rate"]),
+                percent(best.get("l2_hit_rate")),
+                points(gain(run)) if run["best"] else "–",
+                percent(run["ceiling"]),
+                mark(run),
+                milliseconds(run["unchanged"]["modelled_memory_time_ms"]),
+                milliseconds(best.get("modelled_memory_time_ms")),
+                points(upstream) if upstream else ("0" if upstream == 0 else "–"),
+                f"`{run['best']['name']}`" if run["best"] else "–",
+            ]
+        )
+    header = [
+        "kernel", "as it is %", "best %", "gain", "ceiling %", "", "memory ms", "with best",
+        "measured upstream", "best swizzle",
+    ]  # fmt: skip
+    parts = [
+        generated("figure_02.py"),
+        "# Figure 2: hit rates of the paper's kernels, and attention",
+        f"Target `{record['target']}`. **Every number is modelled** but the column “measured "
+        "upstream”. Each best swizzle is a permutation, proved on every program of the launch, and "
+        "its kernel was built and compared on a sample of tiles. “Ceiling” is a bound that no "
+        "permutation exceeds ([cache-model.md](../cache-model.md)). × no permutation changes the "
+        "hit rate; ⊗ every remap was refused. “memory ms” is the modelled memory time, a guard and "
+        "not a run time; time was not measured.",
+        "![L2 hit rates](figure_02.svg)",
+        table(header, rows),
+        "“Measured upstream” is the best gain, in points, that SwizzlePerf's authors measured on an "
+        "MI300X with a remap that is a permutation (the logs of their branch). Their best remaps of "
+        "layer norm, softmax, FDTD, Smith-Waterman and stencil are no permutations "
+        "([audit](../audit.md)); such do not appear here.",
+        *(["Not modelled:\n\n" + "\n".join(failures)] if failures else []),
+        *_models(record),
+    ]
+    return page(*parts)
+
+
+def _models(record: Record) -> list[str]:
+    rows = [
+        [
+            row["name"],
+            run["model"],
+            f"`{run['formula']}`",
+            "–" if "error" in run else percent(run["unchanged"]["l2_hit_rate"]),
+            percent(run["best"]["measurement"]["l2_hit_rate"]) if run.get("best") else "–",
+            run.get("error") or mark(run),
+        ]
+        for row in record["rows"]
+        for run in row["models"]
+    ]
+    if not rows:
+        return [
+            "No language model was asked for this page (`--model` names one); "
+            "[llm_runs.md](../llm_runs.md) has such runs."
+        ]
+    header = ["kernel", "model", "formula", "as it is %", "best %", ""]
+    return [
+        f"Language models, {record['iterations']} iterations each:",
+        table(header, rows),
+    ]
+
+
+def _svg(record: Record) -> str:
+    rows = [row for row in record["rows"] if "error" not in row["offline"]]
+    formulas = sorted({run["formula"] for row in rows for run in row["models"]})
+    with figure(9.5, 3.6) as drawn:
+        axes = drawn.axes
+        width = 0.8 / (1 + len(formulas))
+        for place, row in enumerate(rows):
+            _bar(axes, place, width, row["offline"], "best")
+            for number, formula in enumerate(formulas, 1):
+                runs = [run for run in row["models"] if run["formula"] == formula]
+                for run in runs:
+                    if "error" not in run:
+                        _bar(axes, place + number * width, width, run, formula)
+            _ceiling(axes, place, row["offline"]["ceiling"])
+        axes.set_xticks(range(len(rows)), [row["name"] for row in rows], rotation=25, ha="right")
+        axes.set_ylim(0, 108)
+        axes.set_ylabel("L2 hit rate, %, modelled, mi300x")
+        _legend(axes, formulas)
+    return drawn.svg
+
+
+def _bar(axes: Any, place: float, width: float, run: Mapping[str, Any], colour: str) -> None:
+    before = 100 * run["unchanged"]["l2_hit_rate"]
+    axes.bar(place, before, width, color=COLOURS["unchanged"])
+    if gain(run) > 0:
+        axes.bar(place, 100 * gain(run), width, bottom=before, color=COLOURS[colour])
+    symbol = {"nothing to gain": "none", "×": "×", "⊗": "⊗"}.get(mark(run), "")
+    axes.text(place, before + 100 * max(0, gain(run)) + 1.5, symbol, ha="center", fontsize=8)
+
+
+def _ceiling(axes: Any, place: int, rate: float) -> None:
+    axes.plot([place - 0.42, place + 0.42], [100 * rate] * 2, color=COLOURS["ceiling"], lw=1)
+
+
+def _legend(axes: Any, formulas: Sequence[str]) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles = [
+        Patch(color=COLOURS["unchanged"], label="as it is"),
+        Patch(color=COLOURS["best"], label="best swizzle (a permutation)"),
+        *(Patch(color=COLOURS[formula], label=formula) for formula in formulas),
+        Line2D([], [], color=COLOURS["ceiling"], lw=1, label="ceiling of all permutations"),
+    ]
+    axes.legend(handles=handles, ncols=4, fontsize=8, loc="upper left", frameon=False)
+
+
+FIGURE_02 = Table("figure_02", compute, render)
+
+if __name__ == "__main__":
+    sys.exit(main(FIGURE_02, description=__doc__))

@@ -1,0 +1,113 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The command line of a table or figure: compute what is missing, write its record, render it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from harness.items import BENCHMARKS, Bench
+from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.propose.llm import find_endpoint
+
+RECORDS = BENCHMARKS / "records"
+DOCUMENTS = BENCHMARKS.parent / "docs"
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A language model that a table is to ask: as `-m` and `-r` of IntelliPerf name it."""
+
+    model: str
+    provider: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table or figure.
+
+    Attributes:
+        name: of its record, `benchmarks/records/<name>.json`.
+        compute: the record, from items computed on the bench and the language models given.
+        render: the record as files, by path below `docs/`.
+    """
+
+    name: str
+    compute: Callable[[Bench, Sequence[Endpoint]], Record]
+    render: Callable[[Record], Mapping[str, str]]
+
+    @property
+    def record(self) -> Path:
+        """Where its numbers are kept."""
+        return RECORDS / f"{self.name}.json"
+
+    def make(self, bench: Bench, endpoints: Sequence[Endpoint], *, render_only: bool) -> None:
+        """Computes the record unless told not to, and renders it."""
+        if not render_only:
+            record = {"made_with": made_with(), **self.compute(bench, endpoints)}
+            RECORDS.mkdir(exist_ok=True)
+            self.record.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+        for path, text in self.render(json.loads(self.record.read_text())).items():
+            file = DOCUMENTS / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+            print(f"docs/{path}")
+
+
+def main(*tables: Table, description: str | None, arguments: Sequence[str] | None = None) -> int:
+    """Makes the tables one after the other; returns the exit code."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    parser.add_argument(
+        "--backend", default="local", help="local, dask://HOST:PORT or ray://HOST:PORT (local)"
+    )
+    parser.add_argument("--jobs", type=int, default=-1, help="items at a time (one a core)")
+    parser.add_argument(
+        "--work", type=Path, default=Path("swizzle-out/figures"), help="where items are remembered"
+    )
+    parser.add_argument("--render", action="store_true", help="from the records; compute nothing")
+    parser.add_argument(
+        "--model", action="append", default=[], help="a language model too; may be repeated"
+    )
+    parser.add_argument("--provider", default="openai", help="of the models: a name or a URL")
+    options = parser.parse_args(arguments)
+    try:
+        endpoints = [endpoint_of(model, options.provider) for model in options.model]
+        bench = Bench(options.work, options.backend, options.jobs)
+        for table in tables:
+            print(f"{table.name}", file=sys.stderr)
+            table.make(bench, endpoints, render_only=options.render)
+    except SwizzleError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+def endpoint_of(model: str, provider: str) -> Endpoint:
+    """A language model that can be asked.
+
+    Raises:
+        UsageError: there is neither a key nor a URL.
+    """
+    if find_endpoint(model, provider, False, os.environ) is None:
+        raise UsageError(
+            f"model `{model}` has neither a key nor a URL",
+            hint="set LLM_GATEWAY_KEY, or --provider http://localhost:8000/v1",
+        )
+    return Endpoint(model, provider)
+
+
+def made_with() -> dict[str, str]:
+    """What a record's numbers were made with."""
+    packages = ("numpy", "numba", "torch", "triton")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -1,0 +1,198 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Items of work, spread over processes or a cluster, each remembered by what it follows from.
+
+An item is a function and its inputs (JSON). Its outcome (JSON) is kept in a file named by a digest
+of both and of the code that the numbers follow from; what is on file is not computed again, so an
+interrupted table resumes, and a changed model or kernel starts anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed, parallel_config
+
+import intelliperf_swizzle
+from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.formulas import patterns
+
+BENCHMARKS = Path(__file__).resolve().parents[1]
+PACKAGE = Path(intelliperf_swizzle.__file__).parent
+
+NUMBERS_FROM = (
+    "cache",
+    "capture",
+    "hardware",
+    "interpreter",
+    "kernel",
+    "language",
+    "mapping",
+    "profile",
+    "propose",
+    "trace",
+    "loop.py",
+    "rank.py",
+    "subject.py",
+    "trials.py",
+    "workbench.py",
+)
+"""What of the package a modelled number follows from."""
+
+Inputs = Mapping[str, Any]
+Outcome = dict[str, Any]
+Work = Callable[[Inputs], Outcome]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where items are computed and remembered.
+
+    Attributes:
+        folder: of the outcomes.
+        backend: `local` (processes of this machine), `dask://HOST:PORT` or `ray://HOST:PORT`.
+        jobs: items at a time; -1 = as many as the machine or the cluster has cores.
+    """
+
+    folder: Path
+    backend: str = "local"
+    jobs: int = -1
+
+    def map(self, work: Work, inputs: Sequence[Inputs]) -> list[Outcome]:
+        """The outcome of each item, in order; those not on file are computed first.
+
+        A `SwizzleError` becomes the outcome `{"error": …}`, which is not kept on file.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        files = [self.folder / f"{work.__name__}-{_key(work, one)}.json" for one in inputs]
+        missing = {file: one for file, one in zip(files, inputs, strict=True) if not file.exists()}
+        failures: dict[Path, Outcome] = {}
+        for count, (file, outcome) in enumerate(self._computed(work, missing), 1):
+            if "error" in outcome:
+                failures[file] = outcome
+            else:
+                _write(file, {"inputs": dict(missing[file]), "outcome": outcome})
+            print(f"  {count}/{len(missing)} {_label(missing[file])}", file=sys.stderr, flush=True)
+        return [
+            failures[file] if file in failures else json.loads(file.read_text())["outcome"]
+            for file in files
+        ]
+
+    def _computed(
+        self, work: Work, missing: Mapping[Path, Inputs]
+    ) -> Iterator[tuple[Path, Outcome]]:
+        if not missing:
+            return
+        with connected(self.backend):
+            pool = Parallel(n_jobs=self.jobs, return_as="generator_unordered", batch_size=1)
+            yield from pool(delayed(_one)(work, file, one) for file, one in missing.items())
+
+
+def connected(backend: str) -> AbstractContextManager[Any]:
+    """Joblib's configuration for a backend, connected to the cluster that it names.
+
+    Raises:
+        UsageError: there is no such backend, its package is missing, or nothing answers there.
+    """
+    kind, separator, address = backend.partition("://")
+    if backend == "local":
+        return parallel_config("loky")
+    if kind == "dask" and separator and address:
+        return _dask(f"tcp://{address}")
+    if kind == "ray" and separator and address:
+        return _ray(backend)
+    raise UsageError(
+        f"there is no backend `{backend}`", hint="local, dask://HOST:PORT or ray://HOST:PORT"
+    )
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[None]:
+    """Workers need the package, and the kernels at the same path; this folder's code is sent."""
+    try:
+        import cloudpickle
+        from distributed import Client
+    except ImportError:
+        raise UsageError(
+            "Dask is not installed", hint="pip install 'intelliperf-swizzle[cluster]'"
+        ) from None
+    try:
+        client = Client(address, timeout="10s")
+    except OSError as error:
+        raise UsageError(f"no Dask scheduler answers at {address}: {error}") from None
+    for module in ("harness.items", "harness.work"):
+        cloudpickle.register_pickle_by_value(importlib.import_module(module))
+    with client, parallel_config("dask"):
+        yield
+
+
+@contextmanager
+def _ray(address: str) -> Iterator[None]:
+    """Workers need the package; this folder is sent."""
+    try:
+        import ray
+        from ray.util.joblib import register_ray
+    except ImportError:
+        raise UsageError("Ray is not installed", hint="pip install 'ray[client]'") from None
+    try:
+        ray.init(address, runtime_env={"working_dir": str(BENCHMARKS)})
+    except ConnectionError as error:
+        raise UsageError(f"no Ray cluster answers at {address}: {error}") from None
+    register_ray()
+    try:
+        with parallel_config("ray"):
+            yield
+    finally:
+        ray.shutdown()
+
+
+def _one(work: Work, file: Path, inputs: Inputs) -> tuple[Path, Outcome]:
+    try:
+        started = time.monotonic()
+        outcome = work(inputs)
+        return file, {**outcome, "seconds": round(time.monotonic() - started, 1)}
+    except SwizzleError as error:
+        return file, {"error": error.fact}
+
+
+def _key(work: Work, inputs: Inputs) -> str:
+    """What an outcome follows from."""
+    text = json.dumps([work.__name__, inputs], sort_keys=True)
+    source = (BENCHMARKS / inputs["application"]).read_bytes()
+    return hashlib.blake2b(text.encode() + source + code_digest(), digest_size=12).hexdigest()
+
+
+@cache
+def code_digest() -> bytes:
+    """Of the package's code and hardware files that a modelled number follows from."""
+    digest = hashlib.blake2b()
+    for file in sorted(PACKAGE.rglob("*")):
+        room = file.relative_to(PACKAGE).parts[0]
+        if file.suffix in (".py", ".yaml") and room in NUMBERS_FROM:
+            digest.update(file.read_bytes())
+    digest.update(repr(patterns()).encode())
+    digest.update((Path(__file__).parent / "work.py").read_bytes())
+    return digest.digest()
+
+
+def _write(file: Path, content: Mapping[str, Any]) -> None:
+    """All of a file or nothing."""
+    partial = file.with_suffix(".partial")
+    partial.write_text(json.dumps(content, indent=1) + "\n")
+    partial.replace(file)
+
+
+def _label(inputs: Inputs) -> str:
+    values = [inputs.get(name) for name in ("application", "arguments", "target")]
+    flat = [" ".join(value) if isinstance(value, list | tuple) else value for value in values]
+    return " ".join(filter(None, flat))

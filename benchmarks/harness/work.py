@@ -1,0 +1,186 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The two kinds of item: a whole run on an application, and the hit rates of given swizzles on it.
+
+Both take `application` (a path in `benchmarks/`), `arguments` and `target`, and return
+plain JSON. Every hit rate here is modelled.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from intelliperf_swizzle import loop
+from intelliperf_swizzle.formula import load_formula
+from intelliperf_swizzle.hardware import Target, load_target
+from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.mapping import describe
+from intelliperf_swizzle.profile.model import ModelProfiler
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.propose import Proposer
+from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
+from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.records import Attempt, Measurement, Run, Witness
+from intelliperf_swizzle.subject import Subject, prove_on
+
+BENCHMARKS = Path(__file__).resolve().parents[1]
+DIGITS = 6
+"""Of a rate in a record: more is noise of the last bits."""
+
+Inputs = Mapping[str, Any]
+
+
+def search(inputs: Inputs) -> dict[str, Any]:
+    """A whole run: baseline, ceiling, all attempts, the proved and validated best.
+
+    Inputs besides: `candidates` and `seed`; for a language model `formula`, `model`, `provider` and
+    `iterations`.
+    """
+    target = load_target(inputs["target"])
+    with settings_of(inputs) as settings:
+        outcome = loop.optimize(
+            settings, target, ModelProfiler(target), proposer_of(inputs), Silent()
+        )
+    return summary(outcome.run)
+
+
+def rates(inputs: Inputs) -> dict[str, Any]:
+    """The modelled counters of given swizzles, or why they are no permutation.
+
+    Inputs besides: `swizzles`, name -> text in the swizzle language.
+    """
+    target = load_target(inputs["target"])
+    with examined(inputs, target) as (subject, profiler):
+        return {
+            "grid": list(subject.traced[0].launch.grid),
+            "occupancy": subject.traced[0].occupancy,
+            "ceiling": rounded(subject.ceiling.l2_hit_rate),
+            "unchanged": measured(subject.baseline),
+            "swizzles": {
+                name: rated(text, subject, target, profiler)
+                for name, text in inputs["swizzles"].items()
+            },
+        }
+
+
+def rated(text: str, subject: Subject, target: Target, profiler: ModelProfiler) -> dict[str, Any]:
+    """One swizzle's counters, or the witness of the launch that refutes it."""
+    verdict = prove_on(parse(text), subject.launches, target)
+    if isinstance(verdict, Witness):
+        return {"refused": list(describe(verdict)), "computed": rounded(verdict.computed_fraction)}
+    proofs = dict(zip((one.ordinal for one in subject.launches), verdict, strict=True))
+    chosen = [proofs[one.launch.ordinal] for one in subject.traced]
+    return measured(profiler.measure(subject.traced, chosen))
+
+
+@contextmanager
+def examined(inputs: Inputs, target: Target) -> Iterator[tuple[Subject, ModelProfiler]]:
+    """The application's kernel, captured and traced."""
+    profiler = ModelProfiler(target)
+    with (
+        settings_of(inputs) as settings,
+        loop.recorded(settings, target, Silent()) as captured,
+    ):
+        subject, _ = loop.choose(captured, settings, target, profiler, Silent())
+        yield subject, profiler
+
+
+@contextmanager
+def settings_of(inputs: Inputs) -> Iterator[loop.Settings]:
+    """The run that the inputs ask for; its files are removed at the end."""
+    application = BENCHMARKS / inputs["application"]
+    formula = load_formula(inputs.get("formula", "swizzle"))
+    with tempfile.TemporaryDirectory(prefix="swizzle-bench-") as folder:
+        yield loop.Settings(
+            command=(sys.executable, str(application), *map(str, inputs.get("arguments", ()))),
+            project_directory=application.parent,
+            output_directory=Path(folder),
+            kernel=inputs.get("kernel"),
+            candidates=inputs.get("candidates", loop.Settings.candidates),
+            num_attempts=inputs.get("iterations", loop.Settings.num_attempts),
+            seed=inputs.get("seed", 0),
+            formula=formula.name,
+            rank=formula.rank,
+            compute="never",
+        )
+
+
+def proposer_of(inputs: Inputs) -> Proposer:
+    """The offline search, or the language model that the inputs name."""
+    if "model" not in inputs:
+        return OfflineProposer()
+    formula = load_formula(inputs["formula"])
+    endpoint = find_endpoint(inputs["model"], inputs["provider"], False, os.environ)
+    assert endpoint is not None, "checked before the work is handed out"
+    model = Model(endpoint, formula.temperature, formula.budgets.answer_tokens, inputs["seed"])
+    return LanguageModelProposer(formula, model, Silent())
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """A run as JSON, without its pictures and files."""
+    return {
+        "kernel": run.kernel,
+        "proposer": run.proposer,
+        "grid": list(run.grid),
+        "constants": dict(run.constants),
+        "launches": run.launches,
+        "unchanged": measured(run.baseline),
+        "ceiling": rounded(run.ceiling.l2_hit_rate),
+        "ceiling_derivation": run.ceiling.derivation,
+        "nothing_to_gain": run.nothing_to_gain,
+        "best": None if run.best is None else _best(run.best),
+        "attempts": [_tried(attempt) for attempt in run.attempts],
+        "notes": list(run.notes),
+    }
+
+
+def measured(measurement: Measurement) -> dict[str, Any]:
+    """The readings that tables show; None = not collected."""
+    readings = asdict(measurement)
+    rate: Callable[[str], float | None] = lambda name: rounded(readings[name])  # noqa: E731
+    return {
+        "l2_hit_rate": rate("l2_hit_rate"),
+        "llc_hit_rate": rate("llc_hit_rate"),
+        "memory_bytes": readings["memory_bytes"],
+        "modelled_memory_time_ms": rate("modelled_memory_time_ms"),
+        "time_ms": rate("time_ms"),
+    }
+
+
+def rounded(value: float | None) -> float | None:
+    """A rate or a time without the noise of the last bits."""
+    return None if value is None else round(value, DIGITS)
+
+
+def _best(attempt: Attempt) -> dict[str, Any]:
+    assert attempt.measurement is not None
+    assert attempt.proof is not None
+    validation = attempt.validation
+    return {
+        "number": attempt.number,
+        "name": attempt.candidate.name,
+        "origin": attempt.candidate.origin,
+        "text": attempt.candidate.text,
+        "measurement": measured(attempt.measurement),
+        "grids_checked": attempt.proof.grids_checked,
+        "condition": attempt.proof.condition,
+        "validation": None if validation is None else asdict(validation),
+    }
+
+
+def _tried(attempt: Attempt) -> dict[str, Any]:
+    reading = attempt.measurement
+    return {
+        "name": attempt.candidate.name,
+        "iteration": attempt.candidate.iteration,
+        "verdict": attempt.verdict.kind,
+        "screened": rounded(attempt.screened_l2_hit_rate),
+        "l2_hit_rate": None if reading is None else rounded(reading.l2_hit_rate),
+    }
