@@ -70,10 +70,8 @@ def test_dispatches_of_two_processes_may_have_one_number():
 
 def test_a_row_that_was_cut_off_is_left_out():
     text = recorded("rocprofv3_6.2_counter_collection.csv")
-    for end in (text.rindex(","), text.index("3000") + 3):  # between and within numbers
-        assert all(
-            set(one.counters.values()) <= {1, 6000, 4000, 7000} for one in read_csv(text[:end])
-        )
+    within_a_number = text[: text.index("3000") + 3]
+    assert read_csv(within_a_number)[1].counters == {"TCC_HIT_sum": 7000}
     assert [len(one.counters) for one in read_csv(text[: text.rindex(",")])] == [2, 2, 1]
     assert read_csv(text.replace("6000", "n/a"))[0].counters == {"TCC_MISS_sum": 4000}
 
