@@ -2,95 +2,146 @@
 # SPDX-License-Identifier: MIT
 """The benchmark applications are right, and their `--check` notices when they are not."""
 
+from __future__ import annotations
+
+import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
+RUNNER = Path(__file__).parent / "run_applications.py"
 
-SMALL_SIZES = {
-    "gemm.py": "--m 100 --n 70 --k 80 --block-m 32 --block-n 32 --block-k 32",
-    "transpose.py": "--m 100 --n 70",
-    "stencil_2d.py": "--m 100 --n 70",
+SMALL = {
+    "attention": "--heads 4 --length 70 --head-dim 16",
+    "black_scholes": "--n-assets 2500",
+    "elementwise": "--n 2500",
+    "fdtd_2d": "--nx 100 --ny 70",
+    "gemm": "--m 100 --n 70 --k 80 --block-m 32 --block-n 32 --block-k 32 --group-m 1",
+    "gemm_stream_k": "--m 100 --n 70 --k 80 --block-m 32 --block-n 32 --block-k 16 --programs 7",
+    "layer_norm": "--m 6 --n 100",
+    "smith_waterman": "--m 100 --n 70",
+    "softmax": "--n-rows 6 --n-cols 100",
+    "spmv": "--m 6 --n 300",
+    "stencil_2d": "--m 100 --n 70",
+    "transpose": "--m 100 --n 70",
 }
-APPLICATIONS = sorted(SMALL_SIZES)
+"""Sizes that are no multiples of the tile."""
 
-AXIS_0 = "tl.program_id(axis=0)"
-FIRST = "(tl.program_id(axis=0) + tl.program_id(axis=1) == 0).to(tl.int32)"
-LAST = (
-    "((tl.program_id(axis=0) == tl.num_programs(axis=0) - 1)"
-    " & (tl.program_id(axis=1) == tl.num_programs(axis=1) - 1)).to(tl.int32)"
-)
+FURTHER_OPTIONS = {
+    "attention": [
+        "--causal",
+        "--kv-heads 2",
+        "--kv-heads 1 --causal --batch 2",
+        "--order block-first --batch 2",
+        "--dtype float16",
+        "--dtype float16 --causal",
+        "--block-m 16 --block-n 32 --causal",
+    ],
+    "elementwise": ["--dtype float32", "--dtype bfloat16"],
+    "gemm": ["--dtype float32", "--group-m 3"],
+    "gemm_stream_k": ["--dtype float32", "--programs 12", "--programs 5", "--programs 100"],
+    "layer_norm": ["--dtype float32", "--dtype bfloat16"],
+    "softmax": ["--dtype float32", "--dtype bfloat16"],
+    "spmv": ["--dtype float32", "--density 0", "--density 1"],
+    "stencil_2d": ["--dtype float32"],
+    "transpose": ["--dtype float32", "--repeat 2"],
+}
+
+PROGRAM_ID = "tl.program_id(axis=0)"
+PROGRAMS = "tl.num_programs(axis=0)"
+IN_COLUMN_0 = "(tl.program_id(axis=1) == 0)"
+ONE_TILE_DROPPED = {
+    "first": f"({PROGRAM_ID} + (({PROGRAM_ID} == 0) & {IN_COLUMN_0}).to(tl.int32))",
+    "middle": (
+        f"({PROGRAM_ID} - (({PROGRAM_ID} == {PROGRAMS} // 2) & {IN_COLUMN_0}).to(tl.int32))"
+    ),
+    "last": f"({PROGRAM_ID} - (({PROGRAM_ID} == {PROGRAMS} - 1) & {IN_COLUMN_0}).to(tl.int32))",
+}
+"""Where `PROGRAM_ID` is read, this makes one program compute its neighbour's tile instead."""
+BACKWARDS = f"({PROGRAMS} - 1 - {PROGRAM_ID})"
+
+WRONG_VALUES = {
+    "attention": ("total = total * decay +", "total = total +"),
+    "black_scholes": ("(diffusion + r * s)", "(diffusion + 0.9 * r * s)"),
+    "elementwise": ("x * y + z", "x * y"),
+    "fdtd_2d": ("ey_right - ey -", "ey_right -"),
+    "gemm": ("range(0, tl.cdiv(K, BLOCK_SIZE_K))", "range(1, tl.cdiv(K, BLOCK_SIZE_K))"),
+    "gemm_stream_k": ("range(first, end)", "range(first, end - 1)"),
+    "layer_norm": ("- mean * mean", "+ mean"),
+    "smith_waterman": ("base1[:, None] ==", "base1[:, None] <="),
+    "softmax": ("numerator / tl", "1.03 * numerator / tl"),
+    "spmv": ("tl.sum(value * x,", "tl.sum(1.03 * value * x,"),
+    "stencil_2d": ("0.125 * (up", "0.120 * (up"),
+    "transpose": ("tl.store(y_ptrs, tl.trans(x)", "tl.store(y_ptrs, 1.001 * tl.trans(x)"),
+}
 
 
-def run_check(script: Path, options: str = "") -> subprocess.CompletedProcess[str]:
-    arguments = f"--device cpu --check {SMALL_SIZES[script.name]} {options}".split()
-    return subprocess.run(
-        [sys.executable, str(script), *arguments],
+@dataclass(frozen=True)
+class Case:
+    application: str
+    what: str
+    script: Path
+    options: str = ""
+    passes: bool = True
+
+    @property
+    def command(self) -> str:
+        return f"{self.script} --device cpu --check {SMALL[self.application]} {self.options}"
+
+
+def replaced(text: str, old: str, new: str) -> list[str]:
+    """The text with one occurrence replaced, for each occurrence."""
+    parts = text.split(old)
+    assert len(parts) > 1, f"{old} is not in the application"
+    return [old.join(parts[:at]) + new + old.join(parts[at:]) for at in range(1, len(parts))]
+
+
+def cases(application: str, folder: Path) -> list[Case]:
+    script = KERNELS / f"{application}.py"
+    text = script.read_text()
+    found = [
+        Case(application, options or "as it is", script, options)
+        for options in ("", *FURTHER_OPTIONS.get(application, ()))
+    ]
+
+    def edited(what: str, old: str, new: str, passes: bool) -> None:
+        for number, variant in enumerate(replaced(text, old, new)):
+            copy = folder / f"{application}_{what}_{number}.py"
+            copy.write_text(variant)
+            found.append(Case(application, f"{what} {number}", copy, passes=passes))
+
+    edited("backwards", PROGRAM_ID, BACKWARDS, passes=True)
+    for place, wrong in ONE_TILE_DROPPED.items():
+        edited(f"{place}_tile_dropped", PROGRAM_ID, wrong, passes=False)
+    edited("wrong_values", *WRONG_VALUES[application], passes=False)
+    return found
+
+
+def test_every_application_is_here() -> None:
+    assert sorted(SMALL) == sorted(path.stem for path in KERNELS.glob("*.py"))
+
+
+@pytest.mark.parametrize("application", SMALL)
+def test_check_passes_on_every_order_of_the_tiles_and_notices_one_that_is_missing(
+    application: str, tmp_path: Path
+) -> None:
+    found = cases(application, tmp_path)
+    done = subprocess.run(
+        [sys.executable, str(RUNNER), *(case.command for case in found)],
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
+        timeout=300,
         check=False,
-        timeout=120,
     )
-
-
-def edited(application: str, old: str, new: str, folder: Path) -> Path:
-    source = (KERNELS / application).read_text()
-    assert source.count(old) == 1
-    script = folder / application
-    script.write_text(source.replace(old, new))
-    return script
-
-
-@pytest.mark.parametrize("application", APPLICATIONS)
-@pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_right_on_sizes_that_are_no_multiples_of_the_tile(application: str, dtype: str) -> None:
-    run = run_check(KERNELS / application, f"--dtype {dtype}")
-    assert run.returncode == 0, run.stderr
-    assert len(run.stdout.splitlines()) == 1
-    assert "WRONG" not in run.stdout + run.stderr
-
-
-def test_groups_of_tile_rows_keep_the_product() -> None:
-    run = run_check(KERNELS / "gemm.py", "--group-m 3")
-    assert run.returncode == 0, run.stderr
-
-
-@pytest.mark.parametrize("application", APPLICATIONS)
-@pytest.mark.parametrize(
-    "wrong_program_id",
-    [f"({AXIS_0} + {FIRST})", f"({AXIS_0} - {LAST})"],
-    ids=["first tile dropped", "last tile dropped"],
-)
-def test_check_notices_one_dropped_tile(
-    application: str, wrong_program_id: str, tmp_path: Path
-) -> None:
-    script = edited(application, AXIS_0, wrong_program_id, tmp_path)
-    run = run_check(script)
-    assert run.returncode == 1
-    assert "WRONG" in run.stderr
-
-
-@pytest.mark.parametrize("application", APPLICATIONS)
-def test_check_accepts_another_order_of_the_tiles(application: str, tmp_path: Path) -> None:
-    backwards = f"(tl.num_programs(axis=0) - 1 - {AXIS_0})"
-    run = run_check(edited(application, AXIS_0, backwards, tmp_path))
-    assert run.returncode == 0, run.stderr
-
-
-@pytest.mark.parametrize(
-    ("application", "old", "new"),
-    [
-        ("gemm.py", "range(0, tl.cdiv(K, BLOCK_K))", "range(1, tl.cdiv(K, BLOCK_K))"),
-        ("transpose.py", "tl.store(y_ptrs, tl.trans(x)", "tl.store(y_ptrs, 1.001 * tl.trans(x)"),
-        ("stencil_2d.py", "0.125 * (up", "0.120 * (up"),
-    ],
-)
-def test_check_notices_wrong_values(application: str, old: str, new: str, tmp_path: Path) -> None:
-    run = run_check(edited(application, old, new, tmp_path))
-    assert run.returncode == 1
-    assert "WRONG" in run.stderr
+    assert done.returncode == 0, done.stderr
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    for case, outcome in zip(found, outcomes, strict=True):
+        assert outcome["status"] == (0 if case.passes else 1), (case.what, outcome["text"])
+        assert ("WRONG" in outcome["text"]) is not case.passes, (case.what, outcome["text"])
+        assert len(outcome["text"].splitlines()) == 1, (case.what, outcome["text"])
