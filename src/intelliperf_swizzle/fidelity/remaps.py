@@ -76,7 +76,7 @@ def _order(text: str, grid: Sequence[int], sizes: Mapping[str, Any]) -> Int64Arr
 def _tile(coordinates: Sequence[Int64Array], grid: Sequence[int]) -> Int64Array:
     if len(coordinates) == 2 and len(grid) == 1:
         slow, fast = coordinates
-        return slow * (fast.max() + 1) + fast
+        return np.asarray(slow * (fast.max() + 1) + fast, np.int64)
     if len(coordinates) != len(grid):
         raise ValueError(f"{len(coordinates)} coordinates on a grid of {len(grid)} axes")
     outside = np.any([(c < 0) | (c >= n) for c, n in zip(coordinates, grid, strict=True)], axis=0)
