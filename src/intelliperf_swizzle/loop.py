@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,11 +16,14 @@ from typing import Any, Literal
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.context import HardwareContext, hardware_context
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.gpu import Rig
+from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernel.edit import Edit, read_exactly
 from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.profile import Profiler
+from intelliperf_swizzle.profile.model import ModelProfiler
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.propose.axes import axis_choices
@@ -33,7 +37,8 @@ from intelliperf_swizzle.records import (
     Run,
     Trace,
 )
-from intelliperf_swizzle.subject import Subject, examine
+from intelliperf_swizzle.subject import Subject, examine, measured
+from intelliperf_swizzle.testbed import Testbed
 from intelliperf_swizzle.trials import Trials
 from intelliperf_swizzle.workbench import Workbench
 
@@ -64,6 +69,9 @@ class Settings:
         compute: whether recorded launches are executed.
         validation_seconds: budget of one validation that executes every tile.
         unittest_command: must pass with the swizzled kernel; run where launches are computed.
+        device: the GPU that the application runs on, for real; None: it is recorded without one.
+        measured: how many candidates may be tried out there.
+        fall_back: model the hit rates where the profiler turns out not to work.
         invocation: shell text that repeats the run, for its report; empty where there is none.
     """
 
@@ -85,6 +93,9 @@ class Settings:
     compute: Literal["auto", "always", "never"] = "auto"
     validation_seconds: float = 10.0
     unittest_command: str | None = None
+    device: Device | None = None
+    measured: int = 12
+    fall_back: bool = False
     invocation: str = ""
 
 
@@ -125,12 +136,11 @@ def optimize(
     progress = progress or Silent()
     with recorded(settings, target, progress) as captured:
         subject, others = choose(captured, settings, target, profiler, progress)
+        subject, profiler = counted(subject, settings, target, profiler, progress)
         file = subject.launches[0].source.entry.file
         initial = read_exactly(Path(file))
         with opened_history(settings, subject, target, profiler, proposer) as history:
-            bench = Workbench(
-                subject, target, profiler, history, settings.tolerance, settings.validation_seconds
-            )
+            bench = workbench(subject, settings, target, profiler, history, captured)
             best, effort = None, Effort()
             if subject.headroom >= LEAST_GAIN:
                 trials = tried(settings, bench, progress)
@@ -151,6 +161,7 @@ def explain(
     progress = progress or Silent()
     with recorded(settings, target, progress) as captured:
         subject, _ = choose(captured, settings, target, profiler, progress)
+        subject, _ = counted(subject, settings, target, profiler, progress)
         return described(subject, target)
 
 
@@ -168,15 +179,14 @@ def score(
         tempfile.TemporaryDirectory() as folder,
     ):
         subject, _ = choose(captured, settings, target, profiler, progress)
+        subject, profiler = counted(subject, settings, target, profiler, progress)
         history = History(Path(folder) / "history.jsonl", {})
-        bench = Workbench(
-            subject, target, profiler, history, settings.tolerance, settings.validation_seconds
-        )
+        bench = workbench(subject, settings, target, profiler, history, captured)
         [attempt] = bench.screen([candidate])
         if attempt.screened_l2_hit_rate is not None:
             attempt = bench.measure(attempt)
         history.close()
-        return subject, attempt
+        return bench.subject, attempt
 
 
 def choose(
@@ -186,16 +196,71 @@ def choose(
     profiler: Profiler,
     progress: Progress,
 ) -> tuple[Subject, list[KernelSummary]]:
-    """The kernel to work on, and the rows of the others."""
+    """The kernel to work on, and the rows of the others.
+
+    On a GPU the model chooses: a hardware profiler takes a run of the application for each kernel.
+    """
     subjects, untraced = examine(
         captured,
         target,
-        profiler,
+        ModelProfiler(target) if settings.device else profiler,
         kernel=settings.kernel,
         top_n=settings.top_n,
         progress=progress,
     )
     return subjects[0], [*(subject.summary for subject in subjects[1:]), *untraced]
+
+
+def counted(
+    subject: Subject, settings: Settings, target: Target, profiler: Profiler, progress: Progress
+) -> tuple[Subject, Profiler]:
+    """The subject with a hit rate that was read on the GPU, and the profiler that reads it.
+
+    Raises:
+        ProfileError: it reads none, and is the one that is asked for.
+    """
+    if settings.device is None or not profiler.runs_application:
+        return subject, profiler
+    progress.phase(f"counting {subject.kernel} as it is ({profiler.name})")
+    try:
+        return measured(subject, target, profiler), profiler
+    except ProfileError as error:
+        if not settings.fall_back:
+            raise
+        progress.note(f"hit rates are modelled, times measured: {error}")
+        return subject, ModelProfiler(target)
+
+
+def workbench(
+    subject: Subject,
+    settings: Settings,
+    target: Target,
+    profiler: Profiler,
+    history: History,
+    captured: Capture,
+) -> Workbench:
+    """The bench of a run; on a GPU it comes with a testbed."""
+    testbed = None
+    if settings.device is not None:
+        rig = Rig(
+            command=settings.command,
+            cwd=settings.project_directory,
+            folder=captured.folder.parent,
+            device=settings.device.product,
+            environment={**os.environ, **settings.device.environment},
+            cache_bytes=target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0),
+            limit_seconds=settings.limit_seconds,
+        )
+        testbed = Testbed(rig, subject.traced, settings.tolerance)
+    return Workbench(
+        subject,
+        target,
+        profiler,
+        history,
+        settings.tolerance,
+        settings.validation_seconds,
+        testbed,
+    )
 
 
 def pose(settings: Settings, bench: Workbench) -> Problem:
@@ -233,6 +298,7 @@ def tried(settings: Settings, bench: Workbench, progress: Progress) -> Trials:
         progress,
         budget=settings.candidates,
         num_attempts=settings.num_attempts,
+        measured=settings.measured,
         rank=settings.rank,
         unittest_command=settings.unittest_command,
         project_directory=settings.project_directory,
@@ -303,16 +369,20 @@ def untested(settings: Settings, subject: Subject) -> tuple[str, ...]:
 @contextmanager
 def recorded(settings: Settings, target: Target, progress: Progress) -> Iterator[Capture]:
     """Captures the application; its records are removed at the end."""
+    device = settings.device
     with tempfile.TemporaryDirectory(prefix="intelliperf-swizzle-") as folder:
-        progress.phase(f"recording {' '.join(settings.command)}")
+        where = f" on {device.product}" if device else ""
+        progress.phase(f"recording {' '.join(settings.command)}{where}")
         yield capture(
             settings.command,
-            folder=Path(folder),
+            folder=Path(folder) / "capture",
             cwd=settings.project_directory,
             quiet_seconds=settings.quiet_seconds,
             limit_seconds=settings.limit_seconds,
             compute=settings.compute,
             target=target,
+            environment={**os.environ, **device.environment} if device else None,
+            on_gpu=device is not None,
         )
 
 
@@ -344,6 +414,7 @@ def _identity(
         "accesses": [_accesses(one.trace) for one in subject.traced],
         "target": [target.name, _digest(repr(target).encode())],
         "profiler": profiler.name,
+        "device": settings.device.product if settings.device else None,
         "proposer": proposer.name,
         "formula": settings.formula,
         "tolerance": settings.tolerance,

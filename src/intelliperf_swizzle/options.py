@@ -68,6 +68,14 @@ class Option:
             raise UsageError(f"{self.variable} is `{text}`", hint="a number") from error
 
 
+def natural(text: str) -> int:
+    """A whole number from 0."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{value} is negative")
+    return value
+
+
 def positive(text: str) -> int:
     """A whole number from 1."""
     value = int(text)
@@ -88,6 +96,8 @@ OWN_OPTIONS = (
     Option("max_tokens", "of the language model, in all (default: the formula's)", None, positive),
     Option("max_seconds", "of the language model, in all (default: the formula's)", None, positive),
     Option("candidates", "to try at most (400)", 400, positive),
+    Option("measure", "candidates to try out on the GPU present, at most (12)", 12, positive),
+    Option("device", "number of the GPU, of those that are visible (0)", None, natural),
     Option("seed", "of every random choice (0)", 0, int),
     Option("report_dir", "where files go (default: ./swizzle-out/<kernel>)"),
     Option("history", "the history file (default: in the report directory)"),

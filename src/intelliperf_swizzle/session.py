@@ -14,10 +14,13 @@ from pathlib import Path
 
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
-from intelliperf_swizzle.hardware import Target, detect, load_target
+from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target
 from intelliperf_swizzle.kernel.edit import apply
 from intelliperf_swizzle.loop import Outcome, Settings
 from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOSERS
+from intelliperf_swizzle.profile import Profiler
+from intelliperf_swizzle.profile.application import Application
+from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
@@ -85,6 +88,8 @@ def settings_of(
         compute=options.compute,
         validation_seconds=options.validation_seconds,
         unittest_command=options.unittest_command,
+        measured=options.measure,
+        fall_back=options.profiler == "auto",
         invocation=invocation,
     )
 
@@ -93,12 +98,52 @@ def target_of(options: argparse.Namespace, progress: Progress) -> Target:
     """The GPU that is asked for, else the one present, else the default."""
     if options.target:
         return load_target(options.target)
-    present = detect()
+    present = detect(options.device or 0)
     if present is not None:
         progress.note(f"target {present.name}: the GPU present")
         return present
     progress.note(f"no GPU found: target {DEFAULT_TARGET}, modelled (--target names another)")
     return load_target(DEFAULT_TARGET)
+
+
+def device_of(options: argparse.Namespace, target: Target) -> Device | None:
+    """The GPU that the application runs on; None where all is to be modelled.
+
+    That is so without a GPU, where another one is the target, and with `--profiler model`.
+
+    Raises:
+        UsageError: there is no GPU of the number that is asked for.
+    """
+    present = devices()
+    if options.device is not None and options.device >= len(present):
+        listed = ", ".join(f"{one.number}: {one.product}" for one in present) or "none"
+        raise UsageError(f"there is no GPU {options.device}", hint=f"visible: {listed}")
+    if options.profiler == "model" or not present:
+        return None
+    device = present[options.device or 0]
+    return device if device.target and device.target.name == target.name else None
+
+
+def measured_by(
+    options: argparse.Namespace, settings: Settings, target: Target, progress: Progress
+) -> tuple[Settings, Profiler]:
+    """The settings with the GPU that measures, if one does, and the profiler.
+
+    Raises:
+        UsageError: there is no such GPU or profiler.
+        ProfileError: the profiler that is asked for cannot work here.
+    """
+    device = device_of(options, target)
+    if device is None and options.profiler in ("auto", "model"):
+        return settings, choose_profiler(options.profiler, target)
+    application = Application(
+        settings.command,
+        settings.project_directory,
+        device,
+        limit_seconds=settings.limit_seconds,
+    )
+    profiler = choose_profiler(options.profiler, target, application, progress)
+    return replace(settings, device=device), profiler
 
 
 def proposer_of(options: argparse.Namespace, progress: Progress) -> Proposer:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.errors import (
@@ -51,6 +51,7 @@ class Subject:
         baseline: the unchanged kernel's measurement.
         ceiling: a bound on any permutation's L2 hit rate.
         notes: sentences for the report.
+        predicted: the model's measurement of the unchanged kernel, where hardware measures.
     """
 
     kernel: str
@@ -59,6 +60,7 @@ class Subject:
     baseline: Measurement
     ceiling: Ceiling
     notes: tuple[str, ...]
+    predicted: Measurement | None = None
 
     @property
     def headroom(self) -> float:
@@ -149,6 +151,20 @@ def examine(
         raise failures[0]
     subjects.sort(key=lambda subject: (-subject.to_gain, subject.kernel))
     return subjects, rows
+
+
+def measured(subject: Subject, target: Target, profiler: Profiler) -> Subject:
+    """The subject that a model has chosen, with the baseline that a hardware profiler reads.
+
+    Raises:
+        ProfileError: it reads none.
+    """
+    launches = [one.launch for one in subject.traced]
+    identity = prove_on(parse(IDENTITY), launches, target)
+    assert not isinstance(identity, Witness)
+    read = profiler.measure(subject.traced, identity)
+    baseline = replace(read, time_ms=None)  # a profiler's own times are not compared
+    return replace(subject, predicted=subject.baseline, baseline=baseline)
 
 
 def prove_on(

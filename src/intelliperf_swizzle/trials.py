@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.rank import RANK, finalists, order
+from intelliperf_swizzle.rank import RANK, contenders, finalists, order
 from intelliperf_swizzle.records import Attempt, Candidate
 from intelliperf_swizzle.workbench import Workbench
 
 MEASURED_LINES = 2_700_000_000
 """Line accesses that the finalists may cost the profiler together: twenty mappings of a GEMM
 8192³, hundreds of a stencil; about half a minute on two cores."""
+
+COUNTED = 3
+"""Of the fastest attempts the hit rates are counted; that takes a run of the application each."""
 
 FEWEST_MEASURED = 20
 MOST_MEASURED = 100
@@ -29,6 +32,7 @@ class Trials:
         budget: candidates that may be tried.
         num_attempts: attempts that `decide` may build and validate.
         rank: by what attempts are put in order, see `rank.order`.
+        measured: attempts that `decide` may try out on the GPU, where there is one.
         unittest_command: must pass with the swizzled kernel, None = there is none.
         project_directory: where it runs.
     """
@@ -40,6 +44,7 @@ class Trials:
         *,
         budget: int,
         num_attempts: int,
+        measured: int = 12,
         rank: Sequence[str] = RANK,
         unittest_command: str | None = None,
         project_directory: Path = Path(),
@@ -48,6 +53,7 @@ class Trials:
         self._progress = progress
         self._budget = budget
         self._num_attempts = num_attempts
+        self._measured = measured
         self._rank = rank
         self._unittest_command = unittest_command
         self._project_directory = project_directory
@@ -90,21 +96,77 @@ class Trials:
 
     def decide(self) -> Attempt | None:
         """Measures the finalists, then validates the better ones, best first, until one holds."""
-        places = MEASURED_LINES // max(1, self._bench.subject.line_accesses)
-        places = min(max(places, FEWEST_MEASURED), MOST_MEASURED)
+        if self._bench.testbed is not None:
+            return self._decide_on_gpu()
+        places = self._places()
         if self._bench.profiler.runs_application:
             places = self._num_attempts
         chosen = finalists(self.attempts, places)
         self._progress.phase(f"measuring {len(chosen)} finalists ({self._bench.profiler.name})")
-        measured: list[Attempt] = []
-        for attempt in chosen:
-            measured.append(self._bench.measure(attempt))
-            leaders = order(measured, self._rank)
-            reason = leaders[0].verdict.reason if leaders else ""
-            self._progress.step(len(measured), len(chosen), reason)
+        measured = self._each(self._bench.measure, chosen)
         better = [one for one in order(measured, self._rank) if one.verdict.kind == "better"]
         for attempt in better[: self._num_attempts]:
             settled = self.settle(attempt)
+            if settled.verdict.kind == "better":
+                return settled
+        return None
+
+    def _places(self) -> int:
+        """How many mappings the model may replay."""
+        places = MEASURED_LINES // max(1, self._bench.subject.line_accesses)
+        return min(max(places, FEWEST_MEASURED), MOST_MEASURED)
+
+    def _each(
+        self, work: Callable[[Attempt], Attempt], attempts: Sequence[Attempt]
+    ) -> list[Attempt]:
+        done: list[Attempt] = []
+        for attempt in attempts:
+            done.append(work(attempt))
+            leaders = order(done, self._rank)
+            reason = leaders[0].verdict.reason if leaders else done[-1].verdict.reason
+            self._progress.step(len(done), len(attempts), reason)
+        return done
+
+    # --- on a GPU: the model screens, the hardware decides --------------------------------------
+
+    def _decide_on_gpu(self) -> Attempt | None:
+        """Predicts the finalists, times the contenders, counts the leaders, confirms the winner."""
+        chosen = finalists(self.attempts, self._places())
+        self._progress.phase(f"predicting {len(chosen)} finalists (model)")
+        predicted = self._each(self._bench.predict, chosen)
+        contending = contenders(predicted, self._measured)
+        self._progress.phase(f"trying {len(contending)} contenders out on the GPU")
+        self._bench.try_out(contending)
+        leaders = self._leaders()[:COUNTED]
+        self._progress.phase(f"counting {len(leaders)} leaders ({self._bench.profiler.name})")
+        self._each(self._bench.count, leaders)
+        refused: set[int] = set()
+        while leaders := [one for one in self._leaders(better=True) if one.number not in refused]:
+            winner = self._confirmed(leaders[:2])
+            if winner is not None:
+                return winner
+            refused.update(one.number for one in leaders[:2])
+        return None
+
+    def _leaders(self, *, better: bool = False) -> list[Attempt]:
+        """The attempts that the GPU has timed, best first."""
+        timed = [one for one in self.attempts if one.measurement and one.measurement.timing]
+        return [
+            one for one in order(timed, self._rank) if one.verdict.kind == "better" or not better
+        ]
+
+    def _confirmed(self, leaders: Sequence[Attempt]) -> Attempt | None:
+        """The better of the two best, once both were timed against each other; None if none is."""
+        self._progress.phase(f"confirming {' and '.join(one.candidate.name for one in leaders)}")
+        again = [self._bench.count(one) for one in self._bench.confirm(leaders)]
+        for attempt in order(again, self._rank):
+            if attempt.verdict.kind != "better":
+                continue
+            settled = self._bench.validate(attempt)
+            if self._unittest_command:
+                settled = self._bench.unit_test(
+                    settled, self._unittest_command, self._project_directory
+                )
             if settled.verdict.kind == "better":
                 return settled
         return None

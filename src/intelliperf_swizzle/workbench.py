@@ -32,12 +32,22 @@ from intelliperf_swizzle.kernel.splice import Edit, splice
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import describe, sweep_grids
 from intelliperf_swizzle.profile import Profiler
-from intelliperf_swizzle.profile.model import ModelScreen
+from intelliperf_swizzle.profile.model import ModelProfiler, ModelScreen
 from intelliperf_swizzle.rank import judge
-from intelliperf_swizzle.records import Attempt, Candidate, Proof, Verdict, VerdictKind, Witness
+from intelliperf_swizzle.records import (
+    Attempt,
+    Candidate,
+    Measurement,
+    Proof,
+    Timing,
+    Verdict,
+    VerdictKind,
+    Witness,
+)
 from intelliperf_swizzle.subject import Subject, prove_on, variants
+from intelliperf_swizzle.testbed import Testbed, Tried
 from intelliperf_swizzle.units import percent
-from intelliperf_swizzle.validate import safe_order, validate
+from intelliperf_swizzle.validate import difference_of_text, safe_order, validate
 from intelliperf_swizzle.validate.unit_test import unit_test
 
 RANKING_STRIDE = 15
@@ -73,6 +83,7 @@ class Workbench:
         history: where attempts are remembered.
         tolerance: for outputs that atomics add up in any order.
         validation_seconds: budget of one validation; beyond it a sample of tiles is compared.
+        testbed: tries attempts out on the GPU; None where there is none.
     """
 
     def __init__(
@@ -83,6 +94,7 @@ class Workbench:
         history: History,
         tolerance: float,
         validation_seconds: float,
+        testbed: Testbed | None = None,
     ):
         self.subject = subject
         self.target = target
@@ -90,6 +102,8 @@ class Workbench:
         self.history = history
         self._tolerance = tolerance
         self._validation_seconds = validation_seconds
+        self.testbed = testbed
+        self._predictor = ModelProfiler(target)
         self._model = ModelScreen(subject.traced, target)
         self._baseline_screen = self._model.baseline()
         self._known = history.known()
@@ -199,14 +213,22 @@ class Workbench:
     # --- the expensive half ---------------------------------------------------------------------
 
     def measure(self, attempt: Attempt) -> Attempt:
-        """Profiles a screened attempt and judges it against the baseline.
+        """Measures a screened attempt and judges it against the baseline.
 
-        One that an earlier run measured keeps its numbers and is given its proof again.
+        On a GPU it is predicted, tried out and counted. One that an earlier run measured keeps its
+        numbers and is given its proof again.
         """
         if attempt.measurement is not None:
             if attempt.verdict.kind != "better" or attempt.proof is not None:
                 return attempt
             return replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
+        if self.testbed is not None:
+            [attempt] = self.try_out([self.predict(attempt)])
+            return self.count(attempt) if attempt.verdict.eligible else attempt
+        return self._profiled(attempt)
+
+    def _profiled(self, attempt: Attempt) -> Attempt:
+        """What the profiler reads of it."""
         proofs = self._proved_again(attempt).proofs
         try:
             edit = self.edit(attempt) if self.profiler.runs_application else None
@@ -215,13 +237,120 @@ class Workbench:
             return self._refused(attempt, "does not build", error)
         except ProfileError as error:
             return self._refused(attempt, "not measured", error)
+        timing = attempt.measurement.timing if attempt.measurement else None
+        if timing is not None:
+            measurement = replace(measurement, time_ms=timing.time_ms.median, timing=timing)
         verdict = judge(measurement, self.subject.baseline)
         if verdict.kind == "better":
             attempt = replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
         return self.history.record(replace(attempt, measurement=measurement, verdict=verdict))
 
+    # --- on a GPU -------------------------------------------------------------------------------
+
+    def predict(self, attempt: Attempt) -> Attempt:
+        """What the cache model says of it; not yet a measurement."""
+        if attempt.predicted is not None:
+            return attempt
+        proofs = self._proved_again(attempt).proofs
+        predicted = self._predictor.measure(self.subject.traced, proofs)
+        verdict = judge(predicted, self._predicted_baseline)
+        return self.history.record(replace(attempt, predicted=predicted, verdict=verdict))
+
+    def try_out(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Compares and times predicted attempts, all in one run of the application.
+
+        Their hit rates are those that were predicted until `count` has read them.
+        """
+        assert self.testbed is not None
+        edits: dict[int, Edit] = {}
+        tried: dict[int, Attempt] = {}
+        for attempt in attempts:
+            if attempt.measurement is not None:
+                continue
+            refusal = self._refusal_of_text(attempt)
+            if refusal is None:
+                edits[attempt.number] = self.edit(attempt)
+            else:
+                tried[attempt.number] = self.history.record(replace(attempt, verdict=refusal))
+        try:
+            outcomes = self.testbed.try_out(edits) if edits else {}
+        except ValidationError as error:
+            outcomes = {number: Tried(Verdict("not validated", str(error))) for number in edits}
+        for attempt in attempts:
+            if attempt.number in outcomes:
+                tried[attempt.number] = self._tried(attempt, outcomes[attempt.number])
+        return [tried.get(attempt.number, attempt) for attempt in attempts]
+
+    def _refusal_of_text(self, attempt: Attempt) -> Verdict | None:
+        """Why its text cannot be what was proved."""
+        try:
+            edit = self.edit(attempt)
+        except SpliceError as error:
+            return Verdict("does not build", str(error))
+        difference = difference_of_text(
+            [one.launch for one in self.subject.traced],
+            edit,
+            self._proved_again(attempt).proofs,
+            [one.trace for one in self.subject.traced],
+        )
+        return Verdict("output differs", difference) if difference else None
+
+    def _tried(self, attempt: Attempt, outcome: Tried) -> Attempt:
+        attempt = replace(attempt, validation=outcome.validation)
+        if outcome.refusal is not None:
+            return self.history.record(replace(attempt, verdict=outcome.refusal))
+        assert outcome.timing is not None
+        assert attempt.predicted is not None
+        self._time_baseline(outcome.timing)
+        attempt = replace(attempt, diff=self.edit(attempt).diff, measurement=attempt.predicted)
+        return self._timed(attempt, outcome.timing)
+
+    def _timed(self, attempt: Attempt, timing: Timing) -> Attempt:
+        """The attempt with other times, judged by them."""
+        assert attempt.measurement is not None
+        measurement = replace(attempt.measurement, time_ms=timing.time_ms.median, timing=timing)
+        counted = measurement.profiler == self.subject.baseline.profiler
+        baseline = self.subject.baseline if counted else self._predicted_baseline
+        verdict = judge(measurement, baseline)
+        if verdict.kind == "better" and attempt.proof is None:
+            attempt = replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
+        return self.history.record(replace(attempt, measurement=measurement, verdict=verdict))
+
+    def _time_baseline(self, timing: Timing) -> None:
+        baseline = replace(self.subject.baseline, time_ms=timing.original_ms.median)
+        self.subject = replace(self.subject, baseline=baseline)
+
+    def count(self, attempt: Attempt) -> Attempt:
+        """Reads the hit rate of an attempt that was tried out, if the hardware tells it."""
+        if not self.profiler.runs_application or attempt.measurement is None:
+            return attempt
+        if attempt.measurement.profiler == self.profiler.name:
+            return attempt
+        return self._profiled(attempt)
+
+    def confirm(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Times attempts once more, against the kernel as it is and each other."""
+        assert self.testbed is not None
+        edits = {attempt.number: self.edit(attempt) for attempt in attempts}
+        timings = self.testbed.time_again(edits)
+        for taken in filter(None, timings.values()):
+            self._time_baseline(taken)
+        return [
+            self._timed(attempt, timing)
+            for attempt in attempts
+            if (timing := timings[attempt.number]) is not None
+        ]
+
+    @property
+    def _predicted_baseline(self) -> Measurement:
+        return self.subject.predicted or self.subject.baseline
+
+    # --- the gates ------------------------------------------------------------------------------
+
     def validate(self, attempt: Attempt) -> Attempt:
         """Splices, builds and compares an attempt; refused ones come back with the reason."""
+        if attempt.validation is not None and attempt.validation.method == "gpu":
+            return self.history.record(replace(attempt, proof=self._widened(attempt, 1)))
         proved = self._proved_again(attempt)
         launches = [one.launch for one in self.subject.traced]
         try:

@@ -30,14 +30,13 @@ def run(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.context import render
     from intelliperf_swizzle.formula import load_formula
     from intelliperf_swizzle.loop import explain
-    from intelliperf_swizzle.profile.choose import choose_profiler
-    from intelliperf_swizzle.session import run_build, settings_of, target_of
+    from intelliperf_swizzle.session import measured_by, run_build, settings_of, target_of
 
     formula = load_formula(options.formula)
     settings = settings_of(options, command, say)
     with progress_display() as progress:
         target = target_of(options, progress)
-        profiler = choose_profiler(options.profiler, target)
+        settings, profiler = measured_by(options, settings, target, progress)
         run_build(options.build_command, settings.project_directory)
         context = explain(settings, target, profiler, progress)
     for section in formula.context:

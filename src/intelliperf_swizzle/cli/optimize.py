@@ -44,12 +44,12 @@ def run(arguments: Sequence[str]) -> int:
     options, command = parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.loop import optimize
-    from intelliperf_swizzle.profile.choose import choose_profiler
     from intelliperf_swizzle.report.terminal import console, summary
     from intelliperf_swizzle.session import (
         STDOUT,
         finish,
         invocation,
+        measured_by,
         proposer_of,
         run_build,
         settings_of,
@@ -59,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
     settings = settings_of(options, command, say, invocation(PROGRAM, arguments))
     with progress_display() as progress:
         target = target_of(options, progress)
-        profiler = choose_profiler(options.profiler, target)
+        settings, profiler = measured_by(options, settings, target, progress)
         proposer = proposer_of(options, progress)
         run_build(options.build_command, settings.project_directory)
         outcome = optimize(settings, target, profiler, proposer, progress)

@@ -29,16 +29,15 @@ def run(arguments: Sequence[str]) -> int:
     options, command = parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.loop import score
-    from intelliperf_swizzle.profile.choose import choose_profiler
     from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import console, scored
-    from intelliperf_swizzle.session import run_build, settings_of, target_of
+    from intelliperf_swizzle.session import measured_by, run_build, settings_of, target_of
 
     pattern, text = swizzle_of(options.swizzle, options.set)
     settings = settings_of(options, command, say)
     with progress_display() as progress:
         target = target_of(options, progress)
-        profiler = choose_profiler(options.profiler, target)
+        settings, profiler = measured_by(options, settings, target, progress)
         run_build(options.build_command, settings.project_directory)
         candidate = Candidate(text, pattern.name, "user")
         subject, attempt = score(candidate, settings, target, profiler, progress)

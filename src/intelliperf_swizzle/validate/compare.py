@@ -102,6 +102,18 @@ def validate(
     )
 
 
+def difference_of_text(
+    launches: Sequence[Launch], edit: Edit, proofs: Sequence[Proof], traces: Sequence[Trace]
+) -> str | None:
+    """What can be told without running anything: the cheap gates of `validate`, in words."""
+    difference = _file_difference(edit)
+    for launch, proof, trace in zip(launches, proofs, traces, strict=True):
+        difference = difference or safe_order(trace, proof.tile)
+        if difference is None and isinstance(probes := _probes(launch, edit.functions), str):
+            difference = probes
+    return difference
+
+
 # --- the text -------------------------------------------------------------------------------------
 
 
@@ -175,8 +187,8 @@ def _request(
         edits=edit.functions,
         tile=proof.tile,
         probes=probes,
-        read_storages=_storages(launch, trace, (Access.READ, Access.ATOMIC)),
-        summed_storages=_storages(launch, trace, (Access.ATOMIC,)),
+        read_storages=touched_storages(launch, trace, (Access.READ, Access.ATOMIC)),
+        summed_storages=touched_storages(launch, trace, (Access.ATOMIC,)),
         sample=sample[: max(required, int(budget_seconds / seconds))],
         all_tiles=trace.waits or fits,
         tolerance=tolerance if trace.order_matters else None,
@@ -189,8 +201,8 @@ def _tile_seconds(trace: Trace) -> float:
     return 2 * max(work, ACCESS_SECONDS) / trace.tiles
 
 
-def _storages(launch: Launch, trace: Trace, kinds: Sequence[Access]) -> frozenset[int]:
-    """The storages of which some program touches a byte so."""
+def touched_storages(launch: Launch, trace: Trace, kinds: Sequence[Access]) -> frozenset[int]:
+    """Numbers of the storages of which some program touches a byte so."""
     lowest, highest = _shape_extent(trace)
     chosen = np.isin(trace.shape_kind, kinds)[trace.access_shape]
     base, shape = trace.access_base[chosen], trace.access_shape[chosen]
