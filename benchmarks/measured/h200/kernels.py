@@ -89,7 +89,7 @@ def k_attn(
     q_ptr, k_ptr, v_ptr, out_ptr, order_ptr, S, scale,
     BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
-    """Flash attention forward of [heads, S, D], no mask; blocks are numbered along queries first."""
+    """Flash attention forward of [heads, S, D], unmasked; blocks numbered along queries first."""
     block = tl.load(order_ptr + tl.program_id(0))
     blocks = tl.cdiv(S, BM)
     head = block // blocks * S * D
