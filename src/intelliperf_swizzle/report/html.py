@@ -19,7 +19,7 @@ from intelliperf_swizzle import __version__
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Picture, Placement, Run
 from intelliperf_swizzle.report import chart, drawing, words
-from intelliperf_swizzle.units import percent, size
+from intelliperf_swizzle.units import milliseconds, percent, size
 
 if TYPE_CHECKING:
     import jinja2
@@ -51,7 +51,7 @@ def _template(name: str) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, size=size)
+    environment.filters.update(percent=percent, size=size, milliseconds=milliseconds)
     environment.globals.update(
         describe=describe, chart=chart, drawing=drawing, version=__version__, words=words
     )
@@ -77,6 +77,7 @@ def _view(run: Run) -> dict[str, Any]:
         else [],
         "wave_bytes": _wave_bytes(picture) if picture else (0, 0),
         "patch_link": _download(run.best.diff) if run.best and run.best.diff else "",
+        "timed": any(one.measurement and one.measurement.time_ms for one in run.attempts),
         "verdicts": sorted({attempt.verdict.kind for attempt in run.attempts}),
     }
 

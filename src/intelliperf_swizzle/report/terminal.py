@@ -11,16 +11,33 @@ from typing import TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from intelliperf_swizzle.formulas import Pattern
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import Attempt, Ceiling, KernelSummary, Measurement, Run
-from intelliperf_swizzle.report import words
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.records import (
+    Attempt,
+    Ceiling,
+    KernelSummary,
+    Measurement,
+    Picture,
+    Run,
+    TilePicture,
+)
+from intelliperf_swizzle.report import chart, words
 from intelliperf_swizzle.units import percent, size
 
 PIPE_WIDTH = 80
+
+LEADERS = 10
+"""Attempts that `-v` lists."""
+
+MAP_COLUMNS = 36
+MAP_ROWS = 24
+"""Tiles of the largest map of digits: two fit side by side on 80 columns, and one on a screen."""
 
 
 def console(stream: TextIO) -> Console:
@@ -34,22 +51,80 @@ def console(stream: TextIO) -> Console:
     )
 
 
-def summary(run: Run, written: Sequence[str] = ()) -> RenderableType:
-    """The end of a run: kernels, before and after, the swizzle, what was written where."""
+def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> RenderableType:
+    """The end of a run: kernels, before and after, the swizzle, what was written where.
+
+    Args:
+        run: the run.
+        written: a line for each file.
+        verbosity: -1 = what came of it and no more; 1 = the leading attempts and the first tiles
+            of any grid too; 2 = all attempts.
+    """
+    outcome = Text(words.message(run))
+    if verbosity < 0:
+        return outcome
     parts: list[RenderableType] = []
     if len(run.kernels) > 1:
         parts += [kernels(run.kernels), ""]
     measured = run.best.measurement if run.best else None
-    parts += [Text(words.message(run)), ""]
-    parts += [_comparison(run.kernel, run.baseline, measured, run.ceiling)]
+    parts += [outcome, "", _comparison(run.kernel, run.baseline, measured, run.ceiling)]
+    if run.picture:
+        parts += tile_map(run.picture, first_tiles=verbosity > 0)
     if run.best:
         parts += ["", Text(run.best.candidate.text.strip(), style="cyan")]
     if run.attempts:
         parts += ["", Text(f"{len(run.attempts)} attempts: {words.outcomes(run)}")]
+    if run.attempts and verbosity > 0:
+        parts += ["", attempts(run.attempts, None if verbosity > 1 else LEADERS)]
     parts += [Text(f"note: {note}", style="dim") for note in run.notes]
     if written:
         parts += ["", *(Text(line) for line in written)]
     return Group(*parts)
+
+
+def attempts(tried: Sequence[Attempt], most: int | None = None) -> Table:
+    """The attempts by L2 hit rate, highest first; all of them, or the first few."""
+    ranked = sorted(tried, key=lambda one: (-(chart.rate_of(one) or 0), one.number))
+    table = Table(title="attempts, highest L2 hit rate first", title_justify="left")
+    for name in ("#", "swizzle", "verdict", "screened", "L2 hit rate"):
+        left = name in ("swizzle", "verdict")
+        table.add_column(name, justify="left" if left else "right", overflow="fold")
+    for one in ranked[:most]:
+        screened, measured = one.screened_l2_hit_rate, one.measurement
+        table.add_row(
+            str(one.number),
+            one.candidate.name,
+            one.verdict.kind,
+            "" if screened is None else percent(screened),
+            "" if measured is None else percent(measured.l2_hit_rate),
+        )
+    return table
+
+
+def tile_map(picture: Picture, *, first_tiles: bool = False) -> list[RenderableType]:
+    """The XCD of each tile in digits, before and after; empty where the grid is too large.
+
+    Args:
+        picture: of the run.
+        first_tiles: of a large grid, show the first tiles.
+    """
+    for shown in picture.tiles:
+        columns, rows = shown.tiles
+        whole = picture.tiles[0].tiles_per_cell == (1, 1)
+        if shown.tiles_per_cell == (1, 1) and (whole or first_tiles):
+            if columns > MAP_COLUMNS or rows > MAP_ROWS:
+                return []
+            return ["", Text(f"XCD of each tile, {shown.title}"), _digits(shown)]
+    return []
+
+
+def _digits(shown: TilePicture) -> Table:
+    table = Table.grid(padding=(0, 4))
+    after = shown.after
+    table.add_row("before", *(["after"] if after else []))
+    for number, row in enumerate(shown.before.domain):
+        table.add_row(row, *([after.domain[number]] if after else []))
+    return table
 
 
 def kernels(rows: Sequence[KernelSummary]) -> Table:
@@ -127,21 +202,26 @@ def _comparison(
 
 
 class Lines:
-    """Progress as plain lines, at most one every two seconds; for pipes and log files."""
+    """Progress as plain lines, at most one step every two seconds; for pipes and log files."""
 
     def __init__(self, stream: TextIO = sys.stderr):
         self._stream = stream
         self._last = 0.0
+        self._begun = time.monotonic()
 
     def phase(self, sentence: str) -> None:
         """Prints it."""
+        self._begun = time.monotonic()
         print(sentence, file=self._stream, flush=True)
 
     def step(self, done: int, total: int, best: str) -> None:
         """Prints it if the last one is two seconds ago."""
-        if time.monotonic() - self._last >= 2:
-            self._last = time.monotonic()
-            print(f"  {done}/{total} {best}", file=self._stream, flush=True)
+        now = time.monotonic()
+        if now - self._last >= 2:
+            self._last = now
+            left = _left(now - self._begun, done, total)
+            print("  " + ", ".join(filter(None, (f"{done}/{total} {best}", left))),
+                  file=self._stream, flush=True)  # fmt: skip
 
     def note(self, sentence: str) -> None:
         """Prints it."""
@@ -155,38 +235,76 @@ class Lines:
 
 
 class Live:
-    """Progress as one moving line with the time that is left; for terminals."""
+    """Progress for terminals: what is over as a line each, below them what is going on now."""
 
     def __init__(self, stream: TextIO = sys.stderr):
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.live import Live as Moving
+        from rich.spinner import Spinner
 
         self._console = console(stream)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            TextColumn("{task.fields[best]}"),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
+        self._spinner = Spinner("dots")
+        self._sentence = ""
+        self._begun = time.monotonic()
+        self._step: tuple[int, int, str] | None = None
+        self._moving = Moving(
+            get_renderable=self._now, console=self._console, transient=True, refresh_per_second=8
         )
-        self._task = self._progress.add_task("starting", total=None, best="")
 
     def phase(self, sentence: str) -> None:
-        """Begins a new bar."""
-        self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(sentence, total=None, best="")
+        """The phase before is over and this one begins."""
+        self._finish()
+        self._sentence, self._begun, self._step = sentence, time.monotonic(), None
 
     def step(self, done: int, total: int, best: str) -> None:
         """Moves the bar."""
-        self._progress.update(self._task, completed=done, total=total, best=best)
+        self._step = (done, total, best)
 
     def note(self, sentence: str) -> None:
-        """Prints it above the bar."""
-        self._console.print(f"note: {sentence}")
+        """Prints it above what is going on."""
+        self._console.print(Text(f"note: {sentence}", style="dim"))
 
     def __enter__(self) -> Live:
-        self._progress.start()
+        self._moving.start()
+        return self
+
+    def __exit__(self, kind: object, *failure: object) -> None:
+        if kind is None:
+            self._finish()
+        self._sentence = ""
+        self._moving.stop()
+
+    def _finish(self) -> None:
+        if self._sentence:
+            outcome = f": {self._step[2]}" if self._step and self._step[2] else ""
+            seconds = time.monotonic() - self._begun
+            self._console.print(Text(f"✓ {self._sentence}{outcome} ({seconds:.1f} s)"))
+
+    def _now(self) -> RenderableType:
+        if not self._sentence:
+            return ""
+        self._spinner.update(text=Text(self._sentence))
+        if self._step is None:
+            return self._spinner
+        done, total, best = self._step
+        left = _left(time.monotonic() - self._begun, done, total)
+        bar = Table.grid(padding=(0, 1))
+        bar.add_row("  ", ProgressBar(total, done, width=20), f"{done}/{total}", left)
+        return Group(self._spinner, bar, Text(f"   {best}", style="bold"))
+
+
+class Quiet(Silent):
+    """No progress at all."""
+
+    def __enter__(self) -> Quiet:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        self._progress.stop()
+        pass
+
+
+def _left(seconds: float, done: int, total: int) -> str:
+    """How long the rest will take if it goes on like this; empty where that cannot be said."""
+    if not 0 < done < total:
+        return ""
+    left = seconds / done * (total - done)
+    return f"about {left:.0f} s left" if left < 120 else f"about {left / 60:.0f} min left"

@@ -9,7 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from intelliperf_swizzle.records import Attempt, Measurement, Proof, Run, Validation
+from intelliperf_swizzle.records import (
+    Attempt,
+    Interval,
+    Measurement,
+    Proof,
+    Run,
+    Timing,
+    Validation,
+)
 from intelliperf_swizzle.units import milliseconds, percent, points, size
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
@@ -102,7 +110,7 @@ class Row:
         after: with the best swizzle; None = not measured, or there is none.
         source: where it comes from.
         show: the number as people read it.
-        spread: of `before` and `after`, where they were repeated.
+        intervals: in which the true values of `before` and `after` lie, where that is known.
     """
 
     name: str
@@ -110,15 +118,16 @@ class Row:
     after: float | None
     source: Source
     show: Callable[[float | None], str]
-    spread: tuple[float | None, float | None] = (None, None)
+    intervals: tuple[Interval | None, Interval | None] = (None, None)
 
     def texts(self) -> tuple[str, str]:
         """Before and after as people read them."""
-        return self._text(self.before, self.spread[0]), self._text(self.after, self.spread[1])
+        return self._text(self.before, self.intervals[0]), self._text(self.after, self.intervals[1])
 
-    def _text(self, value: float | None, spread: float | None) -> str:
-        more = "" if value is None or spread is None else f" ± {self.show(spread)}"
-        return self.show(value) + more
+    def _text(self, value: float | None, interval: Interval | None) -> str:
+        if value is None or interval is None:
+            return self.show(value)
+        return f"{self.show(value)} ({self.show(interval.low)} to {self.show(interval.high)})"
 
 
 def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
@@ -138,11 +147,28 @@ def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
         row("bytes from memory", "memory_bytes", counted, size),
         row("modelled memory time", "modelled_memory_time_ms", "modelled", milliseconds),
     ]
+    timings = (before.timing, after.timing if after else None)
     time = replace(
         row("time", "time_ms", "measured", milliseconds),
-        spread=(before.time_spread_ms, after.time_spread_ms if after else None),
+        intervals=(
+            timings[0].time_ms if timings[0] else None,
+            timings[1].time_ms if timings[1] else None,
+        ),
     )
-    return [*(each for each in rows if each.before is not None), time]
+    rows = [each for each in rows if each.before is not None]
+    return [*rows, time, *([_ratio(timings[1])] if timings[1] else [])]
+
+
+def _ratio(timing: Timing) -> Row:
+    """The time as a part of the time before, taken round by round."""
+    return Row(
+        "time, relative, same rounds",
+        1.0,
+        timing.ratio.median,
+        "measured",
+        lambda value: "not measured" if value is None else f"{value:.3f}",
+        (None, timing.ratio),
+    )
 
 
 def provenance(run: Run) -> list[tuple[str, Source, str]]:
@@ -175,9 +201,7 @@ def provenance(run: Run) -> list[tuple[str, Source, str]]:
         ),
     ]
     if run.baseline.time_ms is not None:
-        rows.append(
-            ("time", "measured", f"{run.profiler} on {run.baseline.device}, ± is its spread")
-        )
+        rows.append(("time", "measured", _timed(run.baseline)))
     return [
         *rows,
         (
@@ -191,6 +215,22 @@ def provenance(run: Run) -> list[tuple[str, Source, str]]:
             "the lines that each tile of the recorded launch touches, and the XCD it runs on",
         ),
     ]
+
+
+def _timed(baseline: Measurement) -> str:
+    if baseline.timing is None:
+        return f"{baseline.profiler} on {baseline.device}"
+    return (
+        f"median on {baseline.timing.device} of {baseline.timing.rounds} rounds in which the "
+        "orders take turns; in brackets the interval in which it lies at 95 % confidence"
+    )
+
+
+def sources(run: Run) -> list[Source]:
+    """Where the run's numbers come from: the model, hardware, or both."""
+    found = {row.source for row in comparison(run.baseline, None) if row.before is not None}
+    kinds: tuple[Source, ...] = ("modelled", "measured")
+    return [kind for kind in kinds if kind in found]
 
 
 def verdict(run: Run) -> str:

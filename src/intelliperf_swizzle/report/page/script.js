@@ -37,8 +37,8 @@
   table.querySelectorAll("thead th").forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = head.textContent;
-    head.replaceChildren(button);
+    button.append(...head.childNodes);
+    head.append(button);
     button.addEventListener("click", () => {
       const down = head.getAttribute("aria-sort") === "ascending";
       table.querySelectorAll("thead th").forEach((one) => one.removeAttribute("aria-sort"));
