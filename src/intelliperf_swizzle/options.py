@@ -99,6 +99,7 @@ OWN_OPTIONS = (
     Option("measure", "candidates to try out on the GPU present, at most (12)", 12, positive),
     Option("device", "number of the GPU, of those that are visible (0)", None, natural),
     Option("seed", "of every random choice (0)", 0, int),
+    Option("quiet", "say what came of the run and no more", False, None),
     Option("report_dir", "where files go (default: ./swizzle-out/<kernel>)"),
     Option("history", "the history file (default: in the report directory)"),
     Option("resume", "go on with the history's attempts", False, None),

@@ -10,6 +10,7 @@ from pathlib import Path
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import RANK, contenders, finalists, order
 from intelliperf_swizzle.records import Attempt, Candidate
+from intelliperf_swizzle.units import percent
 from intelliperf_swizzle.workbench import Workbench
 
 MEASURED_LINES = 2_700_000_000
@@ -70,7 +71,9 @@ class Trials:
         attempts = self._bench.screen(candidates)
         self._best = max([self._best, *(one.screened_l2_hit_rate or 0 for one in attempts)])
         done = min(self._bench.history.next_number() - 1, self._budget)
-        self._progress.step(done, self._budget, f"best {100 * self._best:.1f} %")
+        below = self._bench.subject.ceiling.l2_hit_rate - self._best
+        best = f"best {percent(self._best)}, {100 * max(0.0, below):.1f} points below the ceiling"
+        self._progress.step(done, self._budget, best)
         return attempts
 
     def settle(self, attempt: Attempt) -> Attempt:

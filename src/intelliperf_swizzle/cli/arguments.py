@@ -16,7 +16,7 @@ from intelliperf_swizzle.options import positive
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.formulas import Pattern
-    from intelliperf_swizzle.report.terminal import Lines, Live
+    from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
 
 PROGRAM = "intelliperf-swizzle"
 
@@ -24,7 +24,7 @@ PROGRAM = "intelliperf-swizzle"
 def add_host_options(parser: argparse.ArgumentParser) -> None:
     """IntelliPerf's options, with IntelliPerf's meaning."""
     group = parser.add_argument_group("options of IntelliPerf")
-    group.add_argument("-v", "--verbose", action="count", default=0, help="say more")
+    group.add_argument("-v", "--verbose", action="count", default=0, help="list the leading attempts (-vv: all)")
     group.add_argument("-b", "--build_command", help="run first, in the project directory")
     group.add_argument("-i", "--instrument_command", help="accepted; a swizzle needs none")
     group.add_argument(
@@ -130,10 +130,12 @@ def condition_hint(pattern: Pattern) -> str | None:
     return f"{pattern.name} holds where {pattern.condition}" if pattern.condition else None
 
 
-def progress_display() -> Lines | Live:
-    """A live line on a terminal, plain lines in a pipe."""
-    from intelliperf_swizzle.report.terminal import Lines, Live
+def progress_display(quiet: bool = False) -> Lines | Live | Quiet:
+    """A live view on a terminal, plain lines in a pipe, nothing where that is asked for."""
+    from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
 
+    if quiet:
+        return Quiet()
     terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     return Live(sys.stderr) if terminal else Lines(sys.stderr)
 

@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
 
     formula = load_formula(options.formula)
     settings = settings_of(options, command, say)
-    with progress_display() as progress:
+    with progress_display(options.quiet) as progress:
         target = target_of(options, progress)
         settings, profiler = measured_by(options, settings, target, progress)
         run_build(options.build_command, settings.project_directory)

@@ -57,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
     )
 
     settings = settings_of(options, command, say, invocation(PROGRAM, arguments))
-    with progress_display() as progress:
+    with progress_display(options.quiet) as progress:
         target = target_of(options, progress)
         settings, profiler = measured_by(options, settings, target, progress)
         proposer = proposer_of(options, progress)
@@ -65,5 +65,6 @@ def run(arguments: Sequence[str]) -> int:
         outcome = optimize(settings, target, profiler, proposer, progress)
     written = finish(options, settings, outcome)
     stream = sys.stderr if options.output_file == STDOUT else sys.stdout
-    console(stream).print(summary(outcome.run, written))
+    verbosity = -1 if options.quiet else options.verbose
+    console(stream).print(summary(outcome.run, written, verbosity))
     return 0

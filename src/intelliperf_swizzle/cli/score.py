@@ -35,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
 
     pattern, text = swizzle_of(options.swizzle, options.set)
     settings = settings_of(options, command, say)
-    with progress_display() as progress:
+    with progress_display(options.quiet) as progress:
         target = target_of(options, progress)
         settings, profiler = measured_by(options, settings, target, progress)
         run_build(options.build_command, settings.project_directory)
