@@ -24,7 +24,9 @@ PROGRAM = "intelliperf-swizzle"
 def add_host_options(parser: argparse.ArgumentParser) -> None:
     """IntelliPerf's options, with IntelliPerf's meaning."""
     group = parser.add_argument_group("options of IntelliPerf")
-    group.add_argument("-v", "--verbose", action="count", default=0, help="list the leading attempts (-vv: all)")
+    group.add_argument(
+        "-v", "--verbose", action="count", default=0, help="list the leading attempts (-vv: all)"
+    )
     group.add_argument("-b", "--build_command", help="run first, in the project directory")
     group.add_argument("-i", "--instrument_command", help="accepted; a swizzle needs none")
     group.add_argument(
