@@ -18,19 +18,19 @@ RUNNER = Path(__file__).parent / "run_applications.py"
 
 SMALL = {
     "attention": "--heads 4 --length 70 --head-dim 16",
-    "black_scholes": "--n-assets 2500",
-    "elementwise": "--n 2500",
+    "black_scholes": "--n-assets 10000",
+    "elementwise": "--n 10000",
     "fdtd_2d": "--nx 100 --ny 70",
     "gemm": "--m 100 --n 70 --k 80 --block-m 32 --block-n 32 --block-k 32 --group-m 1",
-    "gemm_stream_k": "--m 100 --n 70 --k 80 --block-m 32 --block-n 32 --block-k 16 --programs 7",
-    "layer_norm": "--m 6 --n 100",
+    "gemm_stream_k": "--m 100 --n 70 --k 80 --block-m 32 --block-n 32 --block-k 16 --programs 9",
+    "layer_norm": "--m 10 --n 100",
     "smith_waterman": "--m 100 --n 70",
-    "softmax": "--n-rows 6 --n-cols 100",
-    "spmv": "--m 6 --n 300",
+    "softmax": "--n-rows 10 --n-cols 100",
+    "spmv": "--m 10 --n 300",
     "stencil_2d": "--m 100 --n 70",
     "transpose": "--m 100 --n 70",
 }
-"""Sizes that are no multiples of the tile."""
+"""Sizes that are no multiples of the tile, and make a few more programs than a GPU has XCDs."""
 
 FURTHER_OPTIONS = {
     "attention": [
