@@ -31,7 +31,8 @@ from intelliperf_swizzle.records import (
     Witness,
 )
 
-SCHEMA = 1
+SCHEMA = 2
+"""2 added measurements of timings and of requests per domain; schema 1 is read without them."""
 
 
 class History:
@@ -233,10 +234,17 @@ def _check_replaceable(path: Path) -> None:
 
 
 def _check_header(path: Path, header: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
-    if header["schema"] != SCHEMA:
+    if header["schema"] not in range(1, SCHEMA + 1):
         raise HistoryError(
-            f"{path} has schema {header['schema']}, this version writes schema {SCHEMA}",
-            hint="name another file with --history",
+            f"{path} has schema {header['schema']}, this version reads schemas 1 to {SCHEMA}",
+            hint="upgrade: pip install -U intelliperf-swizzle; or name another file with --history",
+        )
+    version = header["run"].get("version")
+    if version != identity.get("version"):
+        raise HistoryError(
+            f"{path} was written by version {version}, this is {identity.get('version')}: "
+            "numbers of two versions are not mixed",
+            hint="begin anew without --resume, or name another file with --history",
         )
     differing = [key for key, value in identity.items() if header["run"].get(key) != value]
     if differing:
