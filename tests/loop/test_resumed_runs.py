@@ -33,7 +33,8 @@ GROUPED = Candidate(load_pattern("xcd-contiguous-grouped").bind(cols=16, group=3
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    small = {"m": 512, "n": 512, "k": 64, "block-m": 32, "block-n": 32, "block-k": 32, "group-m": 1}
+    small = {"m": 512, "n": 512, "k": 64, "block-m": 32, "block-n": 32, "block-k": 32, "group-m": 1,
+             "num-warps": 8}  # fmt: skip
     options = [word for name, value in small.items() for word in (f"--{name}", str(value))]
     command = (sys.executable, str(KERNELS / "gemm.py"), *options)
     folder = tmp_path_factory.mktemp("project")
