@@ -39,6 +39,15 @@ def test_a_group_constant_of_the_kernel_is_an_axis_of_its_own() -> None:
     assert [axis.extent for axis in first] == [4, 32, 8]
 
 
+def test_the_programs_of_a_persistent_kernel_are_split_by_its_group_constant() -> None:
+    stream_k = {"M": 8192, "N": 8192, "K": 8192, "BLOCK_M": 256, "BLOCK_N": 256, "BLOCK_K": 64}
+    first = axis_choices([launch((304, 1, 1), **stream_k, GROUP_M=8)])[0]
+    assert [(axis.expression, axis.extent) for axis in first] == [
+        ("num_pids // GROUP_M", 38),
+        ("GROUP_M", 8),
+    ]
+
+
 def test_a_grid_with_several_axes_is_taken_as_it_is_slow_axis_first() -> None:
     [axes] = axis_choices([launch((16, 1, 3), **GEMM)])
     assert [(axis.expression, axis.extent) for axis in axes] == [("grid_2", 3), ("grid_0", 16)]

@@ -81,6 +81,12 @@ def _guesses(launch: Launch) -> list[tuple[Axis, ...]]:
         for group, (_, across) in itertools.product(_groups(launch), splits)
         if programs % (group.extent * across.extent) == 0
     ]
+    if not splits:  # a persistent kernel: its programs are no whole number of rows of tiles
+        splits = [
+            (Axis(f"num_pids // {group.expression}", programs // group.extent), group)
+            for group in _groups(launch)
+            if programs % group.extent == 0
+        ]
     return [*grouped[:2], *splits[:MOST_GUESSES]]
 
 
