@@ -109,7 +109,7 @@ def profiled(
         ProfileError: it cannot be started, or, at the end of the block, it turns out to have
             compiled another kernel than the edited one.
     """
-    with tempfile.TemporaryDirectory(prefix="swizzle-profile-") as place:
+    with tempfile.TemporaryDirectory("", "swizzle-profile-", ignore_cleanup_errors=True) as place:
         folder = Path(place).resolve()
         project, output = folder / "project", folder / "output"
         output.mkdir()

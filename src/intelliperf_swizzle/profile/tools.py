@@ -218,7 +218,7 @@ def _no_amd_access(root: Path) -> Problem | None:
 
 def without_counters(command: str | None = None) -> str:
     """What to do where counters cannot be read: what mends it, and how to go on without."""
-    goes_on = "--profiler model needs none: hit rates are modelled, times are measured"
+    goes_on = "--profiler auto goes on without: hit rates are modelled, times are measured"
     return f"{command}\n      {goes_on}" if command else goes_on
 
 

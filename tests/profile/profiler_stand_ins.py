@@ -1,0 +1,100 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Bodies of stand-ins for profilers: they run the application, then write what it launched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+NCU = """
+if "--version" in sys.argv:
+    print("NVIDIA (R) Nsight Compute Command Line Profiler\\nVersion 2025.3.1.0 (build 36398880)")
+    sys.exit(0)
+options, words = {}, sys.argv[1:]
+while words[0].startswith("--"):
+    if words[0] == "--csv":
+        words = words[1:]
+    else:
+        options[words[0]], words = words[1], words[2:]
+metrics = options["--metrics"].split(",")
+log = Path(options["--log-file"])
+lines = [f"==PROF== Connected to process 1 ({words[0]})"]
+
+FIXED = ["ID", "Process ID", "Kernel Name", "Block Size", "Grid Size"]
+OWN = ["launch__registers_per_thread", "launch__shared_mem_per_block_dynamic"]
+
+def table():
+    hits = int(Path("hits.txt").read_text()) if Path("hits.txt").exists() else 600
+    passes = 1 + (len(metrics) > BEHAVIOUR.get("at_once", 99))
+    said = ["profiler__replayer_passes"] if BEHAVIOUR.get("says_passes", True) else []
+    header = BEHAVIOUR.get("header") or [*FIXED, *metrics, *OWN, *said]
+    units = [""] * len(FIXED) + ["ns" if "time" in name else "" for name in metrics] + [""] * 3
+    yield header
+    yield units[: len(header)]
+    for number, one in enumerate(BEHAVIOUR["launches"]):
+        values = {
+            "lookup_hit": round(hits * one["share"]),
+            "lookup_miss": 1000 - round(hits * one["share"]),
+            "ltcfabric": 50, "dram__bytes_read": 3200, "dram__bytes_write": 800, "time": 1000000,
+        }
+        missing = BEHAVIOUR.get("missing", "nothing")
+        known = [next(values[name] for name in values if name in metric) for metric in metrics]
+        counted = [
+            "n/a" if missing in metric else f"{value:,}"
+            for metric, value in zip(metrics, known)
+        ]
+        x, y, z = one["grid"]
+        block = one["block"]
+        yield [number, 1, one["kernel"], f"({block}, 1, 1)", f"({x}, {y}, {z})", *counted,
+               one["registers"], f"{one['shared']:,}", *[passes for _ in said]]
+
+def write(rows):
+    text = "".join(",".join(f'"{cell}"' for cell in row) + "\\n" for row in rows)
+    cut = BEHAVIOUR.get("cut")
+    log.write_text("\\n".join(lines) + "\\n" + (text[:-cut] if cut else text))
+
+def end(*_):
+    lines.append("==PROF== Trying to shutdown target application")
+    write(table())
+    os._exit(0)
+
+import signal
+if BEHAVIOUR.get("deaf"):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+elif BEHAVIOUR.get("slow"):
+    signal.signal(signal.SIGTERM, end)
+ran = subprocess.run(words)
+if BEHAVIOUR.get("slow") or BEHAVIOUR.get("deaf"):
+    time.sleep(60)
+if "error" in BEHAVIOUR:
+    lines.append("==ERROR== " + BEHAVIOUR["error"])
+    log.write_text("\\n".join(lines) + "\\n")
+elif any(one["kernel"] == options["--kernel-name"] for one in BEHAVIOUR["launches"]):
+    write(table())
+else:
+    lines += ["==WARNING== No kernels were profiled.", "Available Kernels:"]
+    lines += [f"{number}. {one['kernel']}" for number, one in enumerate(BEHAVIOUR["launches"], 1)]
+    log.write_text("\\n".join(lines) + "\\n")
+sys.exit(BEHAVIOUR.get("exit_code", ran.returncode))
+"""
+
+
+def row(
+    grid: Sequence[int] = (64, 1, 1),
+    block: int = 128,
+    *,
+    kernel: str = "a_kernel",
+    share: float = 1.0,
+    shared: int = 0,
+    registers: int = 32,
+) -> dict[str, Any]:
+    """A launch as a stand-in shows it; `share` scales how often it hits."""
+    return {
+        "kernel": kernel,
+        "grid": list(grid),
+        "block": block,
+        "share": share,
+        "shared": shared,
+        "registers": registers,
+    }

@@ -1,0 +1,240 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The profiler `ncu` with a stand-in for the tool: what it is asked for, and what goes wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from profiler_stand_ins import NCU, row
+
+from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.hardware.device import Device
+from intelliperf_swizzle.profile import application
+from intelliperf_swizzle.profile.ncu import NcuProfiler
+from intelliperf_swizzle.profile.tools import find_tool
+
+H200 = load_target("h200")
+HIT, MISS = H200.l2_hit_counters
+
+
+@pytest.fixture
+def profiler(bench):
+    """Installs the stand-in; the profiler that uses it."""
+
+    def make(*launches, application=None, **behaviour):
+        bench.stand_in("ncu", NCU, launches=launches, **behaviour)
+        tool = find_tool("ncu", bench.machine)
+        return NcuProfiler(application or bench.application(), H200, tool)
+
+    return make
+
+
+def test_a_measurement_is_the_ratio_of_sums_over_all_launches(profiler, launched):
+    ncu = profiler(
+        row((64, 1, 1)),
+        row((64, 1, 1), share=0.5),
+        row((8, 2, 1), share=0.2),
+        row((9, 9, 9), kernel="another_kernel"),
+    )
+    measured = ncu.measure([launched((64, 1, 1), count=3), launched((8, 2, 1))], [])
+    hits = 3 * (600 + 300) / 2 + 120
+    assert measured.l2_hit_rate == pytest.approx(hits / 4000)
+    assert measured.l2_requests == 4000
+    assert measured.l2_bytes == 4000 * 32
+    assert measured.memory_bytes == 4 * (3200 + 800)
+    assert measured.fabric_bytes == 4 * 50 * 32
+    assert measured.time_ms == 4.0
+    assert (measured.profiler, measured.l2_before) == ("ncu", "cold")
+    assert measured.counters[HIT] == hits
+    assert measured.counters[MISS] == 4000 - hits
+    assert measured.llc_hit_rate is None
+
+
+def test_what_ncu_is_asked_for(bench, profiler, launched):
+    profiler(row()).measure([launched((64, 1, 1))], [])
+    arguments = bench.calls[-1]
+    for option, value in {
+        "--clock-control": "none",
+        "--cache-control": "all",
+        "--kernel-name": "a_kernel",
+        "--filter-mode": "per-launch-config",
+        "--launch-count": "10",
+        "--target-processes": "all",
+    }.items():
+        assert arguments[arguments.index(option) + 1] == value
+    assert arguments[-2:] == [sys.executable, "app.py"]
+
+
+def test_a_warm_l2_is_left_as_it_is_and_said_so(bench, profiler, launched):
+    ncu = profiler(row(), application=bench.application(l2_before="warm"))
+    assert ncu.measure([launched((64, 1, 1))], []).l2_before == "warm"
+    arguments = bench.calls[-1]
+    assert arguments[arguments.index("--cache-control") + 1] == "none"
+
+
+def test_no_more_is_counted_than_in_one_pass(bench, profiler, launched):
+    ncu = profiler(row(), at_once=5)
+    measured = ncu.measure([launched((64, 1, 1))], [])
+    assert (measured.l2_hit_rate, measured.memory_bytes) == (0.6, 4000)
+    assert measured.fabric_bytes is None
+    assert len(bench.calls) == 1 + 2  # the version, a run that asked for too much, and this one
+    ncu.measure([launched((64, 1, 1))], [])
+    assert len(bench.calls) == 1 + 3
+
+
+def test_hits_and_misses_of_two_passes_are_refused(profiler, launched):
+    with pytest.raises(ProfileError, match="in one run of the kernel"):
+        profiler(row(), at_once=2).measure([launched((64, 1, 1))], [])
+
+
+def test_where_ncu_does_not_say_the_passes_only_hits_and_misses_are_asked_for(profiler, launched):
+    measured = profiler(row(), says_passes=False).measure([launched((64, 1, 1))], [])
+    assert (measured.l2_hit_rate, measured.memory_bytes, measured.time_ms) == (0.6, None, 1.0)
+
+
+def test_an_edit_is_measured_in_a_copy(bench, profiler, launched):
+    before = bench.app.read_bytes()
+    ncu = profiler(row())
+    assert ncu.measure([launched((64, 1, 1))], [], bench.edit(hits=900)).l2_hit_rate == 0.9
+    assert ncu.measure([launched((64, 1, 1))], []).l2_hit_rate == 0.6
+    assert bench.app.read_bytes() == before
+    assert [path.name for path in bench.project.iterdir()] == ["app.py"]
+
+
+def test_an_edit_that_the_application_does_not_run_is_not_measured(bench, profiler, launched):
+    """The kernel comes from an installed package; the copy that carries the edit is idle."""
+    installed = bench.folder / "site" / "app.py"
+    installed.parent.mkdir()
+    installed.write_text(bench.app.read_text())
+    ncu = profiler(row(), application=bench.application(sys.executable, str(installed)))
+    ncu.measure([launched((64, 1, 1))], [])
+    with pytest.raises(ProfileError, match="another copy of `a_kernel`") as caught:
+        ncu.measure([launched((64, 1, 1))], [], bench.edit(hits=900))
+    assert "-p" in caught.value.hint
+
+
+def test_an_application_that_compiles_nothing_did_not_run_the_edit(bench, profiler, launched):
+    ncu = profiler(row(), application=bench.application(sys.executable, "-c", "print('idle')"))
+    with pytest.raises(ProfileError, match="compiled no `a_kernel`"):
+        ncu.measure([launched((64, 1, 1))], [], bench.edit(hits=900))
+
+
+def test_an_edit_outside_the_project_is_not_measured(bench, profiler, launched):
+    edit = dataclasses.replace(bench.edit(900), files={str(bench.folder / "x.py"): ""})
+    with pytest.raises(ProfileError, match="lies outside") as caught:
+        profiler(row()).measure([launched((64, 1, 1))], [], edit)
+    assert "-p" in caught.value.hint
+
+
+def test_the_application_sees_the_device_alone_and_the_copys_modules(bench, launched, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", f"{bench.project / 'lib'}{os.pathsep}/elsewhere")
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    device = Device(1, "NVIDIA H200", "cuda", 90, environment={"CUDA_VISIBLE_DEVICES": "GPU-1"})
+    shown = "CUDA_VISIBLE_DEVICES", "PYTHONPATH", "TRITON_INTERPRET"
+    script = f"import os, sys; sys.exit(str([os.environ.get(name) for name in {shown}]))"
+    bench.stand_in("ncu", NCU, launches=[])
+    app = bench.application(sys.executable, "-c", script, device=device)
+    with pytest.raises(ProfileError) as caught:
+        NcuProfiler(app, H200, find_tool("ncu", bench.machine)).measure([launched((1, 1, 1))], [])
+    said = caught.value.details[-1]
+    assert "'GPU-1'" in said
+    assert "/project/lib:/elsewhere', None]" in said
+    assert str(bench.project) not in said
+
+
+def test_no_permission_says_what_to_set_and_how_to_go_on(profiler, launched):
+    ncu = profiler(
+        error="ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU "
+        "Performance Counters on the target device 0."
+    )
+    with pytest.raises(ProfileError, match="ERR_NVGPUCTRPERM") as caught:
+        ncu.measure([launched((64, 1, 1))], [])
+    assert "NVreg_RestrictProfilingToAdminUsers=0" in caught.value.hint
+    assert "times are measured" in caught.value.hint
+    assert "--cap-add=SYS_ADMIN" in caught.value.details[0]
+
+
+def test_another_error_of_ncu_is_shown(profiler, launched):
+    ncu = profiler(error="Failed to initialize the profiler: LibraryNotLoaded", exit_code=0)
+    with pytest.raises(ProfileError, match="ncu failed") as caught:
+        ncu.measure([launched((64, 1, 1))], [])
+    assert "LibraryNotLoaded" in caught.value.details[0]
+
+
+def test_a_kernel_that_is_not_launched(profiler, launched):
+    ncu = profiler(row(kernel="one_kernel"), row(kernel="two_kernel"))
+    with pytest.raises(ProfileError, match="does not show `a_kernel`") as caught:
+        ncu.measure([launched((64, 1, 1))], [])
+    assert caught.value.details == ("it shows: one_kernel, two_kernel",)
+
+
+def test_a_launch_that_is_not_there(profiler, launched):
+    with pytest.raises(ProfileError, match=r"no launch of `a_kernel` on the grid \(65, 1, 1\)"):
+        profiler(row()).measure([launched((64, 1, 1)), launched((65, 1, 1))], [])
+
+
+def test_an_application_that_fails(bench, profiler, launched):
+    command = (sys.executable, "-c", "import sys; print('no data'); sys.exit(3)")
+    ncu = profiler(row(), application=bench.application(*command))
+    with pytest.raises(ProfileError, match="failed under ncu with exit code 3") as caught:
+        ncu.measure([launched((64, 1, 1))], [])
+    assert caught.value.details[-1] == "no data"
+
+
+def test_after_the_limit_counts_what_was_measured(bench, profiler, launched):
+    ncu = profiler(row(), slow=True, application=bench.application(limit_seconds=2.0))
+    assert ncu.measure([launched((64, 1, 1))], []).l2_hit_rate == 0.6
+
+
+def test_a_profiler_that_hangs_is_ended(bench, profiler, launched, monkeypatch):
+    monkeypatch.setattr(application, "GRACE_SECONDS", 0.5)
+    sleeper = f"import os, time; open({str(bench.folder / 'pid')!r}, 'w').write(str(os.getpid()))"
+    command = (sys.executable, "-c", f"{sleeper}; time.sleep(60)")
+    ncu = profiler(row(), deaf=True, application=bench.application(*command, limit_seconds=2.0))
+    with pytest.raises(ProfileError, match="not launched under ncu before the time limit"):
+        ncu.measure([launched((64, 1, 1))], [])
+    status = Path(f"/proc/{(bench.folder / 'pid').read_text()}/status")
+    for _ in range(100):
+        if not status.exists() or "zombie" in status.read_text():
+            return
+        time.sleep(0.05)
+    pytest.fail("the application outlived its profiler")
+
+
+def test_a_table_that_was_cut_off(profiler, launched):
+    first, second = row((64, 1, 1)), row((8, 2, 1))
+    measured = profiler(first, second, cut=9).measure([launched((64, 1, 1))], [])
+    assert measured.l2_hit_rate == 0.6
+    with pytest.raises(ProfileError, match=r"on the grid \(8, 2, 1\)"):
+        profiler(first, second, cut=9).measure([launched((8, 2, 1))], [])
+
+
+def test_other_columns(profiler, launched):
+    with pytest.raises(ProfileError, match="does not show `a_kernel`"):
+        profiler(row(), header=["Index", "Function"]).measure([launched((64, 1, 1))], [])
+
+
+def test_a_counter_that_is_not_there_is_null(profiler, launched):
+    measured = profiler(row(), missing="write").measure([launched((64, 1, 1))], [])
+    assert (measured.memory_bytes, measured.fabric_bytes) == (None, 50 * 32)
+    measured = profiler(row(), missing="time").measure([launched((64, 1, 1))], [])
+    assert (measured.time_ms, measured.memory_bytes) == (None, 4000)
+
+
+def test_without_hits_and_misses_there_is_no_measurement(profiler, launched):
+    with pytest.raises(ProfileError, match="no L2 hits and misses"):
+        profiler(row(), missing="miss").measure([launched((64, 1, 1))], [])
+
+
+def test_an_executable_that_is_gone(bench, profiler, launched):
+    ncu = profiler(row())
+    (bench.folder / "bin" / "ncu").unlink()
+    with pytest.raises(ProfileError, match="cannot be started"):
+        ncu.measure([launched((64, 1, 1))], [])
