@@ -339,6 +339,7 @@ def conclude(
         invocation=settings.invocation,
         picture=pictured(bench, best),
         file=largest.source.entry.file,
+        predicted=subject.predicted,
     )
 
 

@@ -716,6 +716,7 @@ class Run:
         invocation: shell text that repeats the run; empty where it was no command line.
         picture: what its pictures are drawn from; None in a result file of an older version.
         file: the user's file that holds the kernel, an absolute path; empty likewise.
+        predicted: the model's measurement of the unchanged kernel, where hardware measures.
     """
 
     kernel: str
@@ -739,6 +740,7 @@ class Run:
     invocation: str = ""
     picture: Picture | None = None
     file: str = ""
+    predicted: Measurement | None = None
 
     @property
     def modelled(self) -> bool:
