@@ -94,7 +94,7 @@ class Settings:
     validation_seconds: float = 10.0
     unittest_command: str | None = None
     device: Device | None = None
-    measured: int = 12
+    measured: int = 16
     fall_back: bool = False
     invocation: str = ""
 

@@ -96,7 +96,7 @@ OWN_OPTIONS = (
     Option("max_tokens", "of the language model, in all (default: the formula's)", None, positive),
     Option("max_seconds", "of the language model, in all (default: the formula's)", None, positive),
     Option("candidates", "to try at most (400)", 400, positive),
-    Option("measure", "candidates to try out on the GPU present, at most (12)", 12, positive),
+    Option("measure", "candidates to try out on the GPU present, at most (16)", 16, positive),
     Option("device", "number of the GPU, of those that are visible (0)", None, natural),
     Option("seed", "of every random choice (0)", 0, int),
     Option("quiet", "say what came of the run and no more", False, None),

@@ -128,29 +128,45 @@ def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
     return chosen
 
 
-def contenders(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
-    """The predicted attempts worth a place on the hardware: distinct ones, the best first.
+def contenders(attempts: Sequence[Attempt], baseline: Measurement, places: int) -> list[Attempt]:
+    """The attempts worth a place on the hardware: those predicted best, and of all kinds.
 
-    Three quarters of the places go round the families in the order of their best prediction, the
-    rest round those that the model refuses: it is a model.
+    Half of the places go to the best predictions, round the kinds; the other half to the best of
+    each kind by the screen, whatever is predicted of it: a model is only a model.
+
+    Args:
+        attempts: screened, some of them predicted.
+        baseline: the prediction for the kernel as it is.
+        places: how many there are.
     """
-    predicted = [replace(one, measurement=one.predicted) for one in attempts if one.predicted]
-    leaders = order(predicted)
-    refused = [one for one in predicted if not one.verdict.eligible]
-    refused.sort(key=lambda one: (_merit(one, "l2_hit_rate"), one.number))
-    chosen = _round(leaders, places - min(len(refused), places // 4))
-    chosen += _round(refused, places - len(chosen))
+    judged = [
+        replace(one, measurement=one.predicted, verdict=judge(one.predicted, baseline))
+        for one in attempts
+        if one.predicted is not None
+    ]
+    chosen = [one.number for one in _round(order(judged))][: (places + 1) // 2]
+    others = [
+        one for one in attempts if one.screened_l2_hit_rate is not None and one.number not in chosen
+    ]
+    others.sort(key=lambda one: (-(one.screened_l2_hit_rate or 0), one.number))
+    chosen += [one.number for one in _round(others)][: places - len(chosen)]
     originals = {one.number: one for one in attempts}
-    return [originals[one.number] for one in chosen]
+    return [originals[number] for number in chosen]
 
 
-def _round(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
-    """The first of each family, then the second of each, and so on."""
-    families: dict[str, list[Attempt]] = {}
+def _round(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """The first of each kind, then the second of each, and so on."""
+    kinds: dict[str, list[Attempt]] = {}
     for attempt in attempts:
-        families.setdefault(_family(attempt.candidate), []).append(attempt)
-    turns = itertools.zip_longest(*families.values())
-    return [one for turn in turns for one in turn if one is not None][: max(0, places)]
+        kinds.setdefault(_kind(attempt.candidate), []).append(attempt)
+    turns = itertools.zip_longest(*kinds.values())
+    return [one for turn in turns for one in turn if one is not None]
+
+
+def _kind(candidate: Candidate) -> str:
+    """A pattern; or the nests that place the domains in one way, whatever the sizes."""
+    words = [word for word in candidate.name.split() if not word.isdigit()]
+    return f"nest {words[-1]}" if candidate.origin == "search" else words[0]
 
 
 def _family(candidate: Candidate) -> str:

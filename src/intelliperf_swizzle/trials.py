@@ -45,7 +45,7 @@ class Trials:
         *,
         budget: int,
         num_attempts: int,
-        measured: int = 12,
+        measured: int = 16,
         rank: Sequence[str] = RANK,
         unittest_command: str | None = None,
         project_directory: Path = Path(),
@@ -136,8 +136,11 @@ class Trials:
         """Predicts the finalists, times the contenders, counts the leaders, confirms the winner."""
         chosen = finalists(self.attempts, self._places())
         self._progress.phase(f"predicting {len(chosen)} finalists (model)")
-        predicted = self._each(self._bench.predict, chosen)
-        contending = contenders(predicted, self._measured)
+        self._each(self._bench.predict, chosen)
+        contending = [
+            self._bench.predict(one)
+            for one in contenders(self.attempts, self._bench.predicted_baseline, self._measured)
+        ]
         self._progress.phase(f"trying {len(contending)} contenders out on the GPU")
         self._bench.try_out(contending)
         leaders = self._leaders()[:COUNTED]

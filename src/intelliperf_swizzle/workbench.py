@@ -248,12 +248,13 @@ class Workbench:
     # --- on a GPU -------------------------------------------------------------------------------
 
     def predict(self, attempt: Attempt) -> Attempt:
-        """What the cache model says of it; not yet a measurement."""
+        """What the cache model says of it; no measurement, so it decides nothing."""
         if attempt.predicted is not None:
             return attempt
         proofs = self._proved_again(attempt).proofs
         predicted = self._predictor.measure(self.subject.traced, proofs)
-        verdict = judge(predicted, self._predicted_baseline)
+        said = judge(predicted, self.predicted_baseline)
+        verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
         return self.history.record(replace(attempt, predicted=predicted, verdict=verdict))
 
     def try_out(self, attempts: Sequence[Attempt]) -> list[Attempt]:
@@ -310,7 +311,7 @@ class Workbench:
         assert attempt.measurement is not None
         measurement = replace(attempt.measurement, time_ms=timing.time_ms.median, timing=timing)
         counted = measurement.profiler == self.subject.baseline.profiler
-        baseline = self.subject.baseline if counted else self._predicted_baseline
+        baseline = self.subject.baseline if counted else self.predicted_baseline
         verdict = judge(measurement, baseline)
         if verdict.kind == "better" and attempt.proof is None:
             attempt = replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
@@ -342,7 +343,8 @@ class Workbench:
         ]
 
     @property
-    def _predicted_baseline(self) -> Measurement:
+    def predicted_baseline(self) -> Measurement:
+        """What the cache model says of the kernel as it is."""
         return self.subject.predicted or self.subject.baseline
 
     # --- the gates ------------------------------------------------------------------------------

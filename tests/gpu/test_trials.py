@@ -37,7 +37,9 @@ class Bed:
     def rig(self, **changes: float) -> Rig:
         command = (sys.executable, "app.py")
         folder = self.folder / "trials"
-        return Rig(command, self.folder, folder, "a test", gpu=self.gpu, cache_bytes=1 << 20, **changes)
+        return Rig(
+            command, self.folder, folder, "a test", gpu=self.gpu, cache_bytes=1 << 20, **changes
+        )
 
     def edited(self, old: str, new: str) -> Mapping[str, str]:
         assert old in self.text

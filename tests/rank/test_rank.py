@@ -9,8 +9,15 @@ from dataclasses import replace
 
 import pytest
 
-from intelliperf_swizzle.rank import finalists, judge, order
-from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
+from intelliperf_swizzle.rank import contenders, finalists, judge, order
+from intelliperf_swizzle.records import (
+    Attempt,
+    Candidate,
+    Interval,
+    Measurement,
+    Timing,
+    Verdict,
+)
 
 BASELINE = Measurement("model", "mi300x", 0.55, modelled_memory_time_ms=1.0, memory_bytes=100)
 
@@ -90,3 +97,58 @@ def test_finalists_are_the_best_and_the_best_of_each_family() -> None:
     chosen = finalists([*flock, *others], places=6)
     assert [one.number for one in chosen] == [0, 1, 2, 3, 10, 11]
     assert finalists([*flock, *others], places=50) == [*flock[:10], *others]
+
+
+def predicted(
+    number: int, name: str, rate: float, screened: float, origin: str = "pattern"
+) -> Attempt:
+    measurement = Measurement("model", "a GPU", rate, modelled_memory_time_ms=1.0)
+    return Attempt(
+        number,
+        Candidate("pid = pid", name, origin),  # type: ignore[arg-type]
+        Verdict("screened out", ""),
+        screened_l2_hit_rate=screened,
+        predicted=measurement if rate else None,
+    )
+
+
+def test_contenders_are_the_best_predictions_and_the_best_of_every_kind() -> None:
+    baseline = Measurement("model", "a GPU", 0.5, modelled_memory_time_ms=1.0)
+    attempts = [
+        predicted(1, "nest 0:16 chunk 8", 0.90, 0.90, "search"),
+        predicted(2, "nest 0:16 chunk 16", 0.89, 0.89, "search"),
+        predicted(3, "grouped-rows group=8", 0.80, 0.80),
+        predicted(4, "hilbert", 0, 0.60),
+        predicted(5, "snake", 0, 0.55),
+        predicted(6, "snake cols=2", 0, 0.54),
+    ]
+    names = [one.candidate.name for one in contenders(attempts, baseline, 5)]
+    assert names[:2] == ["nest 0:16 chunk 8", "grouped-rows group=8"]
+    assert set(names[3:]) == {"hilbert", "snake"}
+    assert len(contenders(attempts, baseline, 50)) == 6
+
+
+def timed(
+    rate: float, low: float, median: float, high: float, profiler: str = "ncu"
+) -> Measurement:
+    one = Interval(1.0, 1.0, 1.0)
+    timing = Timing("a GPU", one, one, Interval(median, low, high), 50)
+    return Measurement(profiler, "a GPU", rate, time_ms=median, timing=timing)
+
+
+@pytest.mark.parametrize(
+    ("measured", "kind"),
+    [
+        (timed(0.9, 1.02, 1.03, 1.04), "slower"),
+        (timed(0.9, 0.90, 0.91, 0.92), "better"),
+        (timed(0.4, 0.90, 0.91, 0.92), "better"),
+        (timed(0.9, 0.98, 1.00, 1.01), "better"),
+        (timed(0.9, 0.98, 1.00, 1.01, "model"), "within noise"),
+        (timed(0.5, 0.98, 1.00, 1.01), "within noise"),
+        (timed(0.4, 0.98, 1.00, 1.01), "worse"),
+    ],
+)
+def test_times_come_first_then_a_measured_hit_rate(measured: Measurement, kind: str) -> None:
+    verdict = judge(measured, Measurement(measured.profiler, "a GPU", 0.5, time_ms=1.0))
+    assert verdict.kind == kind
+    assert "time" in verdict.reason
