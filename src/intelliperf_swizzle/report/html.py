@@ -60,8 +60,7 @@ def _template(name: str) -> jinja2.Template:
 
 def _view(run: Run) -> dict[str, Any]:
     """All that the templates show."""
-    measured = run.best.measurement if run.best else None
-    rows = words.comparison(run.baseline, measured)
+    rows = words.numbers(run)
     picture = run.picture
     return {
         "run": run,

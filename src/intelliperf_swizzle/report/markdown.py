@@ -63,7 +63,7 @@ def markdown(run: Run) -> str:
         run=run,
         verdict=words.verdict(run),
         message=words.message(run),
-        rows=words.comparison(run.baseline, run.best.measurement if run.best else None),
+        rows=words.numbers(run),
         ceiling=f"{100 * run.ceiling.l2_hit_rate:.1f} % ({run.ceiling.derivation})",
         proof=words.proof(run.best) if run.best else "",
         validation=words.validation(run.best.validation) if run.best else "",

@@ -99,6 +99,7 @@ def run_of(fields: Any) -> Run:
         invocation=_value(own, "invocation", str) if schema > 1 else "",
         picture=_value(own, "picture", Picture | None) if schema > 1 else None,
         file=_value(launch, "file", str) if schema > 1 else "",
+        predicted=_value(own, "predicted", Measurement | None) if schema > 1 else None,
     )
 
 
@@ -124,6 +125,7 @@ def _attempt(line: Any, where: str) -> Attempt:
         fingerprint=fingerprint,
         proof=_proof(line, fingerprint, where),
         screened_l2_hit_rate=_value(line, "screened_l2_hit_rate", float | None, where),
+        predicted=_value({"predicted": None, **line}, "predicted", Measurement | None, where),
         measurement=_value(line, "measurement", Measurement | None, where),
         validation=_value(line, "validation", Validation | None, where),
         diff=_value(line, "diff", str | None, where),

@@ -18,7 +18,7 @@ from intelliperf_swizzle.records import Measurement, Run
 from intelliperf_swizzle.report.words import bottleneck, message
 
 SCHEMA = 2
-"""2 added `invocation`, `picture` and `l2_requests_per_domain`."""
+"""2 added `invocation`, `file`, `picture`, `predicted`, `timing` and requests per domain."""
 
 
 def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
@@ -64,6 +64,7 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
             },
             "kernels": [asdict(kernel) for kernel in run.kernels],
             "baseline": asdict(run.baseline),
+            "predicted": asdict(run.predicted) if run.predicted else None,
             "ceiling_l2_hit_rate": run.ceiling.l2_hit_rate,
             "ceiling_derivation": run.ceiling.derivation,
             "nothing_to_gain": run.nothing_to_gain,

@@ -87,7 +87,7 @@ def _own(named: Definitions) -> dict[str, Any]:
                 "The kernel's largest launch.",
                 launch | {"distinct": _fields(Run, named, "launches")["launches"]},
             ),
-            **_fields(Run, named, "kernels", "baseline"),
+            **_fields(Run, named, "kernels", "baseline", "predicted"),
             "ceiling_l2_hit_rate": {"type": "number", "minimum": 0, "maximum": 1},
             "ceiling_derivation": {"type": "string"},
             **_fields(Run, named, "nothing_to_gain"),
@@ -99,7 +99,7 @@ def _own(named: Definitions) -> dict[str, Any]:
 
 
 def _attempt(named: Definitions) -> dict[str, Any]:
-    measured = ("screened_l2_hit_rate", "measurement", "validation", "diff")
+    measured = ("screened_l2_hit_rate", "predicted", "measurement", "validation", "diff")
     named["Attempt"] = _object(
         "One candidate and what became of it.",
         {

@@ -66,8 +66,9 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
     parts: list[RenderableType] = []
     if len(run.kernels) > 1:
         parts += [kernels(run.kernels), ""]
-    measured = run.best.measurement if run.best else None
-    parts += [outcome, "", _comparison(run.kernel, run.baseline, measured, run.ceiling)]
+    title = f"{run.kernel} on {run.baseline.device}"
+    numbers = _comparison(title, words.numbers(run), run.ceiling, with_after=run.best is not None)
+    parts += [outcome, "", numbers]
     if run.picture:
         parts += tile_map(run.picture, first_tiles=verbosity > 0)
     if run.best:
@@ -151,8 +152,12 @@ def scored(
 ) -> RenderableType:
     """One candidate beside the kernel as it is."""
     verdict = Text(f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}")
-    table = _comparison(kernel, baseline, attempt.measurement, ceiling)
-    return Group(table, verdict) if attempt.measurement else Group(verdict)
+    if attempt.measurement is None:
+        return verdict
+    rows = words.comparison(baseline, attempt.measurement)
+    return Group(
+        _comparison(f"{kernel} on {baseline.device}", rows, ceiling, with_after=True), verdict
+    )
 
 
 def catalogue(patterns: Sequence[Pattern]) -> RenderableType:
@@ -187,17 +192,23 @@ def gpus(targets: Sequence[Target]) -> Table:
 
 
 def _comparison(
-    kernel: str, baseline: Measurement, measured: Measurement | None, ceiling: Ceiling
+    title: str, rows: Sequence[words.Row], ceiling: Ceiling, *, with_after: bool
 ) -> Table:
-    source = "modelled" if baseline.profiler == "model" else "measured"
-    table = Table(title=f"{kernel} on {baseline.device}, {source}", title_justify="left")
-    table.add_column("")
+    """A table of numbers; where some are modelled and some measured, it says which."""
+    sources = {row.source for row in rows if row.before is not None}
+    source = f", {min(sources)}" if len(sources) == 1 else ""
+    table = Table(title=title + source, title_justify="left")
+    table.add_column("", overflow="fold")
     table.add_column("before", justify="right")
     table.add_column("after", justify="right")
-    for row in words.comparison(baseline, measured):
+    if not source:
+        table.add_column("source")
+    for row in rows:
         before, after = row.texts()
-        table.add_row(row.name, before, after if measured else "")
-    table.add_row("ceiling of the L2 hit rate", percent(ceiling.l2_hit_rate), "")
+        told = [] if source else [row.source if row.before is not None else ""]
+        table.add_row(row.name, before, after if with_after else "", *told)
+    told = [] if source else ["computed"]
+    table.add_row("ceiling of the L2 hit rate", percent(ceiling.l2_hit_rate), "", *told)
     return table
 
 
@@ -274,10 +285,11 @@ class Live:
         self._moving.stop()
 
     def _finish(self) -> None:
-        if self._sentence:
+        sentence, self._sentence = self._sentence, ""
+        if sentence:
             outcome = f": {self._step[2]}" if self._step and self._step[2] else ""
             seconds = time.monotonic() - self._begun
-            self._console.print(Text(f"✓ {self._sentence}{outcome} ({seconds:.1f} s)"))
+            self._console.print(Text(f"✓ {sentence}{outcome} ({seconds:.1f} s)"))
 
     def _now(self) -> RenderableType:
         if not self._sentence:

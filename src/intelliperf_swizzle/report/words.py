@@ -130,6 +130,23 @@ class Row:
         return f"{self.show(value)} ({self.show(interval.low)} to {self.show(interval.high)})"
 
 
+def numbers(run: Run) -> list[Row]:
+    """The numbers of a run; what was predicted stands beside what was measured."""
+    rows = comparison(run.baseline, run.best.measurement if run.best else None)
+    if run.predicted is None:
+        return rows
+    names = {row.name for row in rows}
+    guessed = comparison(run.predicted, run.best.predicted if run.best else None)
+    return [
+        *rows,
+        *(
+            replace(row, name=f"{row.name}, predicted" if row.name in names else row.name)
+            for row in guessed
+            if row.source == "modelled"
+        ),
+    ]
+
+
 def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
     """The numbers before and after; what was not collected is left out, but for the time."""
     counted: Source = "modelled" if before.profiler == "model" else "measured"
@@ -228,7 +245,7 @@ def _timed(baseline: Measurement) -> str:
 
 def sources(run: Run) -> list[Source]:
     """Where the run's numbers come from: the model, hardware, or both."""
-    found = {row.source for row in comparison(run.baseline, None) if row.before is not None}
+    found = {row.source for row in numbers(run) if row.before is not None}
     kinds: tuple[Source, ...] = ("modelled", "measured")
     return [kind for kind in kinds if kind in found]
 
