@@ -1,0 +1,74 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Assertions for the tests of those who keep swizzles; pytest shows the witness."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from intelliperf_swizzle.api import (
+    AnySwizzle,
+    AnyTarget,
+    grid_of,
+    loaded_target,
+    prove,
+    prove_source,
+)
+from intelliperf_swizzle.mapping import refusal
+from intelliperf_swizzle.options import DEFAULT_TARGET
+from intelliperf_swizzle.records import Witness
+from intelliperf_swizzle.remap import described
+
+
+def assert_swizzle_is_permutation(
+    swizzle: AnySwizzle,
+    grids: int | Iterable[int | Sequence[int]],
+    *,
+    target: AnyTarget = DEFAULT_TARGET,
+    **constants: int,
+) -> None:
+    """Fails unless a swizzle computes each tile exactly once on each of the grids.
+
+    `assert_swizzle_is_permutation("xcd-contiguous", range(1, 500))`
+
+    Args:
+        swizzle: its text, the name of a pattern, or a parsed swizzle.
+        grids: lengths of linear grids, or tuples of two or three extents; an integer is one grid.
+        target: gives the number of XCDs.
+        constants: integer arguments of the kernel, and parameters of the pattern, by name.
+
+    Raises:
+        AssertionError: it is none; with the witness of the first such grid.
+        SwizzleError: the input is wrong.
+    """
+    name = swizzle if isinstance(swizzle, str) and "=" not in swizzle else "swizzle"
+    gpu = loaded_target(target)
+    for one in (grids,) if isinstance(grids, int) else grids:
+        verdict = prove(swizzle, one, target=gpu, **constants)
+        if isinstance(verdict, Witness):
+            raise AssertionError(str(refusal(verdict, name, grid_of(one), num_xcds=gpu.num_xcds)))
+
+
+def assert_source_is_permutation(
+    command: Sequence[str],
+    source: str | os.PathLike[str],
+    *,
+    kernel: str | None = None,
+    target: AnyTarget = DEFAULT_TARGET,
+    project_directory: str | os.PathLike[str] = ".",
+) -> None:
+    """Fails unless the kernels of a file compute each tile of each launch exactly once.
+
+    Args as of `prove_source`.
+
+    Raises:
+        AssertionError: one does not, or it cannot be told; with the evidence.
+        SwizzleError: the input is wrong, or the application launched nothing.
+    """
+    verdicts = prove_source(
+        command, source, kernel=kernel, target=target, project_directory=project_directory
+    )
+    failed = [described(one) for one in verdicts if one.kind != "permutation"]
+    if failed:
+        raise AssertionError("\n".join(failed))
