@@ -32,6 +32,8 @@ def run(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.hardware import load_target
 
     target = load_target(options.target)
+    if options.output_file:
+        options.output_file.parent.mkdir(parents=True, exist_ok=True)
     with progress_display() as progress:
         fidelity = compare(measurements_at(options.folder, target), target, progress)
     for reason in fidelity.skipped:

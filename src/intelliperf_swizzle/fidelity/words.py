@@ -7,11 +7,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from textwrap import wrap
 from typing import Any
 
 from intelliperf_swizzle.fidelity.compare import Fidelity, Pair
 from intelliperf_swizzle.fidelity.summary import Scores, Summary, scores, summarise
 
+WIDTH = 80
 _WIDTHS = (33, 3, 6, 5, 6, 5, 5, 6, 5)
 _HEADS = ("configuration", "n", "spread", "MAE", "worst", "own", "τ", "regret", "s")
 LEGEND = (
@@ -23,7 +25,7 @@ LEGEND = (
 
 
 def table(fidelity: Fidelity) -> str:
-    """The comparison on a terminal, at most 80 columns wide."""
+    """The comparison on a terminal, at most `WIDTH` columns wide."""
     lines = [f"modelled L2 hit rates beside measured ones, {fidelity.target}", ""]
     lines.append(_row(_HEADS))
     for outcome in fidelity.outcomes:
@@ -31,7 +33,7 @@ def table(fidelity: Fidelity) -> str:
         lines.append(_row((outcome.name, *_cells(each), f"{outcome.seconds:.0f}")))
     lines += ["", *LEGEND, "", *sentences(summarise(fidelity.outcomes))]
     lines += [f"{fidelity.seconds:.0f} s in all.", *(f"note: {note}" for note in fidelity.notes)]
-    return "\n".join(lines)
+    return "\n".join(part for line in lines for part in wrap(line, WIDTH) or [""])
 
 
 def sentences(summary: Summary) -> list[str]:
