@@ -114,10 +114,10 @@ class Trials:
                 return settled
         return None
 
-    def _places(self) -> int:
+    def _places(self, fewest: int = FEWEST_MEASURED) -> int:
         """How many mappings the model may replay."""
         places = MEASURED_LINES // max(1, self._bench.subject.line_accesses)
-        return min(max(places, FEWEST_MEASURED), MOST_MEASURED)
+        return min(max(places, fewest), MOST_MEASURED)
 
     def _each(
         self, work: Callable[[Attempt], Attempt], attempts: Sequence[Attempt]
@@ -134,13 +134,11 @@ class Trials:
 
     def _decide_on_gpu(self) -> Attempt | None:
         """Predicts the finalists, times the contenders, counts the leaders, confirms the winner."""
-        chosen = finalists(self.attempts, self._places())
+        chosen = finalists(self.attempts, self._places(self._measured // 2))
         self._progress.phase(f"predicting {len(chosen)} finalists (model)")
-        self._each(self._bench.predict, chosen)
-        contending = [
-            self._bench.predict(one)
-            for one in contenders(self.attempts, self._bench.predicted_baseline, self._measured)
-        ]
+        self._bench.predict(chosen)
+        baseline = self._bench.predicted_baseline
+        contending = self._bench.predict(contenders(self.attempts, baseline, self._measured))
         self._progress.phase(f"trying {len(contending)} contenders out on the GPU")
         self._bench.try_out(contending)
         leaders = self._leaders()[:COUNTED]

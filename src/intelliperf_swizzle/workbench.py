@@ -223,7 +223,7 @@ class Workbench:
                 return attempt
             return replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
         if self.testbed is not None:
-            [attempt] = self.try_out([self.predict(attempt)])
+            [attempt] = self.try_out(self.predict([attempt]))
             return self.count(attempt) if attempt.verdict.eligible else attempt
         return self._profiled(attempt)
 
@@ -247,15 +247,21 @@ class Workbench:
 
     # --- on a GPU -------------------------------------------------------------------------------
 
-    def predict(self, attempt: Attempt) -> Attempt:
-        """What the cache model says of it; no measurement, so it decides nothing."""
-        if attempt.predicted is not None:
-            return attempt
-        proofs = self._proved_again(attempt).proofs
-        predicted = self._predictor.measure(self.subject.traced, proofs)
-        said = judge(predicted, self.predicted_baseline)
-        verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
-        return self.history.record(replace(attempt, predicted=predicted, verdict=verdict))
+    def predict(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """What the cache model says of them, on all cores; no measurement, so it decides nothing."""
+        todo = [one for one in attempts if one.predicted is None]
+        proofs = [self._proved_again(one).proofs for one in todo]
+        found = self._pool.map(
+            lambda own: self._predictor.measure(self.subject.traced, own), proofs
+        )
+        done = {}
+        for attempt, predicted in zip(todo, found, strict=True):
+            said = judge(predicted, self.predicted_baseline)
+            reason = f"predicted, not measured: {said.kind}, {said.reason}"
+            verdict = Verdict("screened out", reason)
+            attempt = replace(attempt, predicted=predicted, verdict=verdict)
+            done[attempt.number] = self.history.record(attempt)
+        return [done.get(one.number, one) for one in attempts]
 
     def try_out(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Compares and times predicted attempts, all in one run of the application.
