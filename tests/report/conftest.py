@@ -147,6 +147,11 @@ VARIANTS = {
 }
 
 
+@pytest.fixture(scope="session")
+def run_of_500(run: Run) -> Run:
+    return by_a_model(crowded(run))
+
+
 @pytest.fixture(params=VARIANTS)
 def shown(request: pytest.FixtureRequest, run: Run) -> Run:
     """Each kind of run there is to show."""

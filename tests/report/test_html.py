@@ -1,0 +1,221 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The HTML page is well formed, needs nothing else and says what the result file says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from intelliperf_swizzle.mapping import describe
+from intelliperf_swizzle.records import Run
+from intelliperf_swizzle.report import drawing
+from intelliperf_swizzle.report.html import fragment, render
+
+VOID = {"meta", "link", "br", "input"}
+
+
+@dataclass
+class Element:
+    tag: str
+    attributes: dict[str, str]
+    children: list[Element | str] = field(default_factory=list)
+
+    def all(self, tag: str, **attributes: str) -> list[Element]:
+        found = [] if self.tag != tag else [self]
+        found = [one for one in found if attributes.items() <= one.attributes.items()]
+        for child in self.children:
+            if isinstance(child, Element):
+                found += child.all(tag, **attributes)
+        return found
+
+    @property
+    def text(self) -> str:
+        return "".join(one if isinstance(one, str) else one.text for one in self.children)
+
+
+class Tree(HTMLParser):
+    """Refuses what a browser would have to guess: end tags that do not match, ids that repeat."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open = [Element("document", {})]
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        element = Element(tag, {name: value or "" for name, value in attrs})
+        assert len(element.attributes) == len(attrs), f"an attribute of {tag} repeats"
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        self.open[-1].children.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open[-1].children.append(Element(tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open[-1].tag == tag, f"</{tag}> closes <{self.open[-1].tag}>"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.open[-1].children.append(data)
+
+
+def tree(page: str) -> Element:
+    parser = Tree()
+    parser.feed(page)
+    parser.close()
+    assert len(parser.open) == 1, f"<{parser.open[-1].tag}> is not closed"
+    assert len(set(parser.ids)) == len(parser.ids)
+    return parser.open[0]
+
+
+def rows(table: Element) -> dict[str, list[Element]]:
+    """The cells of each row by the text of its first one."""
+    found = {}
+    for row in table.all("tr"):
+        cells = [one for one in row.children if isinstance(one, Element)]
+        found[cells[0].text] = cells[1:]
+    return found
+
+
+def value(cell: Element) -> float | None:
+    data = cell.all("data")
+    return float(data[0].attributes["value"]) if data else None
+
+
+def test_every_page_is_well_formed_and_loads_nothing(shown: Run) -> None:
+    page = tree(render(shown))
+    for tag, source in (("img", "src"), ("image", "href"), ("link", "href"), ("script", "src")):
+        for one in page.all(tag):
+            assert one.attributes.get(source, "data:").startswith("data:")
+    for style in page.all("style"):
+        assert not re.search(r"url\(|@import|https?:", style.text)
+    for script in page.all("script"):
+        assert not re.search(r"fetch|XMLHttp|import|https?:", script.text)
+    sections = {one.attributes["id"] for one in page.all("section")}
+    for link in page.all("a"):
+        target = link.attributes["href"]
+        assert target.startswith("data:") or target[1:] in sections
+
+
+def test_the_numbers_are_those_of_the_result(shown: Run, fields: dict[str, Any]) -> None:
+    own = fields["swizzle"]
+    best = own["best"] and own["best"]["measurement"]
+    numbers = rows(tree(render(shown)).all("section", id="verdict")[0].all("table")[0])
+    keys = {
+        "L2 hit rate": "l2_hit_rate",
+        "last-level cache hit rate": "llc_hit_rate",
+        "bytes from L2": "l2_bytes",
+        "bytes from memory": "memory_bytes",
+        "modelled memory time": "modelled_memory_time_ms",
+        "time": "time_ms",
+    }
+    for name, key in keys.items():
+        if own["baseline"][key] is None and name != "time":
+            assert name not in numbers or own["predicted"]
+            continue
+        before, after, source = numbers[name]
+        assert value(before) == own["baseline"][key]
+        assert value(after) == (best[key] if best else None)
+        modelled = own["profiler"] == "model" and name != "time"
+        if own["baseline"][key] is not None:
+            assert source.text == ("modelled" if modelled or "modelled" in name else "measured")
+    assert value(numbers["L2 hit rate"][0]) == pytest.approx(
+        fields["metric_before"] / 100, abs=1e-5
+    )
+
+
+def test_every_attempt_is_there_with_its_numbers(shown: Run, fields: dict[str, Any]) -> None:
+    section = tree(render(shown)).all("section", id="attempts")
+    listed = section[0].all("tbody")[0].all("tr") if section else []
+    assert len(listed) == len(fields["swizzle"]["attempts"])
+    for row, attempt in zip(listed, fields["swizzle"]["attempts"], strict=True):
+        cells = [one for one in row.children if isinstance(one, Element)]
+        assert value(cells[0]) == attempt["number"]
+        assert attempt["text"].strip() in cells[1].all("pre")[0].text
+        assert row.attributes["data-verdict"] == attempt["verdict"]
+        assert attempt["reason"] in cells[3].text
+        assert value(cells[4]) == attempt["screened_l2_hit_rate"]
+        measured = attempt["measurement"]
+        last = cells[6] if shown.predicted else cells[5]
+        assert value(last) == (measured["l2_hit_rate"] if measured else None)
+
+
+def test_what_others_wrote_is_shown_as_text(shown: Run) -> None:
+    page = tree(render(replace(shown, kernel="<b>&amp;")))
+    assert "<b>&amp;" in page.all("h1")[0].text
+    assert not page.all("b")
+    listed = {one.candidate.name: one for one in shown.attempts if one.candidate.origin == "llm"}
+    for details in page.all("details"):
+        attempt = listed.pop(details.all("summary")[0].text, None)
+        if attempt is not None:
+            candidate, witness = attempt.candidate, attempt.verdict.witness
+            for written in (candidate.rationale, candidate.critique, candidate.idea):
+                assert (written or "") in details.text
+            if witness is not None:
+                assert [one.text for one in details.all("li")] == list(describe(witness))
+    assert not listed
+
+
+def test_the_page_of_a_grid_shows_each_tile_where_it_runs(run: Run) -> None:
+    assert run.picture is not None
+    [shown] = run.picture.tiles
+    svg = tree(render(run)).all("section", id="tiles")[0].all("svg")
+    digits = {}
+    for text in svg[0].all("text"):
+        for x, digit in zip(text.attributes["x"].split(), text.text, strict=True):
+            digits[int(float(x)), int(float(text.attributes["y"]))] = digit
+    assert digits == {
+        (x, y): digit for y, row in enumerate(shown.before.domain) for x, digit in enumerate(row)
+    }
+
+
+def test_the_fragment_is_whole_and_small(shown: Run) -> None:
+    page = tree(fragment(shown))
+    assert not page.all("script")
+    assert not page.all("html")
+    assert len(fragment(shown)) < 40_000
+
+
+def test_500_attempts_make_no_more_than_2_megabytes(run_of_500: Run) -> None:
+    page = render(run_of_500)
+    assert len(tree(page).all("details")) == len(run_of_500.attempts) >= 500
+    assert len(page.encode()) < 2_000_000
+
+
+def contrast(one: drawing.Colour, other: drawing.Colour) -> float:
+    def luminance(colour: drawing.Colour) -> float:
+        parts = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
+                 for c in (channel / 255 for channel in colour)]  # fmt: skip
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def rgb(text: str) -> drawing.Colour:
+    digits = text.lstrip("#")
+    digits = digits if len(digits) == 6 else "".join(2 * digit for digit in digits)
+    return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16)
+
+
+def test_text_can_be_read_in_both_schemes_and_on_every_colour(run: Run) -> None:
+    css = render(run).partition("<style>")[2].partition("</style>")[0]
+    schemes = re.findall(r"\.swizzle-report \{([^}]*--paper[^}]*)\}", css)
+    assert len(schemes) == 2
+    for scheme in schemes:
+        colours = {name: rgb(colour) for name, colour in re.findall(r"--(\w+): (#\w+)", scheme)}
+        for text in ("ink", "soft", "accent", "good", "bad"):
+            for ground in ("paper", "panel"):
+                assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+        for ground in ("added", "removed"):
+            assert contrast(colours["ink"], colours[ground]) >= 4.5
+        for bar in ("before", "after"):
+            assert contrast(colours[bar], colours["paper"]) >= 3
+    for colour in drawing.DOMAIN_COLOURS:
+        assert contrast(rgb(drawing.ink(colour)), colour) >= 4.5

@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The HTML page in a real browser, where there is one: no console errors, nothing cut off."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from intelliperf_swizzle.records import Run
+from intelliperf_swizzle.report.html import fragment, render
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+pytestmark = [
+    pytest.mark.chromium,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium (CHROMIUM names one)"),
+]
+
+LOOK = """
+<script>
+addEventListener("load", () => {
+  const widest = document.scrollingElement.scrollWidth;
+  const table = document.querySelector("table.attempts");
+  const text = (row) => row.cells[0].textContent;
+  const seen = {
+    overflow: widest > innerWidth,
+    images: Array.from(document.querySelectorAll("image")).map((one) => one.href.baseVal.length),
+    drawn: Array.from(document.querySelectorAll("figure svg")).every((one) =>
+      one.getBoundingClientRect().height > 20),
+    dark: getComputedStyle(document.querySelector(".swizzle-report")).backgroundColor,
+    focusable: document.querySelectorAll("a, button, select, input, summary, [tabindex]").length,
+    loaded: performance.getEntriesByType("resource")
+      .filter((one) => !one.name.startsWith("data:")).length,
+  };
+  if (table) {
+    const heads = table.querySelectorAll("th button");
+    heads[4].click(); heads[4].click();
+    seen.sorted = Array.from(table.tBodies[0].rows).map((row) => row.cells[4].textContent);
+    heads[0].click();
+    const filter = document.querySelector("select");
+    filter.value = "better";
+    filter.dispatchEvent(new Event("change"));
+    seen.shown = Array.from(table.tBodies[0].rows).filter((row) => !row.hidden).map(text);
+    seen.counted = document.querySelector("output").textContent;
+  }
+  document.body.dataset.seen = JSON.stringify(seen);
+});
+</script>
+"""
+
+
+def look(page: str, folder: Path, *options: str, width: int = 1200) -> dict[str, Any]:
+    """What a browser makes of a page; fails on whatever it writes to its console."""
+    path = folder / "report.html"
+    path.write_text(page.replace("</body>", LOOK + "</body>") if "</body>" in page else page + LOOK)
+    browser = subprocess.run(
+        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+         f"--user-data-dir={folder / 'profile'}", f"--window-size={width},900", *options,
+         "--virtual-time-budget=3000", "--dump-dom", path.as_uri()],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    console = [line for line in browser.stderr.splitlines() if "CONSOLE" in line]
+    assert not console
+    [seen] = re.findall(r'data-seen="([^"]*)"', browser.stdout)
+    found: dict[str, Any] = json.loads(seen.replace("&quot;", '"'))
+    assert found["loaded"] == 0
+    assert not found["overflow"]
+    assert found["drawn"]
+    return found
+
+
+def test_the_page_is_drawn_sorted_and_filtered(run_of_500: Run, tmp_path: Path) -> None:
+    seen = look(render(run_of_500), tmp_path)
+    rates = [float(rate.split()[0]) for rate in seen["sorted"] if rate]
+    assert rates == sorted(rates, reverse=True)
+    better = [one.number for one in run_of_500.attempts if one.verdict.kind == "better"]
+    assert [int(number) for number in seen["shown"]] == better
+    assert seen["counted"] == f"{len(better)} of {len(run_of_500.attempts)}"
+    assert min(seen["images"]) > 100
+    assert seen["focusable"] > 500
+
+
+@pytest.mark.parametrize("width", [500, 800])
+def test_nothing_is_cut_off_on_a_narrow_screen(run: Run, tmp_path: Path, width: int) -> None:
+    look(render(run), tmp_path, width=width)
+
+
+def test_it_is_dark_where_that_is_preferred(run: Run, tmp_path: Path) -> None:
+    dark = look(render(run), tmp_path, "--force-dark-mode")["dark"]
+    assert max(map(int, re.findall(r"\d+", dark)[:3])) < 64
+    light = look(render(run), tmp_path)["dark"]
+    assert light == "rgb(255, 255, 255)"
+
+
+def test_the_fragment_is_drawn(run: Run, tmp_path: Path) -> None:
+    look(f"<!DOCTYPE html><html><body>{fragment(run)}</body></html>", tmp_path)
+
+
+def test_it_can_be_printed(run: Run, tmp_path: Path) -> None:
+    page, printed = tmp_path / "report.html", tmp_path / "report.pdf"
+    page.write_text(render(run))
+    subprocess.run(
+        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu",
+         f"--user-data-dir={tmp_path / 'profile'}", f"--print-to-pdf={printed}", page.as_uri()],
+        capture_output=True, timeout=120, check=True,
+    )  # fmt: skip
+    pages = re.findall(rb"/Type\s*/Page\b", printed.read_bytes())
+    assert 3 <= len(pages) <= 12
