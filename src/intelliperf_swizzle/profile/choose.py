@@ -21,8 +21,7 @@ from intelliperf_swizzle.profile.tools import (
     Machine,
     Tool,
     ToolName,
-    find_tool,
-    misfit,
+    tool_for,
     without_counters,
 )
 from intelliperf_swizzle.progress import Progress, Silent
@@ -89,8 +88,7 @@ def _best(
 
 def _made(name: ToolName, target: Target, application: Application, machine: Machine) -> Profiler:
     """Raises ProfileError where it cannot work here."""
-    tool = find_tool(name, machine)
-    problem = misfit(name, target, application.device) or tool.problem
-    if problem is not None:
-        raise ProfileError(problem.fact, hint=without_counters(problem.command))
+    tool = tool_for(name, target, application.device, machine)
+    if tool.problem is not None:
+        raise ProfileError(tool.problem.fact, hint=without_counters(tool.problem.command))
     return _CLASSES[name](application, target, tool)

@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -156,6 +156,14 @@ def _ask(command: Sequence[str], limit_seconds: float) -> str | Problem:
         reason = f": {said[-1]}" if said else ""
         return Problem(f"`{name} --version` fails with exit code {ran.returncode}{reason}")
     return ran.stdout + ran.stderr
+
+
+def tool_for(
+    name: ToolName, target: Target, device: Device | None, machine: Machine = HERE
+) -> Tool:
+    """The profiler of that name, and what is in the way of measuring this target with it."""
+    tool = find_tool(name, machine)
+    return replace(tool, problem=misfit(name, target, device) or tool.problem)
 
 
 def misfit(name: ToolName, target: Target, device: Device | None) -> Problem | None:
