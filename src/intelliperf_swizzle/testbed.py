@@ -43,7 +43,7 @@ class Testbed:
 
     def __init__(self, rig: Rig, launches: Sequence[TracedLaunch], tolerance: float):
         self._rig = rig
-        self._tasks = tuple(_task(one) for one in launches)
+        self._tasks = tasks_of(launches)
         self._tolerance = tolerance
 
     def try_out(self, edits: Mapping[int, Edit]) -> dict[int, Tried]:
@@ -99,6 +99,11 @@ class Testbed:
             tolerance=self._tolerance if loose else None,
             difference=trial.difference,
         )
+
+
+def tasks_of(launches: Sequence[TracedLaunch]) -> tuple[Task, ...]:
+    """What the launches read and write, as their traces tell."""
+    return tuple(map(_task, launches))
 
 
 def _task(one: TracedLaunch) -> Task:

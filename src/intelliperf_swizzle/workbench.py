@@ -248,7 +248,7 @@ class Workbench:
     # --- on a GPU -------------------------------------------------------------------------------
 
     def predict(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """What the cache model says of them, on all cores; no measurement, so it decides nothing."""
+        """What the cache model says of them, on all cores; that decides nothing."""
         todo = [one for one in attempts if one.predicted is None]
         proofs = [self._proved_again(one).proofs for one in todo]
         found = self._pool.map(

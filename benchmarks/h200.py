@@ -1,0 +1,504 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What swizzles are worth on an H200: hit rates, bytes and times of whole automatic runs.
+
+    python benchmarks/h200.py --seconds 500   # on a machine with the GPU; again until all is done
+    python benchmarks/h200.py --render        # anywhere: docs/results/h200.md from the records
+
+Each case is an application of `benchmarks/kernels/`. It is run through the same loop as the command
+line, with the default options; then the kernel as it is, the order that the model alone would have
+named, the one that was named, Triton's GROUP_M (GEMMs) and identities written as swizzles are timed
+in common rounds, and their hit rates counted. A case is one line of the records; a case that has
+one is left out, so an interrupted or short visit to the machine loses nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.formulas import load_pattern
+from intelliperf_swizzle.gpu import Rig, Trial
+from intelliperf_swizzle.hardware import Device, Target, devices
+from intelliperf_swizzle.history import History, attempt_to_json
+from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.kernel.splice import splice
+from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.loop import (
+    LEAST_GAIN,
+    Settings,
+    choose,
+    counted,
+    pose,
+    recorded,
+    tried,
+    workbench,
+)
+from intelliperf_swizzle.profile import Application
+from intelliperf_swizzle.profile.choose import choose_profiler
+from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.rank import judge, order
+from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Witness
+from intelliperf_swizzle.report.terminal import Lines
+from intelliperf_swizzle.subject import prove_on
+from intelliperf_swizzle.testbed import RACE_SECONDS, tasks_of
+from intelliperf_swizzle.workbench import Workbench
+
+HERE = Path(__file__).parent
+KERNELS = HERE / "kernels"
+RECORDS = HERE / "measured" / "h200_swizzles.jsonl"
+PAGE = HERE.parent / "docs" / "results" / "h200.md"
+CASE_SECONDS = 240.0
+"""What a case may take; none is begun with less left."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One application.
+
+    Attributes:
+        name: of the record.
+        command: file in `kernels/` and its options.
+        columns: tile columns, in the swizzle language, where Triton's GROUP_M makes sense.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    columns: str | None = None
+
+
+def gemm(name: str, m: int, n: int, k: int, block: tuple[int, int, int], warps: int) -> Case:
+    """A GEMM whose tiles go row by row."""
+    sizes = {"m": m, "n": n, "k": k, "block-m": block[0], "block-n": block[1], "block-k": block[2]}
+    options = {**sizes, "group-m": 1, "num-warps": warps}
+    words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
+    return Case(name, ("gemm.py", *words), f"{-(-n // block[1])}")
+
+
+CASES = (
+    gemm("gemm 4096x28672x4096, 128x256x64", 4096, 28672, 4096, (128, 256, 64), 8),
+    gemm("gemm 8192³, 64x64x32", 8192, 8192, 8192, (64, 64, 32), 4),
+    gemm("gemm 16384²x1024, 128x128x64", 16384, 16384, 1024, (128, 128, 64), 8),
+    gemm("gemm 8192x1024x8192, 128x128x64 (LLM: keys and values)", 8192, 1024, 8192,
+         (128, 128, 64), 8),
+    gemm("gemm 16384x8192x1024, 128x256x64 (LLM: down projection, sharded)", 16384, 8192, 1024,
+         (128, 256, 64), 8),
+    gemm("gemm 512x28672x8192, 128x128x64 (LLM: up projection, small batch)", 512, 28672, 8192,
+         (128, 128, 64), 8),
+    Case("gemm (SwizzlePerf)", ("gemm.py",)),
+    Case("gemm_stream_k", ("gemm_stream_k.py",)),
+    Case("attention", ("attention.py",)),
+    Case("transpose", ("transpose.py",)),
+    Case("stencil_2d", ("stencil_2d.py",)),
+    Case("fdtd_2d", ("fdtd_2d.py",)),
+    Case("smith_waterman", ("smith_waterman.py",)),
+    Case("softmax", ("softmax.py",)),
+    Case("layer_norm", ("layer_norm.py",)),
+    Case("spmv", ("spmv.py",)),
+    Case("black_scholes", ("black_scholes.py",)),
+    Case("elementwise", ("elementwise.py",)),
+)  # fmt: skip
+
+THERE_AND_BACK = """\
+xcd = pid % 8
+slot = pid // 8
+per = num_pids // 8
+more = num_pids % 8
+there = xcd * per + min(xcd, more) + slot
+edge = more * (per + 1)
+rest = max(there - edge, 0)
+short = max(per, 1)
+back = where(there < edge, there % (per + 1) * 8 + there // (per + 1), \
+rest % short * 8 + more + rest // short)
+pid = back
+"""
+"""The contiguous remap and its inverse: five divisions that no compiler can take out."""
+
+IDENTITIES = {
+    "unedited": None,
+    "identity, pid = pid": "pid = pid\n",
+    "identity, there and back": THERE_AND_BACK,
+}
+"""Orders that change nothing: the kernel's own text compiled anew tells the noise."""
+
+
+# --- one case -----------------------------------------------------------------------------------
+
+
+def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[str, Any]:
+    """Runs a case; what comes back is its record."""
+    project = folder / "project"
+    shutil.copytree(KERNELS, project)
+    settings = Settings(
+        command=(sys.executable, *case.command),
+        project_directory=project,
+        output_directory=folder / "out",
+        device=device,
+        fall_back=True,
+    )
+    progress = Lines(sys.stderr)
+    application = Application(settings.command, project, device)
+    profiler = choose_profiler("auto", target, application, progress)
+    begun = time.monotonic()
+    with recorded(settings, target, progress) as captured:
+        subject, _ = choose(captured, settings, target, profiler, progress)
+        subject, profiler = counted(subject, settings, target, profiler, progress)
+        history = History(folder / "history.jsonl", {})
+        bench = workbench(subject, settings, target, profiler, history, captured)
+        trials = tried(settings, bench, progress)
+        best = None
+        if subject.headroom >= LEAST_GAIN:
+            OfflineProposer().propose(pose(settings, bench), trials)
+            best = trials.decide()
+        automatic_seconds = time.monotonic() - begun
+        record = {
+            "case": case.name,
+            "command": list(case.command),
+            "device": device.product,
+            "driver": device.driver,
+            "software": software(),
+            "profiler": profiler.name,
+            "kernel": subject.kernel,
+            "launches": [[*launch.grid, launch.count] for launch in subject.launches],
+            "automatic_seconds": round(automatic_seconds, 1),
+            "headroom": subject.headroom,
+            "baseline": asdict(bench.subject.baseline),
+            "predicted_baseline": asdict(bench.predicted_baseline),
+            "named": best.number if best else None,
+            "attempts": [shortened(one) for one in history.attempts if one.predicted],
+            "screened": len(history.attempts),
+            **compared(case, bench, best, settings, captured.folder.parent, target),
+            "seconds": round(time.monotonic() - begun, 1),
+        }
+        history.close()
+    return record
+
+
+def software() -> dict[str, str]:
+    """The versions of what compiles and runs the kernels, as the application has them."""
+    text = "import sys, torch, triton; print(sys.version.split()[0], torch.__version__, triton.__version__)"  # noqa: E501
+    said = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    return dict(zip(("python", "torch", "triton"), said.stdout.split(), strict=True))
+
+
+def shortened(attempt: Attempt) -> dict[str, Any]:
+    """An attempt without what is long."""
+    fields = attempt_to_json(attempt)
+    dropped = ("diff", "witness", "proof", "usage", "rationale", "critique", "idea", "flaw")
+    return {key: value for key, value in fields.items() if key not in dropped}
+
+
+def compared(
+    case: Case,
+    bench: Workbench,
+    best: Attempt | None,
+    settings: Settings,
+    folder: Path,
+    target: Target,
+) -> dict[str, Any]:
+    """The orders of the table in common rounds, counted, and what validating them cost."""
+    candidates = {"named": best.candidate} if best else {}
+    alone = by_model_alone(bench)
+    if alone is not None:
+        candidates["model alone"] = alone.candidate
+    if case.columns is not None:
+        text = load_pattern("grouped-rows").bind(cols=case.columns, group=8)
+        candidates["GROUP_M = 8"] = Candidate(text, "GROUP_M = 8", "user")
+    edits = {name: spliced(bench, one.text, one.name) for name, one in candidates.items()}
+    texts = {name: edit.functions for name, edit in edits.items()}
+    for name, text in IDENTITIES.items():
+        texts[name] = {} if text is None else spliced(bench, text, name).functions
+    names = list(texts)
+    rig = Rig(
+        command=settings.command,
+        cwd=settings.project_directory,
+        folder=folder / "compared",
+        device=settings.device.product if settings.device else "",
+        environment={**os.environ, **(settings.device.environment if settings.device else {})},
+        cache_bytes=target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0),
+    )
+    trials = rig.try_out(
+        tasks_of(bench.subject.traced),
+        dict(enumerate(texts.values())),
+        tolerance=settings.tolerance,
+        race_seconds=RACE_SECONDS,
+    )
+    counts = {
+        name: asdict(measurement)
+        for name, candidate in candidates.items()
+        if (measurement := counts_of(bench, candidate, edits[name])) is not None
+    }
+    return {
+        "orders": {
+            name: {
+                "text": candidates[name].text if name in candidates else None,
+                "name": candidates[name].name if name in candidates else name,
+                "timing": asdict(timing) if (timing := trials[number].timing) else None,
+                "difference": trials[number].difference,
+                "failure": asdict(failure) if (failure := trials[number].failure) else None,
+                "counted": counts.get(name),
+            }
+            for number, name in enumerate(names)
+        },
+        "validations": [asdict(check) for check in validations(trials)],
+        "rounds": list(raced(folder / "compared")),
+        "round_order": ["original", *names],
+    }
+
+
+def by_model_alone(bench: Workbench) -> Attempt | None:
+    """What the model would have named: the best prediction that is better."""
+    judged = [
+        replace(one, measurement=one.predicted, verdict=judge(one.predicted, baseline))
+        for one in bench.history.attempts
+        if one.predicted is not None and (baseline := bench.predicted_baseline)
+    ]
+    leaders = [one for one in order(judged) if one.verdict.kind == "better"]
+    return leaders[0] if leaders else None
+
+
+def spliced(bench: Workbench, text: str, name: str) -> Edit:
+    """The kernel with a swizzle in it."""
+    launches = bench.subject.launches
+    source = launches[0].source
+    return splice(source, parse(text), target=bench.target, launches=launches, name=name)
+
+
+def counts_of(bench: Workbench, candidate: Candidate, edit: Edit) -> Measurement | None:
+    """Hit rate and bytes of an order; those of the run where it counted them already."""
+    if not bench.profiler.runs_application:
+        return None
+    for one in bench.history.attempts:
+        known = one.measurement
+        if one.candidate.text == candidate.text and known is not None:
+            if known.profiler == bench.profiler.name:
+                return known
+    launches = [one.launch for one in bench.subject.traced]
+    proofs = prove_on(parse(candidate.text), launches, bench.target)
+    try:
+        if isinstance(proofs, Witness):
+            return None
+        return bench.profiler.measure(bench.subject.traced, proofs, edit)
+    except SwizzleError as error:
+        print(f"  not counted: {error}", file=sys.stderr)
+        return None
+
+
+def validations(trials: Mapping[int, Trial]) -> Iterator[Any]:
+    """Of each launch, the validation of the first order."""
+    yield from trials[0].checks.values()
+
+
+def raced(folder: Path) -> Iterator[dict[str, Any]]:
+    """The times of every round, as the application's process wrote them."""
+    for journal in sorted(folder.glob("trial-*/journal.jsonl")):
+        for line in journal.read_text().splitlines():
+            event = json.loads(line)
+            if event["event"] == "raced":
+                yield {key: event[key] for key in ("launch", "candidates", "rounds_ns", "sets")}
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def page(records: Sequence[Mapping[str, Any]]) -> str:
+    """The records as Markdown."""
+    first = records[0]
+    software = ", ".join(f"{name} {version}" for name, version in first["software"].items())
+    lines = [
+        "# Results on an NVIDIA H200",
+        "",
+        "Generated by `python benchmarks/h200.py --render` from "
+        "`benchmarks/measured/h200_swizzles.jsonl`, where every raw time and counter is.",
+        f"Driver {first['driver']}; {software}.",
+        "",
+        "Times are medians of interleaved rounds in one process, over input sets larger than the",
+        "L2, clocks untouched; ratios are of one round, with the 95 % interval of their median.",
+        "Hit rates and DRAM bytes are counted by Nsight Compute with a cold L2, one run each;",
+        "`~` marks a modelled rate where nothing was counted.",
+        "",
+        "| case | as it is | GROUP_M = 8 | by model alone | named | found in |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in records:
+        cells = [time_cell(one, name) for name in ("GROUP_M = 8", "model alone", "named")]
+        before = f"{original_ms(one):.3f} ms" if original_ms(one) else "–"
+        lines.append(
+            f"| {one['case']} | {before} | {' | '.join(cells)} | {one['automatic_seconds']:.0f} s |"
+        )
+    lines += ["", "## Hit rates and DRAM bytes", ""]
+    lines += ["| case | as it is | GROUP_M = 8 | by model alone | named |", "|---|---|---|---|---|"]
+    for one in records:
+        cells = [rate_cell(one, name) for name in ("GROUP_M = 8", "model alone", "named")]
+        lines.append(f"| {one['case']} | {rates(one['baseline'])} | {' | '.join(cells)} |")
+    lines += ["", *costs(records), "", *named(records)]
+    return "\n".join(lines) + "\n"
+
+
+def time_cell(record: Mapping[str, Any], name: str) -> str:
+    """How many times as fast as the kernel as it is."""
+    order_ = record["orders"].get(name)
+    if order_ is None or order_["timing"] is None:
+        return "–"
+    ratio = order_["timing"]["ratio"]
+    fast = " to ".join(f"{1 / ratio[key]:.3f}" for key in ("high", "low"))
+    return f"{1 / ratio['median']:.3f}× ({fast})"
+
+
+def rate_cell(record: Mapping[str, Any], name: str) -> str:
+    """The hit rate of an order."""
+    order_ = record["orders"].get(name)
+    return rates(order_["counted"]) if order_ and order_["counted"] else "–"
+
+
+def rates(measurement: Mapping[str, Any]) -> str:
+    """A hit rate, and the bytes from memory."""
+    mark = "~" if measurement["profiler"] == "model" else ""
+    memory = measurement["memory_bytes"]
+    said = "" if memory is None or mark else f", {memory / 1e9:.2f} GB"
+    return f"{mark}{100 * measurement['l2_hit_rate']:.1f} %{said}"
+
+
+def original_ms(record: Mapping[str, Any]) -> float | None:
+    """The median time of the kernel as it is, in the common rounds."""
+    timings = [one["timing"] for one in record["orders"].values() if one["timing"]]
+    return timings[0]["original_ms"]["median"] if timings else None
+
+
+def costs(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a swizzle and its validation cost."""
+    lines = ["## What a swizzle and its validation cost", ""]
+    lines += [
+        "An identity written as a swizzle changes nothing but arithmetic; the kernel's own text,",
+        "compiled anew, tells the noise. A validation is two kernel runs and the rest; the rest is",
+        "given in passes over the launch's tensors, at the 4.3 TB/s of a copy.",
+        "",
+        "| case | own text | `pid = pid` | there and back | validation | rest, passes "
+        "| extra memory / written |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for one in records:
+        cells = [ratio_cell(one, name) for name in IDENTITIES]
+        check = max(one["validations"], key=lambda c: c["tensor_bytes"], default=None)
+        if check is None:
+            continue
+        rest = check["seconds"] - check["kernel_seconds"]
+        passes = rest * 4.3e12 / check["tensor_bytes"]
+        extra = check["extra_bytes"] / max(1, check["written_bytes"])
+        cells += [f"{1e3 * check['seconds']:.1f} ms", f"{passes:.1f}", f"{extra:.1f}"]
+        lines.append(f"| {one['case']} | {' | '.join(cells)} |")
+    return lines
+
+
+def ratio_cell(record: Mapping[str, Any], name: str) -> str:
+    """The time of an identity relative to the kernel as it is."""
+    order_ = record["orders"].get(name)
+    if order_ is None or order_["timing"] is None:
+        return "–"
+    ratio = order_["timing"]["ratio"]
+    return f"{100 * (ratio['median'] - 1):+.2f} % ± {50 * (ratio['high'] - ratio['low']):.2f}"
+
+
+def named(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What was named, and how many of what was tried lost time."""
+    lines = [
+        "## What was named",
+        "",
+        "| case | named | predicted beside measured | refused: slower |",
+    ]
+    lines.append("|---|---|---|---|")
+    for one in records:
+        best = next((a for a in one["attempts"] if a["number"] == one["named"]), None)
+        slower = [a for a in one["attempts"] if a["verdict"] == "slower"]
+        if best is None:
+            reason = "nothing to gain" if one["headroom"] < 0.01 else "nothing better"
+            lines.append(f"| {one['case']} | {reason} | – | {len(slower)} |")
+            continue
+        both = f"{rates(best['predicted'])} / {rates(best['measurement'])}"
+        lines.append(f"| {one['case']} | `{best['name']}` | {both} | {len(slower)} |")
+    return lines
+
+
+# --- visits -------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The records of all visits; of a case that was measured again, the last."""
+    if not path.exists():
+        return []
+    found = {one["case"]: one for one in map(json.loads, path.read_text().splitlines())}
+    return [found[case.name] for case in CASES if case.name in found]
+
+
+def visit(cases: Sequence[Case], records: Path, seconds: float) -> int:
+    """Measures as many cases as the time allows; the exit status."""
+    present = devices()
+    if not present or present[0].target is None:
+        sys.exit("no known GPU is present")
+    end, failures = time.monotonic() + seconds, 0
+    for case in cases:
+        if time.monotonic() + CASE_SECONDS > end:
+            print(f"left for the next visit: {case.name}", file=sys.stderr)
+            continue
+        print(f"=== {case.name}", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory(prefix="h200-") as folder:
+            try:
+                record = measure(case, present[0], present[0].target, Path(folder))
+            except SwizzleError as error:
+                failures += 1
+                print(f"failed: {error}", file=sys.stderr, flush=True)
+                continue
+        with records.open("a") as stream:
+            stream.write(json.dumps(record, default=float) + "\n")
+        print(summary(record), flush=True)
+    return 1 if failures else 0
+
+
+def summary(record: Mapping[str, Any]) -> str:
+    """A record in a few lines."""
+    cells = {name: time_cell(record, name) for name in record["orders"]}
+    lines = [f"{record['case']}: {original_ms(record) or math.nan:.3f} ms, "
+             f"{record['automatic_seconds']} s, {record['seconds']} s in all, "
+             f"baseline {rates(record['baseline'])}"]  # fmt: skip
+    lines += [f"  {name}: {cell} {rate_cell(record, name)} {record['orders'][name]['name']}"
+              for name, cell in cells.items()]  # fmt: skip
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measures what is not measured yet, or renders the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="of this visit")
+    parser.add_argument("--records", type=Path, default=RECORDS)
+    parser.add_argument("--only", nargs="*", help="cases whose names begin so")
+    parser.add_argument("--again", action="store_true", help="those that have a record, too")
+    parser.add_argument("--render", action="store_true", help=f"write {PAGE.name}")
+    options = parser.parse_args()
+    if options.render:
+        PAGE.parent.mkdir(parents=True, exist_ok=True)
+        PAGE.write_text(page(read(options.records)), encoding="utf-8")
+        return
+    done = set() if options.again else {one["case"] for one in read(options.records)}
+    chosen = [
+        case
+        for case in CASES
+        if case.name not in done
+        and (not options.only or any(case.name.startswith(word) for word in options.only))
+    ]
+    sys.exit(visit(chosen, options.records, options.seconds))
+
+
+if __name__ == "__main__":
+    main()
