@@ -17,7 +17,17 @@ from collections.abc import Sequence
 from intelliperf_swizzle.children import ended_by_signals
 from intelliperf_swizzle.errors import SwizzleError
 
-VERBS = ("prove", "score", "explain", "report", "patterns", "targets", "validate-model")
+VERBS = (
+    "prove",
+    "score",
+    "explain",
+    "report",
+    "mcp",
+    "patterns",
+    "targets",
+    "doctor",
+    "validate-model",
+)
 """Each is a module here with `run(arguments) -> int`; without a verb it is `optimize`."""
 
 
