@@ -53,6 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_verb(arguments: list[str]) -> int:
+    if "_ARGCOMPLETE" in os.environ:
+        from intelliperf_swizzle.cli.completion import complete
+
+        return complete(VERBS)
     if arguments and arguments[0] in VERBS:
         verb, arguments = arguments[0].replace("-", "_"), arguments[1:]
     else:

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.options import positive
@@ -59,7 +59,15 @@ def add_host_options(parser: argparse.ArgumentParser) -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports bad usage as one error of ours."""
+    """Reports bad usage as one error of ours; answers the shell where that asks what fits."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As of its base."""
+        if "_ARGCOMPLETE" in os.environ:
+            import argcomplete
+
+            argcomplete.autocomplete(self)
+        return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError."""

@@ -1,0 +1,208 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The tools, and the child process behind each call."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+import anyio.abc
+from anyio.streams.buffered import BufferedByteReceiveStream
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from pydantic import Field
+
+from intelliperf_swizzle import __version__
+from intelliperf_swizzle.mcp.answers import (
+    Explained,
+    Optimized,
+    Proved,
+    ProvedSource,
+    Reported,
+    Scored,
+)
+from intelliperf_swizzle.options import DEFAULT_TARGET
+
+GRACE_SECONDS = 5.0
+"""How long a cancelled worker may take to end what it started before it is killed."""
+_LONGEST_LINE = 1 << 26
+"""Bytes of the longest answer (a result with all its attempts is far below)."""
+
+INSTRUCTIONS = """\
+Finds, proves and scores workgroup swizzles (renumberings of Triton program ids) for chiplet GPUs.
+A swizzle is a few integer assignments, e.g. `pid = (pid % 8) * (num_pids // 8) + pid // 8`.
+Commands are argument lists and are run as they are, without a shell; no GPU is needed.
+Numbers whose `source` is `modelled` come from a cache model: never call them measured.
+A swizzle that is not proved to be a permutation drops tiles: do not use it."""
+
+Swizzle = Annotated[
+    str, Field(description="text in the swizzle language, or the name of a pattern", min_length=1)
+]
+Grid = Annotated[
+    list[Annotated[int, Field(ge=1)]],
+    Field(description="programs along the axes of the launch", min_length=1, max_length=3),
+]
+Command = Annotated[
+    list[str],
+    Field(description='the application as an argument list: ["python", "app.py"]', min_length=1),
+]
+Kernel = Annotated[str | None, Field(description="the kernel; null: the one with most to gain")]
+TargetName = Annotated[str, Field(description="GPU: mi300x, mi325x, mi355x, h200, …")]
+MaybeTarget = Annotated[
+    str | None, Field(description="GPU; null: the one present, else mi300x, modelled")
+]
+Directory = Annotated[str, Field(description="where the application is started")]
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+
+
+def make_server() -> MCPServer:
+    """The server with its tools; `run("stdio")` serves."""
+    server = MCPServer(
+        "intelliperf-swizzle", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+    server.tool(annotations=_READS)(prove)
+    server.tool(annotations=_RUNS)(prove_source)
+    server.tool(annotations=_RUNS)(explain)
+    server.tool(annotations=_RUNS)(score)
+    server.tool(annotations=_RUNS)(optimize)
+    server.tool(annotations=_READS)(report)
+    return server
+
+
+async def prove(
+    swizzle: Swizzle,
+    grid: Grid,
+    ctx: Context[Any, Any],
+    target: TargetName = DEFAULT_TARGET,
+    constants: Annotated[
+        dict[str, int], Field(description="integer arguments of the kernel, by name")
+    ] = {},  # noqa: B006 - a default of the schema; never changed
+) -> Proved:
+    """Is a swizzle a permutation of the tiles of a grid? If not: who collides, what is dropped."""
+    return Proved(**await _work("prove", locals()))
+
+
+async def prove_source(
+    command: Command,
+    source: Annotated[str, Field(description="file with the kernel, or with its remap")],
+    ctx: Context[Any, Any],
+    kernel: Annotated[str | None, Field(description="only this kernel of the file")] = None,
+    target: TargetName = DEFAULT_TARGET,
+    project_directory: Directory = ".",
+) -> ProvedSource:
+    """Does a kernel, with the remap that its source already has, compute each tile exactly once?
+
+    Runs the application without a GPU and looks at the launches of the file's kernels.
+    """
+    return ProvedSource(**await _work("prove_source", locals()))
+
+
+async def explain(
+    command: Command,
+    ctx: Context[Any, Any],
+    kernel: Kernel = None,
+    target: MaybeTarget = None,
+    project_directory: Directory = ".",
+) -> Explained:
+    """What matters for the order of a kernel's workgroups: launch, sharing of data, GPU, L2."""
+    return Explained(**await _work("explain", locals()))
+
+
+async def score(
+    swizzle: Swizzle,
+    command: Command,
+    ctx: Context[Any, Any],
+    kernel: Kernel = None,
+    target: MaybeTarget = None,
+    project_directory: Directory = ".",
+    parameters: Annotated[dict[str, int], Field(description="of the pattern")] = {},  # noqa: B006
+) -> Scored:
+    """Prove one swizzle on an application's kernel, and say what L2 hit rate it gives."""
+    return Scored(**await _work("score", locals()))
+
+
+async def optimize(
+    command: Command,
+    ctx: Context[Any, Any],
+    kernel: Kernel = None,
+    target: MaybeTarget = None,
+    project_directory: Directory = ".",
+    candidates: Annotated[int, Field(ge=1, description="to try at most")] = 400,
+    seed: int = 0,
+    report_dir: Annotated[str, Field(description="where the files go")] = "swizzle-out",
+) -> Optimized:
+    """Find a swizzle: search, prove, model or measure, validate. Takes minutes.
+
+    The sources stay as they are; the answer has a patch.
+    """
+    return Optimized(**await _work("optimize", locals()))
+
+
+async def report(
+    result_file: Annotated[str, Field(description="result.json of an earlier run")],
+    ctx: Context[Any, Any],
+) -> Reported:
+    """An earlier run again, as Markdown; runs nothing."""
+    return Reported(**await _work("report", locals()))
+
+
+async def _work(verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Has a worker do it; raises ToolError with what it says where it cannot."""
+    context = arguments.pop("ctx")
+    for name in ("source", "project_directory", "report_dir", "result_file"):
+        if name in arguments:
+            arguments[name] = str(Path(arguments[name]).resolve())
+    process = await anyio.open_process(
+        [sys.executable, "-m", "intelliperf_swizzle.mcp.worker"],
+        cwd="/",  # Python looks there for modules first, and must not find the user's
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        return await _answer(process, {"verb": verb, "arguments": arguments}, context)
+    finally:
+        await _end(process)
+
+
+async def _answer(
+    process: anyio.abc.Process, call: dict[str, Any], context: Context[Any, Any]
+) -> dict[str, Any]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    await process.stdin.send(json.dumps(call).encode() + b"\n")
+    lines = BufferedByteReceiveStream(process.stdout)
+    told = 0
+    while True:
+        try:
+            line = json.loads(await lines.receive_until(b"\n", _LONGEST_LINE))
+        except (anyio.EndOfStream, anyio.IncompleteRead):
+            code = await process.wait()
+            raise ToolError(f"the worker ended with exit code {code}") from None
+        if "answer" in line:
+            answer: dict[str, Any] = line["answer"]
+            return answer
+        if "error" in line:
+            raise ToolError(line["error"])
+        told += 1
+        await context.report_progress(told, None, line["progress"])
+
+
+async def _end(process: anyio.abc.Process) -> None:
+    """Ends a worker, and through it all that it started; also when the call is cancelled."""
+    with anyio.CancelScope(shield=True):
+        if process.returncode is None:
+            process.terminate()
+        with anyio.move_on_after(GRACE_SECONDS):
+            await process.wait()
+        if process.returncode is None:
+            process.kill()
+        await process.aclose()

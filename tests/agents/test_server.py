@@ -1,0 +1,178 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The tools as a coding agent sees them: the SDK's own client, over standard input and output."""
+
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+import anyio
+from mcp import Client, StdioServerParameters
+from mcp.types import CallToolResult
+
+HERE = Path(__file__).parent
+CHECKOUT = HERE.parents[1]
+GEMM = CHECKOUT / "benchmarks" / "kernels" / "gemm.py"
+APPLICATION = [sys.executable, str(GEMM), "--m", "1024", "--n", "1024", "--k", "64"]
+STREAM_K = "pid = (pid % num_xcds) * (num_pids // num_xcds) + pid // num_xcds"
+SERVER = StdioServerParameters(
+    command=sys.executable, args=["-m", "intelliperf_swizzle", "mcp"], env=dict(os.environ)
+)
+
+
+def with_client(use: Callable[[Client], Awaitable[None]]) -> None:
+    """Starts a server, and ends it after use."""
+
+    async def main() -> None:
+        with anyio.fail_after(240):
+            async with Client(SERVER) as client:
+                await use(client)
+
+    anyio.run(main)
+
+
+def said(result: CallToolResult) -> str:
+    return "".join(block.text for block in result.content if block.type == "text")
+
+
+def answer(result: CallToolResult) -> dict[str, Any]:
+    assert not result.is_error, said(result)
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+def test_tools_are_typed() -> None:
+    async def use(client: Client) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == {"prove", "prove_source", "explain", "score", "optimize", "report"}
+        for tool in tools.values():
+            assert tool.description
+            assert tool.output_schema
+            assert "ctx" not in tool.input_schema["properties"]
+        command = tools["optimize"].input_schema["properties"]["command"]
+        assert (command["type"], command["items"]) == ("array", {"type": "string"})
+        assert "swizzle" in (client.instructions or "")
+
+    with_client(use)
+
+
+def test_prove_gives_proof_and_witness_and_clean_errors() -> None:
+    async def use(client: Client) -> None:
+        held = answer(await client.call_tool("prove", {"swizzle": STREAM_K, "grid": [304]}))
+        assert held["holds"] is True
+        assert held["condition"] == "num_pids % 8 == 0"
+        refused = answer(await client.call_tool("prove", {"swizzle": STREAM_K, "grid": [228]}))
+        assert refused["holds"] is False
+        assert "tile 28 is computed by programs 1 and 224" in refused["witness"]
+        for arguments, expected in (
+            ({"swizzle": "pid = pid +", "grid": [8]}, "1:"),
+            ({"swizzle": "no-such", "grid": [8]}, "no pattern is called `no-such`"),
+            ({"swizzle": "identity", "grid": []}, "at least 1"),
+            ({"swizzle": "identity", "grid": [0]}, "greater than or equal to 1"),
+        ):
+            result = await client.call_tool("prove", arguments)
+            assert result.is_error
+            assert expected in said(result)
+            assert "Traceback" not in said(result)
+
+    with_client(use)
+
+
+def test_a_run_from_proof_to_report(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    async def listen(done: float, total: float | None, sentence: str | None) -> None:
+        heard.append(sentence or "")
+
+    async def use(client: Client) -> None:
+        common = {"command": APPLICATION, "target": "mi300x"}
+        proved = await client.call_tool(
+            "prove_source", {"command": APPLICATION, "source": str(GEMM)}
+        )
+        assert answer(proved)["holds"] is True
+        assert answer(proved)["launches"][0]["kernel"] == "gemm_kernel"
+        scored = answer(await client.call_tool("score", {**common, "swizzle": "identity"}))
+        assert scored["before"]["source"] == "modelled"
+        assert scored["after"]["l2_hit_rate"] == scored["before"]["l2_hit_rate"]
+        found = answer(
+            await client.call_tool(
+                "optimize",
+                {**common, "candidates": 15, "report_dir": str(tmp_path)},
+                progress_callback=listen,
+            )
+        )
+        assert found["before"]["time_ms"] is None
+        assert any(one.startswith("recording") for one in heard)
+        assert any("searching" in one for one in heard)
+        told = await client.call_tool("report", {"result_file": found["result_file"]})
+        assert "gemm_kernel" in answer(told)["markdown"]
+
+    with_client(use)
+
+
+def test_an_application_is_no_shell_command(tmp_path: Path) -> None:
+    async def use(client: Client) -> None:
+        touched = tmp_path / "touched"
+        command = [sys.executable, "-c", "0", ";", "touch", str(touched)]
+        result = await client.call_tool("explain", {"command": command})
+        assert result.is_error
+        assert "no Triton launch was recorded" in said(result)
+        assert not touched.exists()
+
+    with_client(use)
+
+
+def test_cancelling_ends_the_application(tmp_path: Path) -> None:
+    where = tmp_path / "pid"
+
+    async def use(client: Client) -> None:
+        command = [sys.executable, str(HERE / "waiting_app.py"), str(where)]
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(client.call_tool, "explain", {"command": command})
+            while not (where.exists() and where.read_text()):
+                await anyio.sleep(0.1)
+            assert is_running(int(where.read_text()))
+            calls.cancel_scope.cancel()
+        with anyio.fail_after(20):
+            while is_running(int(where.read_text())):
+                await anyio.sleep(0.1)
+        held = await client.call_tool("prove", {"swizzle": "identity", "grid": [8]})
+        assert answer(held)["holds"] is True
+
+    with_client(use)
+
+
+def test_when_the_client_leaves_nothing_stays(tmp_path: Path) -> None:
+    where = tmp_path / "pid"
+
+    async def use(client: Client) -> None:
+        command = [sys.executable, str(HERE / "waiting_app.py"), str(where)]
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(client.call_tool, "explain", {"command": command})
+            while not (where.exists() and where.read_text()):
+                await anyio.sleep(0.1)
+            raise KeyboardInterrupt
+
+    with pytest.raises(BaseException) as error:  # noqa: PT011 - a group, or the interrupt itself
+        with_client(use)
+    assert error.value.__class__.__name__ in ("BaseExceptionGroup", "KeyboardInterrupt")
+    deadline = time.monotonic() + 20
+    while is_running(int(where.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not is_running(int(where.read_text()))
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process, zombies aside."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
