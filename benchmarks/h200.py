@@ -218,8 +218,8 @@ def compared(
         candidates["GROUP_M = 8"] = Candidate(text, "GROUP_M = 8", "user")
     edits = {name: spliced(bench, one.text, one.name) for name, one in candidates.items()}
     texts = {name: edit.functions for name, edit in edits.items()}
-    for name, text in IDENTITIES.items():
-        texts[name] = {} if text is None else spliced(bench, text, name).functions
+    for name, identity in IDENTITIES.items():
+        texts[name] = {} if identity is None else spliced(bench, identity, name).functions
     names = list(texts)
     rig = Rig(
         command=settings.command,
@@ -282,9 +282,10 @@ def counts_of(bench: Workbench, candidate: Candidate, edit: Edit) -> Measurement
         return None
     for one in bench.history.attempts:
         known = one.measurement
-        if one.candidate.text == candidate.text and known is not None:
-            if known.profiler == bench.profiler.name:
-                return known
+        if known is None or one.candidate.text != candidate.text:
+            continue
+        if known.profiler == bench.profiler.name:
+            return known
     launches = [one.launch for one in bench.subject.traced]
     proofs = prove_on(parse(candidate.text), launches, bench.target)
     try:
