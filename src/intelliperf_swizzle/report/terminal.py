@@ -300,7 +300,9 @@ class Live:
         done, total, best = self._step
         left = _left(time.monotonic() - self._begun, done, total)
         bar = Table.grid(padding=(0, 1))
-        bar.add_row("  ", ProgressBar(total, done, width=20), f"{done}/{total}", left)
+        bar.add_row(
+            "  ", ProgressBar(total, done, width=20, complete_style="cyan"), f"{done}/{total}", left
+        )
         return Group(self._spinner, bar, Text(f"   {best}", style="bold"))
 
 

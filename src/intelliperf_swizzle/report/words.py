@@ -127,7 +127,7 @@ class Row:
     def _text(self, value: float | None, interval: Interval | None) -> str:
         if value is None or interval is None:
             return self.show(value)
-        return f"{self.show(value)} ({self.show(interval.low)} to {self.show(interval.high)})"
+        return f"{self.show(value)} ({interval.low:.3g}–{interval.high:.3g})"
 
 
 def numbers(run: Run) -> list[Row]:
@@ -179,7 +179,7 @@ def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
 def _ratio(timing: Timing) -> Row:
     """The time as a part of the time before, taken round by round."""
     return Row(
-        "time, relative, same rounds",
+        "time, relative",
         1.0,
         timing.ratio.median,
         "measured",

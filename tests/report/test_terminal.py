@@ -1,0 +1,149 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The terminal's face: it fits, says the same numbers, and knows a terminal from a pipe."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from intelliperf_swizzle.records import KernelSummary, Run
+from intelliperf_swizzle.report.faces import plain
+from intelliperf_swizzle.report.terminal import Lines, console, summary
+from intelliperf_swizzle.report.words import numbers
+from intelliperf_swizzle.units import percent
+
+LONG = "a_kernel_whose_name_is_that_of_the_model_and_its_layer_and_all_its_types_" * 2
+
+SHOW = """
+import sys, time
+from intelliperf_swizzle.cli.arguments import progress_display
+with progress_display(len(sys.argv) > 1) as progress:
+    progress.phase("tracing a kernel with a name that is long enough to need a second line")
+    progress.note("a note")
+    progress.phase("searching")
+    for done in range(1, 5):
+        progress.step(done, 8, f"best {done}.0 %")
+        time.sleep(0.3)
+"""
+
+
+def printed(run: Run, width: int, verbosity: int = 0) -> str:
+    stream = io.StringIO()
+    screen = console(stream)
+    screen.width = width
+    screen.print(summary(run, ["report: swizzle-out/report.html"], verbosity))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("verbosity", [-1, 0, 1, 2])
+@pytest.mark.parametrize("width", [40, 80])
+def test_it_fits_its_width_whatever_the_names(shown: Run, width: int, verbosity: int) -> None:
+    row = KernelSummary(LONG, 3, 10**9, 0.5, 0.9, 10**12)
+    run = replace(shown, kernel=LONG, kernels=(row, replace(row, note="it waits for others")))
+    for line in printed(run, width, verbosity).splitlines():
+        assert len(line) <= width
+
+
+def test_the_numbers_are_those_of_the_run(shown: Run) -> None:
+    text = printed(shown, 120)
+    for row in numbers(shown):
+        before, after = row.texts()
+        [line] = [one for one in text.splitlines() if re.match(rf"│ {re.escape(row.name)}\s", one)]
+        assert before in line
+        assert not shown.best or after in line
+    assert percent(shown.ceiling.l2_hit_rate) in text
+
+
+def test_a_small_grid_is_mapped_in_digits(run: Run) -> None:
+    assert run.picture is not None
+    [tiles] = run.picture.tiles
+    assert tiles.after is not None
+    lines = plain(run).splitlines()
+    for before, after in zip(tiles.before.domain, tiles.after.domain, strict=True):
+        assert any(re.fullmatch(rf"{before} +{after} *", line) for line in lines)
+    large = replace(tiles, tiles=(100, 100), tiles_per_cell=(2, 2))
+    first = replace(tiles, title="the first tiles")
+    run = replace(run, picture=replace(run.picture, tiles=(large, first)))
+    assert "the first tiles" not in printed(run, 80)
+    assert "the first tiles" in printed(run, 80, 1)
+
+
+def test_verbosity_lists_attempts_and_quiet_says_one_thing(run_of_500: Run) -> None:
+    def listed(text: str) -> int:
+        return len(re.findall(r"^│ +\d+ │", text, re.MULTILINE))
+
+    assert [listed(printed(run_of_500, 80, each)) for each in (0, 1)] == [0, 10]
+    assert listed(printed(run_of_500, 80, 2)) == len(run_of_500.attempts)
+    assert len(printed(run_of_500, 80, -1)) < 500
+
+
+def on_a_terminal(columns: int, *arguments: str, **environment: str) -> str:
+    """What a program that shows progress writes to a terminal of so many columns."""
+    plain_environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+    ours, theirs = pty.openpty()
+    size = ["stty", "cols", str(columns), "rows", "30"]
+    subprocess.run(size, stdin=theirs, check=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SHOW, *arguments], stdout=theirs, stderr=theirs,
+        env={**plain_environment, "TERM": "xterm", **environment}, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            some = os.read(ours, 65536)
+        except OSError:  # Linux: nobody has the other end open any more
+            break
+        if not some:
+            break
+        written += some
+    os.close(ours)
+    assert process.wait() == 0
+    return written.decode()
+
+
+@pytest.mark.parametrize("columns", [30, 80])
+def test_a_terminal_sees_what_is_over_and_what_goes_on(columns: int) -> None:
+    screen = on_a_terminal(columns)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen)
+    assert "note: a note" in text
+    assert re.search(r"✓ searching: best 4.0 % \(\d", text)
+    assert re.search(r"━.*4/8 about \d+ s", text)
+    assert "best 2.0 %" in text
+    assert all(len(line.rstrip()) <= columns for line in re.split(r"[\r\n]+", text))
+    assert "\x1b[?25h" in screen  # the cursor is back
+
+
+def test_no_color_is_heeded() -> None:
+    colour = r"\x1b\[[39][0-9][0-9;]*m"
+    assert re.search(colour, on_a_terminal(80))
+    assert not re.search(colour, on_a_terminal(80, NO_COLOR="1"))
+
+
+def test_a_pipe_gets_plain_lines_and_quiet_gets_none() -> None:
+    for arguments, expected in (
+        ([], ["tracing a kernel with a name that is long enough to need a second line",
+              "note: a note", "searching", "  1/8 best 1.0 %, about 0 s left"]),
+        (["quiet"], []),
+    ):  # fmt: skip
+        piped = subprocess.run(
+            [sys.executable, "-c", SHOW, *arguments], capture_output=True, text=True, check=True
+        )
+        assert piped.stderr.splitlines() == expected
+        assert piped.stdout == ""
+
+
+def test_steps_of_a_pipe_are_two_seconds_apart() -> None:
+    stream = io.StringIO()
+    lines = Lines(stream)
+    for done in range(100):
+        lines.step(done, 100, "best 1.0 %")
+    assert len(stream.getvalue().splitlines()) == 1
