@@ -223,3 +223,22 @@ def test_a_swizzle_fits_into_every_kernel(
     for outcome in outcomes:
         assert outcome["status"] == 0, outcome["text"]
         assert "agrees" in outcome["text"] or "equals" in outcome["text"]
+
+
+@pytest.mark.parametrize(
+    ("application", "words"),
+    [("elementwise", "nothing to gain"), ("spmv", "Better.")],
+)
+def test_the_whole_command_on_a_small_size(application: str, words: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "intelliperf_swizzle", "--target", "mi300x", "--candidates", "20",
+         "--validation_seconds", "1", "--", sys.executable, str(KERNELS / f"{application}.py"),
+         *SMALL[application].split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert words in " ".join(done.stdout.split())
