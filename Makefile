@@ -20,7 +20,7 @@ BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 INSTALL := -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
-.PHONY: help install demo test lint docs bench search-quality test-pythons clean
+.PHONY: help install demo test lint docs bench figures audit search-quality test-pythons clean
 
 help:
 	@echo 'make demo            set up $(VENV), then find a swizzle for benchmarks/kernels/gemm.py'
@@ -29,6 +29,8 @@ help:
 	@echo 'make docs            the documentation as a site, in build/site'
 	@echo 'make test-pythons    the rooms that need neither torch nor Triton, on other Pythons'
 	@echo 'make bench           speed of trace and model, HipKittens Table 4, the default command'
+	@echo 'make figures         the tables and figures of docs/results, and docs/audit.md; it resumes'
+	@echo 'make audit           docs/audit.md alone: which published swizzles are permutations'
 	@echo 'make search-quality  compare the default search with one a hundred times as long'
 	@echo 'make install         set up $(VENV) and no more'
 	@echo 'make clean           remove the environments and what was built'
@@ -67,6 +69,15 @@ bench: install
 	$(BIN)/python benchmarks/replay_speed.py
 	$(BIN)/python benchmarks/hipkittens_table4.py
 	$(BIN)/python benchmarks/default_run.py
+
+# --backend dask://HOST:PORT takes the work to a cluster
+FIGURES ?=
+
+figures: install
+	$(BIN)/python benchmarks/figures.py $(FIGURES)
+
+audit: install
+	$(BIN)/python benchmarks/audit.py $(FIGURES)
 
 search-quality: install
 	$(BIN)/python benchmarks/search_quality.py

@@ -10,6 +10,7 @@ What is checked stands in `benchmarks/audit.yaml`, the formulas in `formulas/aud
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from harness.command import Endpoint, Record, Table, main
 from harness.items import Bench
 from harness.render import generated, page, percent, table
@@ -83,22 +85,22 @@ def checked(swizzle: str, case: Case) -> dict[str, Any]:
         num_xcds=target.num_xcds,
         cus_per_xcd=target.cus_per_xcd,
     )
-    programs = case.grid[0] * case.grid[1] * case.grid[2]
-    holds = not isinstance(verdict, Witness)
+    programs = math.prod(case.grid)
+    witness = verdict if isinstance(verdict, Witness) else None
     return {
         "grid": " × ".join(map(str, case.axes)),
         "where": case.where,
         "num_xcds": target.num_xcds,
-        "holds": holds,
+        "holds": witness is None,
         "programs": programs,
-        "computed": programs if holds else programs - verdict.missing_count,
-        "witness": [] if holds else list(describe(verdict)),
+        "computed": programs - (witness.missing_count if witness else 0),
+        "witness": list(describe(witness)) if witness else [],
         "command": case.command(swizzle),
     }
 
 
 def condition(pattern: Pattern) -> str | None:
-    """On which flat grids a swizzle that reads nothing but the grid holds; None = does not apply."""
+    """On which flat grids a swizzle of nothing but the grid holds; None = it reads more."""
     swizzle = parse(pattern.bind())
     if swizzle.outputs != ("pid",) or swizzle.names - {"pid", "num_pids", "num_xcds"}:
         return None
@@ -183,10 +185,11 @@ def _introduction(record: Record) -> list[str]:
     return [
         "# Audit of published swizzles",
         "Is each swizzle that has a public source a permutation on the grids on which its source "
-        "uses it? A swizzle that is not leaves tiles of the output uncomputed and computes others "
-        "more than once; its hit rate then says nothing, because the work is not the same.",
-        "**What was checked.** Each formula was written anew in the [swizzle language](language.md) "
-        "from what was published (`formulas/audit/`), and evaluated for every program of each grid. "
+        "uses it? One that is not leaves tiles of the output uncomputed and computes others more "
+        "than once; its hit rate then says nothing, because the work is not the same.",
+        "**What was checked.** Each formula was written anew in the "
+        "[swizzle language](language.md) from what was published (`formulas/audit/`), and "
+        "evaluated for every program of each grid. "
         "The formulas of AITER, tritonBLAS and Helion were compared with the published functions, "
         "run as plain Python, array for array on some hundred grids. Nothing was run on a GPU for "
         "this page. A verdict is about the formula on the grid named, not about the kernel around "

@@ -3,7 +3,7 @@
 """Figure 2 of SwizzlePerf: L2 hit rate of each kernel as it is and with the best swizzle.
 
     python benchmarks/figure_02.py
-    python benchmarks/figure_02.py --model gpt-4o          # the three formulas too, 5 iterations each
+    python benchmarks/figure_02.py --model gpt-4o    # the formulas too, 5 iterations each
 
 Every bar is a permutation that was proved on the whole grid, and validated on a sample of tiles.
 """
@@ -167,9 +167,9 @@ def _page(record: Record) -> str:
         "not a run time; time was not measured.",
         "![L2 hit rates](figure_02.svg)",
         table(header, rows),
-        "“Measured upstream” is the best gain, in points, that SwizzlePerf's authors measured on an "
-        "MI300X with a remap that is a permutation (the logs of their branch). Their best remaps of "
-        "layer norm, softmax, FDTD, Smith-Waterman and stencil are no permutations "
+        "“Measured upstream” is the best gain, in points, that SwizzlePerf's authors measured on "
+        "an MI300X with a remap that is a permutation (the logs of their branch). Their best "
+        "remaps of layer norm, softmax, FDTD, Smith-Waterman and stencil are no permutations "
         "([audit](../audit.md)); such do not appear here.",
         *(["Not modelled:\n\n" + "\n".join(failures)] if failures else []),
         *_models(record),

@@ -19,7 +19,7 @@ COLOURS = {
 }
 """Okabe and Ito's palette: told apart by the colour-blind too."""
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.hashsalt": "intelliperf-swizzle",
     "svg.fonttype": "none",
     "font.family": "sans-serif",

@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The two kinds of item: a whole run on an application, and the hit rates of given swizzles on it.
+"""The kinds of item: a whole run on an application, the hit rates of given swizzles on it or on the
+beginning of a long launch.
 
-Both take `application` (a path in `benchmarks/`), `arguments` and `target`, and return
+All take `application` (a path in `benchmarks/`), `arguments` and `target`, and return
 plain JSON. Every hit rate here is modelled.
 """
 
@@ -13,22 +14,26 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from intelliperf_swizzle import loop
+from intelliperf_swizzle.cache import Physics, replay
+from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.mapping import describe
+from intelliperf_swizzle.mapping import describe, prove
 from intelliperf_swizzle.profile.model import ModelProfiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Attempt, Measurement, Run, Witness
-from intelliperf_swizzle.subject import Subject, prove_on
+from intelliperf_swizzle.subject import IDENTITY, Subject, prove_on
 
 BENCHMARKS = Path(__file__).resolve().parents[1]
 DIGITS = 6
@@ -54,7 +59,8 @@ def search(inputs: Inputs) -> dict[str, Any]:
 def rates(inputs: Inputs) -> dict[str, Any]:
     """The modelled counters of given swizzles, or why they are no permutation.
 
-    Inputs besides: `swizzles`, name -> text in the swizzle language.
+    Inputs besides: `swizzles`, name -> text in the swizzle language; `occupancy` where it is not to
+    be that of the compiled kernel.
     """
     target = load_target(inputs["target"])
     with examined(inputs, target) as (subject, profiler):
@@ -89,7 +95,19 @@ def examined(inputs: Inputs, target: Target) -> Iterator[tuple[Subject, ModelPro
         loop.recorded(settings, target, Silent()) as captured,
     ):
         subject, _ = loop.choose(captured, settings, target, profiler, Silent())
+        if "occupancy" in inputs:
+            subject = with_occupancy(subject, inputs["occupancy"], profiler, target)
         yield subject, profiler
+
+
+def with_occupancy(
+    subject: Subject, occupancy: int, profiler: ModelProfiler, target: Target
+) -> Subject:
+    """The kernel with so many workgroups a CU, where the published one is known to have them."""
+    traced = tuple(replace(one, occupancy=occupancy) for one in subject.traced)
+    identity = prove_on(parse(IDENTITY), [one.launch for one in traced], target)
+    assert not isinstance(identity, Witness)
+    return replace(subject, traced=traced, baseline=profiler.measure(traced, identity))
 
 
 @contextmanager
@@ -184,3 +202,36 @@ def _tried(attempt: Attempt) -> dict[str, Any]:
         "screened": rounded(attempt.screened_l2_hit_rate),
         "l2_hit_rate": None if reading is None else rounded(reading.l2_hit_rate),
     }
+
+
+def opening(inputs: Inputs) -> dict[str, Any]:
+    """Hit rates of one XCD over the first programs of a launch that is too long to be traced whole.
+
+    The application launches the first tiles only; the orders are proved on the whole grid.
+
+    Inputs besides: `grid`, the whole one; `programs`, so many of its launch indices are replayed,
+    those of the first XCD; `constants`; `swizzles`, name -> text.
+    """
+    target = load_target(inputs["target"])
+    grid = (inputs["grid"], 1, 1)
+    physics = Physics(llc=False, domains=1)
+    with examined(inputs, target) as (subject, _):
+        [one] = subject.traced
+        first = np.arange(inputs["programs"])
+        on_first_xcd = target.domain_of(first) == 0
+        found = {}
+        for name, text in inputs["swizzles"].items():
+            proof = prove(
+                parse(text),
+                grid,
+                inputs["constants"],
+                num_xcds=target.num_xcds,
+                cus_per_xcd=target.cus_per_xcd,
+            )
+            assert not isinstance(proof, Witness), name
+            tile = np.where(on_first_xcd, proof.tile[: len(first)], 0)
+            if tile.max() >= one.trace.tiles:
+                raise UsageError(f"{name} needs tile {tile.max()} of {one.trace.tiles} traced")
+            run = replay([(one.trace, tile, 1, one.occupancy)], target, physics)
+            found[name] = rounded(run.l2_hit_rate)
+        return {"occupancy": one.occupancy, "l2_hit_rate": found}
