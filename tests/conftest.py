@@ -1,15 +1,19 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Golden files: texts that are compared whole, and written anew with `--update-golden`."""
+"""Golden files, written anew with `--update-golden`; results, held against their schema."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 
 GOLDEN = Path(__file__).parent / "golden"
+RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -28,3 +32,17 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert path.read_text(encoding="utf-8") == text
 
     return compare
+
+
+@pytest.fixture
+def read_result() -> Callable[[Path | str], Any]:
+    """Reads a result, a file or its text, that follows the published schema."""
+    schema = jsonschema.Draft202012Validator(json.loads(RESULT_SCHEMA.read_text(encoding="utf-8")))
+
+    def read(result: Path | str) -> Any:
+        text = result.read_text(encoding="utf-8") if isinstance(result, Path) else result
+        fields = json.loads(text)
+        schema.validate(fields)
+        return fields
+
+    return read
