@@ -73,7 +73,7 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_finds_what_our_own_command_finds(any_host, project, small, temporary):
+def test_finds_what_our_own_command_finds(any_host, project, small, temporary, read_result):
     ran = any_host.run(
         *FORMULA, *small, "-o", "out.json", "-l", "--", "python", "app.py", cwd=project,
         TMPDIR=str(temporary),
@@ -81,7 +81,7 @@ def test_finds_what_our_own_command_finds(any_host, project, small, temporary):
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr.count("IntelliPerf cannot measure here") == 1
     assert "libamdhip64.so is missing" in ran.stderr
-    result = json.loads((project / "out.json").read_text())
+    result = read_result(project / "out.json")
     assert set(result) >= UPSTREAM_FIELDS
     assert result["success"] is True
     assert result["metric_name"] == "L2 hit rate (modelled, mi300x-small)"
@@ -105,13 +105,13 @@ def test_finds_what_our_own_command_finds(any_host, project, small, temporary):
         "intelliperf-swizzle", *small, "-o", "own.json", "--", "python", "app.py", cwd=project
     )
     assert own.returncode == 0, own.stderr
-    same = json.loads((project / "own.json").read_text())
+    same = read_result(project / "own.json")
     assert same["swizzle"]["best"]["fingerprint"] == result["swizzle"]["best"]["fingerprint"]
     assert same["diff"] == result["diff"]
 
 
 @pytest.mark.parametrize("output", ["out.csv", None])
-def test_nothing_to_gain_leaves_every_file_as_it_was(output, any_host, project):
+def test_nothing_to_gain_leaves_every_file_as_it_was(output, any_host, project, read_result):
     before = contents(project)
     where = ("-o", output) if output else ()
     ran = any_host.run(*FORMULA, "-l", *where, "--", "python", "copying.py", cwd=project)
@@ -119,7 +119,7 @@ def test_nothing_to_gain_leaves_every_file_as_it_was(output, any_host, project):
     assert {path: text for path, text in contents(project).items() if path in before} == before
     assert "nothing applied" in ran.stderr
     if output is None:
-        fields = json.loads(ran.stdout)
+        fields = read_result(ran.stdout)
         assert fields["success"] is False
         assert fields["optimized"] is None
         assert fields["diff"] == ""
@@ -128,7 +128,9 @@ def test_nothing_to_gain_leaves_every_file_as_it_was(output, any_host, project):
         assert row["success"] == "False"
 
 
-def test_candidates_that_fail_the_users_test_leave_every_file_as_it_was(any_host, project, small):
+def test_candidates_that_fail_the_users_test_leave_every_file_as_it_was(
+    any_host, project, small, read_result
+):
     """The test is a command with quotes in it."""
     before = contents(project)
     ran = any_host.run(
@@ -137,13 +139,15 @@ def test_candidates_that_fail_the_users_test_leave_every_file_as_it_was(any_host
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert {path: text for path, text in contents(project).items() if path in before} == before
-    result = json.loads(ran.stdout)
+    result = read_result(ran.stdout)
     assert result["success"] is False
     kinds = [attempt["verdict"] for attempt in result["swizzle"]["attempts"]]
     assert "output differs" in kinds
 
 
-def test_measures_with_the_host_where_it_can(any_host, project, small, measuring, temporary):
+def test_measures_with_the_host_where_it_can(
+    any_host, project, small, measuring, temporary, read_result
+):
     gt = Path(measuring["GT_TUNING"])
     before = contents(gt)
     ran = any_host.run(
@@ -153,7 +157,7 @@ def test_measures_with_the_host_where_it_can(any_host, project, small, measuring
         cwd=project, TMPDIR=str(temporary), **measuring, CARD_XCDS="4",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    result = json.loads((project / "out.json").read_text())
+    result = read_result(project / "out.json")
     assert result["success"] is True
     assert result["metric_name"] == "L2 hit rate"
     assert (result["metric_before"], result["metric_after"]) == (40.0, 80.0)
@@ -164,13 +168,15 @@ def test_measures_with_the_host_where_it_can(any_host, project, small, measuring
     assert not list(temporary.iterdir())
 
 
-def test_kernel_that_is_renamed_is_an_attempt_that_failed(any_host, project, small, measuring):
+def test_kernel_that_is_renamed_is_an_attempt_that_failed(
+    any_host, project, small, measuring, read_result
+):
     ran = any_host.run(
         *FORMULA, *small, "--profiler", "intelliperf", "--num_attempts", "1", "-o", "out.json",
         "--", "python", "app.py", "--rename", cwd=project, **measuring,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    result = json.loads((project / "out.json").read_text())
+    result = read_result(project / "out.json")
     assert result["success"] is False
     failed = [
         attempt for attempt in result["swizzle"]["attempts"] if attempt["verdict"] == "not measured"
@@ -242,14 +248,14 @@ def test_host_without_its_core_is_refused(host, project, tmp_path):
     assert "pip install -e" in ran.stderr
 
 
-def test_host_that_drives_formulas_itself(host, project, small):
+def test_host_that_drives_formulas_itself(host, project, small, read_result):
     """Its passes come in its order; our options come from the environment."""
     ran = host.run(
         *FORMULA, "-o", "out.json", "-k", "copy_kernel", "--", "python", "copying.py", cwd=project,
         DOUBLE_PATCHED="1", INTELLIPERF_SWIZZLE_TARGET=small[1],
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    result = json.loads((project / "out.json").read_text())
+    result = read_result(project / "out.json")
     assert set(result) >= UPSTREAM_FIELDS
     assert result["success"] is False
     assert result["swizzle"]["nothing_to_gain"] is True

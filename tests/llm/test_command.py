@@ -32,7 +32,7 @@ def run(folder: Path, *arguments: str, key: str = "") -> subprocess.CompletedPro
     )
 
 
-def test_a_run_with_a_model_leaves_totals_and_no_key(endpoint, tmp_path):
+def test_a_run_with_a_model_leaves_totals_and_no_key(endpoint, tmp_path, read_result):
     endpoint.script = [
         "[[ ## memory_analysis ## ]]\nShared.\n\n[[ ## completed ## ]]",
         Status(429, f"slow down, {KEY}"),
@@ -44,7 +44,7 @@ def test_a_run_with_a_model_leaves_totals_and_no_key(endpoint, tmp_path):
     assert done.returncode == 0, done.stderr
     assert len(endpoint.requests) == 3
     folder = tmp_path / "swizzle-out" / "transpose_kernel"
-    outcome = json.loads((folder / "result.json").read_text())
+    outcome = read_result(folder / "result.json")
     assert outcome["success"]
     assert outcome["swizzle"]["proposer"] == "llm"
     assert outcome["swizzle"]["usage"]["calls"] == 2
