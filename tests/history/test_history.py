@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -110,7 +111,9 @@ def test_a_killed_process_loses_no_finished_attempt(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"not json\n", ":1 is not a line"),
         (b'{"schema":1,"run":[]}\n', ":1 is not a line"),
-        (b'{"schema":99,"run":{}}\n', "schema 99"),
+        (b'{"schema":99,"run":{}}\n', "has schema 99, this version reads schemas 1 to"),
+        (b'{"schema":null,"run":{}}\n', "has schema None"),
+        (b'{"schema":1,"run":{"version":"9.9"}}\n', "was written by version 9.9, this is None"),
         (
             json.dumps({"schema": 1, "run": {"kernel": "softmax", "seed": 0}}).encode() + b"\n",
             "kernel",
@@ -166,3 +169,19 @@ def test_a_full_disk_is_one_clear_error() -> None:
         pytest.skip("no /dev/full")
     with pytest.raises(HistoryError, match="No space left"):
         History(Path("/dev/full"), RUN)
+
+
+def test_a_history_of_schema_1_is_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    shutil.copy(Path(__file__).parent / "schema-1.jsonl", path)
+    identity = json.loads(path.read_text().splitlines()[0])["run"]
+    history = History(path, identity, resume=True)
+    assert [one.number for one in history.attempts] == [1, 2, 13]
+    last = history.attempts[-1]
+    assert last.validation is not None
+    assert last.validation.same_bits
+    assert last.measurement is not None
+    assert last.measurement.l2_requests_per_domain is None
+    history.record(replace(attempts()[1], number=14))
+    history.close()
+    assert [one.number for one in History(path, identity, resume=True).attempts] == [1, 2, 13, 14]
