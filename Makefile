@@ -31,6 +31,8 @@ help:
 	@echo 'make bench           speed of trace and model, HipKittens Table 4, the default command'
 	@echo 'make figures         the tables and figures of docs/results, and docs/audit.md; it resumes'
 	@echo 'make audit           docs/audit.md alone: which published swizzles are permutations'
+	@echo 'make validation      the cache model beside measured hit rates: docs/validation.md'
+	@echo 'make simulators      speed of the cache model beside public simulators'
 	@echo 'make search-quality  compare the default search with one a hundred times as long'
 	@echo 'make install         set up $(VENV) and no more'
 	@echo 'make clean           remove the environments and what was built'
@@ -78,6 +80,13 @@ figures: install
 
 audit: install
 	$(BIN)/python benchmarks/audit.py $(FIGURES)
+
+validation: install
+	$(BIN)/python benchmarks/validation.py
+
+simulators: install
+	$(BIN)/python $(INSTALL) -e '.[simulators]'
+	$(BIN)/python benchmarks/simulators.py
 
 search-quality: install
 	$(BIN)/python benchmarks/search_quality.py

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +29,7 @@ def run(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
 
     from intelliperf_swizzle.fidelity import compare, measurements_at
-    from intelliperf_swizzle.fidelity.words import json_text, table
+    from intelliperf_swizzle.fidelity.words import as_table, table
     from intelliperf_swizzle.hardware import load_target
 
     target = load_target(options.target)
@@ -40,5 +41,6 @@ def run(arguments: Sequence[str]) -> int:
         print(f"skipped: {reason}", file=sys.stderr)
     print(table(fidelity))
     if options.output_file:
-        options.output_file.write_text(json_text(fidelity), encoding="utf-8")
+        text = json.dumps(as_table(fidelity), indent=1, ensure_ascii=False)
+        options.output_file.write_text(text + "\n", encoding="utf-8")
     return 1 if fidelity.skipped else 0

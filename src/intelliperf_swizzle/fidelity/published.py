@@ -15,7 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from intelliperf_swizzle.fidelity.configuration import (
     Renumbered,
     resident_workgroups,
 )
-from intelliperf_swizzle.fidelity.readings import Reading, UnusableError, read, records_of
+from intelliperf_swizzle.fidelity.readings import Reading, UnusableError, numbers, read, records_of
 from intelliperf_swizzle.fidelity.remaps import orders_of
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import Target
@@ -126,7 +126,8 @@ class PublishedMeasurements:
             mapping = record.get("mapping") or f"order {len(of_config) + 1}"
             of_config[str(mapping)] = record
             try:
-                readings.append(read(record, config, str(mapping), statistics.median))
+                reading = read(record, config, str(mapping), statistics.median)
+                readings.append(replace(reading, time_ms=reading.time_ms or _gemm_ms(record)))
             except UnusableError as error:
                 left_out.append(f"{config}, {mapping}: {error}")
         return readings, left_out
@@ -203,6 +204,14 @@ def _sizes(record: Mapping[str, Any]) -> dict[str, Any]:
         sizes |= dict.fromkeys(names.rstrip("=").split("="), value)
     blocks = record.get("blocks")
     return sizes | dict(blocks) if isinstance(blocks, Mapping) else sizes
+
+
+def _gemm_ms(record: Mapping[str, Any]) -> float | None:
+    """The time of a matrix product of which only the TFLOPS are stated."""
+    tflops, sizes = numbers(record, "tflops"), _sizes(record)
+    if not tflops or not {"M", "N", "K"} <= set(sizes):
+        return None
+    return float(2e-9 * sizes["M"] * sizes["N"] * sizes["K"] / statistics.median(tflops))
 
 
 def _orders(

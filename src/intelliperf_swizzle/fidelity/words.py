@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from textwrap import wrap
@@ -68,9 +67,9 @@ def sentences(summary: Summary) -> list[str]:
     return said
 
 
-def json_text(fidelity: Fidelity) -> str:
-    """The comparison as JSON: `pairs`, `configurations`, `summary`, `skipped`, `notes`."""
-    stated = {
+def as_table(fidelity: Fidelity) -> dict[str, Any]:
+    """The comparison as JSON has it: `pairs`, `configurations`, `summary`, `skipped`, `notes`."""
+    return {
         "target": fidelity.target,
         "pairs": [pair_table(pair) for pair in fidelity.pairs],
         "configurations": [
@@ -86,7 +85,6 @@ def json_text(fidelity: Fidelity) -> str:
         "skipped": fidelity.skipped,
         "notes": fidelity.notes,
     }
-    return json.dumps(stated, indent=1, ensure_ascii=False) + "\n"
 
 
 def pair_table(pair: Pair, physics: int = 0) -> dict[str, Any]:
