@@ -184,3 +184,44 @@ def test_an_access_outside_a_tensor_leaves_the_process_alive(
     """
     )
     assert printed.strip() == "[2.0, 1.0, 1.0]"
+
+
+def test_a_comparison_of_scalars_masks_a_block(interpreted: Callable[[str], str]) -> None:
+    printed = interpreted(
+        HEAD
+        + """
+    @triton.jit
+    def copy(x, o, n, BLOCK: tl.constexpr):
+        pid = tl.program_id(0)
+        at = pid * BLOCK + tl.arange(0, BLOCK)
+        tl.store(o + at, tl.load(x + at, mask=pid < n, other=7), mask=pid < 3)
+
+    o = torch.zeros(16)
+    copy[(4,)](torch.ones(16), o, 2, BLOCK=4)
+    print(o[::4].tolist())
+    """
+    )
+    assert printed.strip() == "[1.0, 1.0, 7.0, 0.0]"
+
+
+def test_builtins_may_be_imported_by_name(interpreted: Callable[[str], str]) -> None:
+    printed = interpreted(
+        HEAD
+        + """
+    from triton.language import arange, exp2, load, program_id, store
+
+    @triton.jit
+    def places(BLOCK: tl.constexpr):
+        return program_id(0) * BLOCK + arange(0, BLOCK)
+
+    @triton.jit
+    def power(x, o, BLOCK: tl.constexpr):
+        at = places(BLOCK)
+        store(o + at, exp2(load(x + at)))
+
+    o = torch.zeros(8)
+    power[(2,)](torch.arange(8).float(), o, BLOCK=4)
+    print(o.tolist())
+    """
+    )
+    assert printed.strip() == "[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]"

@@ -9,8 +9,10 @@ process of the user's application too, before that imports Triton's language.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +55,7 @@ def mend(
     _mend_scalar_index(interpreter)
     _mend_overflow_checks(interpreter)
     _mend_bfloat16_dot(interpreter)
+    _mend_splat(interpreter)
     _mend_repeated_patching(interpreter)
     _mend_libdevice(interpreter)
     _mend_launch(interpreter)
@@ -100,6 +103,17 @@ def bfloat16_as_float32(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
+def _mend_splat(interpreter: Any) -> None:
+    """A comparison of scalars that is spread over a block becomes integers, and is no mask then."""
+
+    def create_splat(self: Any, ret_ty: Any, arg: Any) -> Any:
+        value = np.asarray(arg.data)
+        spread = np.full(ret_ty.shape, value.reshape(-1)[0], dtype=value.dtype)
+        return interpreter.TensorHandle(spread, arg.dtype.scalar)
+
+    interpreter.InterpreterBuilder.create_splat = create_splat
+
+
 def _mend_repeated_patching(interpreter: Any) -> None:
     """Each call of a jit function patches the whole language again, half of the run time."""
     language_modules: dict[Any, list[Any]] = {}
@@ -108,6 +122,7 @@ def _mend_repeated_patching(interpreter: Any) -> None:
         import triton.language as tl
 
         if self.fn not in language_modules:
+            forward_builtins(self.fn.__globals__)
             language_modules[self.fn] = [
                 module for module in (tl, tl.core) if module in self.fn.__globals__.values()
             ]
@@ -121,6 +136,24 @@ def _mend_repeated_patching(interpreter: Any) -> None:
             raise interpreter.InterpreterError(repr(error)) from error
 
     interpreter.InterpretedFunction.__call__ = call
+
+
+def forward_builtins(namespace: dict[str, Any]) -> None:
+    """Builtins imported by name (`from triton.language import arange`) escape the patching."""
+    import triton.language as tl
+
+    for name, value in list(namespace.items()):
+        if inspect.isfunction(value) and tl.core.is_builtin(value):
+            namespace[name] = _forwarder(value)
+
+
+def _forwarder(builtin: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(builtin, updated=())
+    def forwarder(*args: Any, **kwargs: Any) -> Any:
+        patched = getattr(sys.modules[builtin.__module__], builtin.__name__)
+        return patched(*args, **kwargs)
+
+    return forwarder
 
 
 LIBDEVICE: dict[str, Callable[..., Any]] = {
@@ -233,6 +266,7 @@ def _mend_launch(interpreter: Any) -> None:
 def _run_launch(interpreter: Any, executor: Any, bound: dict[str, Any]) -> None:
     from intelliperf_swizzle.interpreter.sequential import patched_language, run_programs
 
+    forward_builtins(executor.fn.__globals__)
     with patched_language():
         arguments = {
             name: value if name in executor.constexprs else interpreter._implicit_cvt(value)

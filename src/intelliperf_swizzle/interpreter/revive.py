@@ -14,7 +14,7 @@ import triton.language as tl
 import triton.runtime.interpreter as triton_interpreter
 
 from intelliperf_swizzle.interpreter.memory import Fill, Memory, recorded
-from intelliperf_swizzle.interpreter.mend import mend
+from intelliperf_swizzle.interpreter.mend import forward_builtins, mend
 from intelliperf_swizzle.interpreter.render import import_functions, render_module
 from intelliperf_swizzle.interpreter.sequential import (
     Observer,
@@ -107,6 +107,8 @@ def revive(
     """
     mend()
     functions = import_functions(render_module(launch.source, folder, edits))
+    for function in functions.values():
+        forward_builtins(function.fn.__globals__)
     kernel = functions[launch.source.kernel]
     constexprs = {
         name: _constexpr(argument, functions)
