@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What docs/report.md tells people to type is what the commands understand."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from intelliperf_swizzle import history
+from intelliperf_swizzle.cli import main
+from intelliperf_swizzle.cli.arguments import Parser, add_host_options
+from intelliperf_swizzle.options import add_own_options
+from intelliperf_swizzle.report.result import SCHEMA
+
+PAGE = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+ACTION = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0])
+STEPS = {
+    step.get("name"): step["run"] for step in ACTION["jobs"]["swizzle"]["steps"] if "run" in step
+}
+OLD = Path(__file__).parent / "results" / "schema-1.json"
+
+
+def test_the_commands_of_the_page_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "swizzle-out" / "gemm_kernel"
+    folder.mkdir(parents=True)
+    (folder / "result.json").write_bytes(OLD.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL)[0].splitlines()
+    assert len(commands) == 4
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_the_action_runs_what_there_is(tmp_path: Path) -> None:
+    parser = Parser()
+    add_host_options(parser)
+    add_own_options(parser)
+    words = shlex.split(STEPS["Find a swizzle"])
+    assert parser.parse_args(words[1 : words.index("--")]).output_file == "result.json"
+    (tmp_path / "result.json").write_bytes(OLD.read_bytes())
+    (tmp_path / "gh").write_text('#!/bin/sh\necho "$@" > called\n')
+    (tmp_path / "gh").chmod(0o755)
+    for name in ("Report", "Comment"):
+        subprocess.run(
+            ["bash", "-eu", "-c", STEPS[name]], cwd=tmp_path, check=True,
+            env={"PATH": f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}", "GITHUB_STEP_SUMMARY": "summary",
+                 "NUMBER": "7"},
+        )  # fmt: skip
+    assert (tmp_path / "called").read_text() == "pr comment 7 --body-file report.md\n"
+    assert (tmp_path / "summary").read_text() == (tmp_path / "report.md").read_text()
+
+
+def test_the_page_knows_the_schemas() -> None:
+    assert history.SCHEMA == SCHEMA
+    assert f"writes schema {SCHEMA} of both" in PAGE
