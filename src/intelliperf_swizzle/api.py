@@ -109,6 +109,7 @@ def prove(
     grid: int | Sequence[int],
     *,
     target: AnyTarget = DEFAULT_TARGET,
+    sweep: bool = True,
     **constants: int,
 ) -> Proof | Witness:
     """Is a swizzle a permutation of a launch's tiles?
@@ -117,6 +118,7 @@ def prove(
         swizzle: its text, the name of a pattern, or a parsed swizzle.
         grid: programs of the launch, along up to three axes.
         target: gives the number of XCDs.
+        sweep: also try other grids, a fifth of a second: for the proof's condition.
         constants: integer arguments of the kernel, and parameters of the pattern, by name.
 
     Returns:
@@ -138,7 +140,7 @@ def prove(
         {one: value for one, value in constants.items() if one not in parameters},
         num_xcds=gpu.num_xcds,
         cus_per_xcd=gpu.cus_per_xcd,
-        sweep=mapping.sweep_grids(extents),
+        sweep=mapping.sweep_grids(extents) if sweep else (),
     )
 
 

@@ -91,16 +91,24 @@ def test_assertion_shows_the_witness() -> None:
 def test_kernel_with_its_own_remap() -> None:
     (verdict,) = prove_source(APPLICATION, GEMM)
     assert verdict.kind == "permutation"
-    assert_source_is_permutation(APPLICATION, GEMM)
+    broken = [sys.executable, "published_remaps.py", "stream_k 108 200"]
+    folder = Path(__file__).parents[1] / "source_proofs" / "applications"
+    with pytest.raises(AssertionError, match="never computed: pid = 104 105 106 107"):
+        assert_source_is_permutation(
+            broken, folder / "published_remaps.py", project_directory=folder
+        )
 
 
-def test_score_and_explain() -> None:
+def test_explain_says_what_is_known_of_the_gpu() -> None:
+    sections = explain(APPLICATION, target=load_target("mi325x"), profiler="model")
+    assert "mi325x" in sections["target"].lower()
+
+
+def test_score_measures_before_and_after() -> None:
     scored = score("identity", APPLICATION, target="mi300x", profiler="model")
     assert scored.kernel == "gemm_kernel"
     assert scored.attempt.measurement is not None
     assert scored.attempt.measurement.l2_hit_rate == scored.baseline.l2_hit_rate
-    sections = explain(APPLICATION, target=load_target("mi325x"), profiler="model")
-    assert "mi325x" in sections["target"].lower()
 
 
 def test_optimize_returns_what_the_result_file_says(tmp_path: Path) -> None:
