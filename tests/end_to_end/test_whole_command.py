@@ -21,6 +21,7 @@ KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 SMALL_GEMM = [
     *("--m", "512", "--n", "512", "--k", "64"),
     *("--block-m", "32", "--block-n", "32", "--block-k", "32", "--group-m", "1"),
+    *("--num-warps", "8"),
 ]
 """256 tiles, small enough to be executed whole."""
 

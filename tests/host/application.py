@@ -24,7 +24,9 @@ if os.environ.get("UNDER_GT"):
 else:
     import gemm
 
-    small = "--m 512 --n 512 --k 128 --block-m 32 --block-n 32 --block-k 32 --group-m 1"
+    small = (
+        "--m 512 --n 512 --k 128 --block-m 32 --block-n 32 --block-k 32 --group-m 1 --num-warps 8"
+    )
     fails = "and fail" in sys.argv
     sys.argv[1:] = small.split()
     gemm.main()
