@@ -51,11 +51,11 @@ def test_the_action_runs_what_there_is(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_bytes(OLD.read_bytes())
     (tmp_path / "gh").write_text('#!/bin/sh\necho "$@" > called\n')
     (tmp_path / "gh").chmod(0o755)
+    path = f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     for name in ("Report", "Comment"):
         subprocess.run(
             ["bash", "-eu", "-c", STEPS[name]], cwd=tmp_path, check=True,
-            env={"PATH": f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}", "GITHUB_STEP_SUMMARY": "summary",
-                 "NUMBER": "7"},
+            env={"PATH": path, "GITHUB_STEP_SUMMARY": "summary", "NUMBER": "7"},
         )  # fmt: skip
     assert (tmp_path / "called").read_text() == "pr comment 7 --body-file report.md\n"
     assert (tmp_path / "summary").read_text() == (tmp_path / "report.md").read_text()
