@@ -25,6 +25,9 @@ ITERATIONS = 5
 NO_EFFECT = 0.001
 """A change of the hit rate (rate) below this is none: the paper's ×."""
 
+NEAR = -0.01
+"""A step down (rate) that is worth a name."""
+
 APPLICATIONS = (*PAPER, ATTENTION)
 
 PAPERS_GAINS = {
@@ -172,9 +175,38 @@ def _page(record: Record) -> str:
         "remaps of layer norm, softmax, FDTD, Smith-Waterman and stencil are no permutations "
         "([audit](../audit.md)); such do not appear here.",
         *(["Not modelled:\n\n" + "\n".join(failures)] if failures else []),
+        "## What stands in the way of the ceiling",
+        "From the ceiling down to the modelled rate of the best swizzle (of the kernel as it is "
+        "where there is none), in points. “Several L2s”: lines that the tiles of more than one XCD "
+        "need, each of which misses them once. “Not kept”: lines that an L2 had and evicted before "
+        "their next use, for want of capacity or of places in their set. “Drift”: what is lost "
+        "because workgroups do not advance in step; below zero where it helps.",
+        table(
+            ["kernel", "ceiling %", "several L2s", "not kept", "drift", "modelled %", "most"],
+            [_in_the_way(row) for row in record["rows"] if "error" not in row["offline"]],
+        ),
         *_models(record),
     ]
     return page(*parts)
+
+
+def _in_the_way(row: Mapping[str, Any]) -> list[str]:
+    run = row["offline"]
+    last = (run["best"] or {"measurement": run["unchanged"]})["measurement"]["l2_hit_rate"]
+    alone, in_step = run["in_the_way"]["each_l2_alone"], run["in_the_way"]["in_step"]
+    steps = {
+        "several L2s": alone - run["ceiling"],
+        "not kept": in_step - alone,
+        "drift": last - in_step,
+    }
+    most = min(steps, key=lambda name: steps[name])
+    return [
+        row["name"],
+        percent(run["ceiling"]),
+        *(points(step) for step in steps.values()),
+        percent(last),
+        most if steps[most] < NEAR else "at the ceiling",
+    ]
 
 
 def _models(record: Record) -> list[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,18 +21,22 @@ from typing import Any
 import numpy as np
 
 from intelliperf_swizzle import loop
-from intelliperf_swizzle.cache import Physics, replay
+from intelliperf_swizzle.cache import Physics, replay, requests
+from intelliperf_swizzle.cache.counting import misses_per_line
+from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import Target, load_target
+from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import describe, prove
+from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.model import ModelProfiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.offline import OfflineProposer
-from intelliperf_swizzle.records import Attempt, Measurement, Run, Witness
+from intelliperf_swizzle.records import Attempt, Measurement, Proof, Run, Witness
 from intelliperf_swizzle.subject import IDENTITY, Subject, prove_on
 
 BENCHMARKS = Path(__file__).resolve().parents[1]
@@ -49,11 +53,74 @@ def search(inputs: Inputs) -> dict[str, Any]:
     `iterations`.
     """
     target = load_target(inputs["target"])
+    profiler = Remembering(target)
     with settings_of(inputs) as settings:
-        outcome = loop.optimize(
-            settings, target, ModelProfiler(target), proposer_of(inputs), Silent()
-        )
-    return summary(outcome.run)
+        run = loop.optimize(settings, target, profiler, proposer_of(inputs), Silent()).run
+    text = run.best.candidate.text if run.best else IDENTITY
+    return {**summary(run), "in_the_way": steps_down(text, profiler.launches[run.kernel], target)}
+
+
+class Remembering(ModelProfiler):
+    """Keeps the traces of the kernels that it measured."""
+
+    def __init__(self, target: Target):
+        super().__init__(target)
+        self.launches: dict[str, Sequence[TracedLaunch]] = {}
+
+    def measure(
+        self,
+        launches: Sequence[TracedLaunch],
+        proofs: Sequence[Proof],
+        edit: Edit | None = None,
+    ) -> Measurement:
+        """As the model's own."""
+        self.launches[launches[0].launch.kernel] = launches
+        return super().measure(launches, proofs, edit)
+
+
+def steps_down(text: str, traced: Sequence[TracedLaunch], target: Target) -> dict[str, Any]:
+    """What lies between the ceiling and the modelled hit rate of an order, as ever lower bounds.
+
+    Returns:
+        `each_l2_alone`: if every L2 missed only what it touches for the first time under this
+        order; `in_step`: modelled, if workgroups did not drift apart.
+    """
+    proofs = prove_on(parse(text), [one.launch for one in traced], target)
+    assert not isinstance(proofs, Witness)
+    misses = sum(
+        first_touches(one, proof, target) * one.launch.count
+        for one, proof in zip(traced, proofs, strict=True)
+    )
+    total = sum(requests(one.trace, target) * one.launch.count for one in traced)
+    runs = [
+        (one.trace, proof.tile, one.launch.count, one.occupancy)
+        for one, proof in zip(traced, proofs, strict=True)
+    ]
+    in_step = replay(runs, target, Physics(llc=False, drift=False))
+    return {
+        "each_l2_alone": rounded(1 - misses / total),
+        "in_step": rounded(in_step.l2_hit_rate),
+    }
+
+
+def first_touches(one: TracedLaunch, proof: Proof, target: Target) -> int:
+    """Misses of a launch if each line missed once in each L2 whose tiles touch it."""
+    stream = stream_of(one.trace)
+    lines = stream.unit_lines.astype(np.int64)
+    cost = misses_per_line(target)[stream.ref_code]
+    units = stream.plain_units
+    domain = target.domain_of(np.arange(len(proof.tile)))
+    home = np.empty(stream.tiles, np.int64)
+    home[proof.tile] = domain
+    where = np.repeat(home, np.diff(stream.tile_offset))
+    misses = 0
+    for number in range(target.num_xcds):
+        here = where == number
+        least = np.full(stream.units, np.iinfo(np.int64).max)
+        np.minimum.at(least, units[here], cost[here])
+        touched = least < np.iinfo(np.int64).max
+        misses += int((lines[touched] * least[touched]).sum())
+    return misses
 
 
 def rates(inputs: Inputs) -> dict[str, Any]:
