@@ -43,6 +43,7 @@ def capture(
     limit_seconds: float = 300.0,
     compute: Compute = "auto",
     compute_budget_seconds: float = 20.0,
+    fill: bool = False,
     environment: Mapping[str, str] | None = None,
     target: Target | None = None,
     on_gpu: bool = False,
@@ -66,6 +67,8 @@ def capture(
             those that write integers, from which later launches may compute addresses, where
             they take less than half of what is left of the time limit.
         compute_budget_seconds: seconds that `auto` spends on executing launches.
+        fill: random tensors of more than 32 MiB are filled, too, and not left zero: some kernels'
+            addresses are made of them. Costs a second for 100 million elements.
         environment: of the command, ours by default.
         target: the GPU that the application is told of, by default an MI300X.
         on_gpu: the application runs for real on the GPU that its environment shows; launches are
@@ -80,13 +83,14 @@ def capture(
 
     begun = time.monotonic()
     gpu = None if on_gpu else gpu_of(target or load_target("mi300x"))
-    settings = Settings(RECORDER, gpu, compute, compute_budget_seconds, begun + limit_seconds)
+    deadline = begun + limit_seconds
+    settings = Settings(RECORDER, gpu, compute, compute_budget_seconds, deadline, fill)
     place = _prepared(Path(folder), settings)
     watch = _Watch(Journal(place), on_progress)
     ours = os.environ if environment is None else environment
     process = start(command, place, cwd, ours, interpreted=not on_gpu)
     try:
-        ended_by = watch.until_over(process, quiet_seconds, begun + limit_seconds)
+        ended_by = watch.until_over(process, quiet_seconds, deadline)
         exit_code = process.poll()
     finally:
         end(process)

@@ -36,7 +36,8 @@ def imported(module: str) -> None:
 
         standin.install(
             settings.gpu,
-            fill=settings.compute == "always",
+            fill=settings.fill or settings.compute == "always",
+            multiply=settings.compute == "always",
             on_skip=lambda sentence: _note(folder, sentence),
         )
     if "triton" in _imported and not _noted & {"installed"}:

@@ -33,19 +33,20 @@ LARGE_OPERATIONS = 2e11
 """Matrix products above this are not computed; one of 4096³ takes a second on two cores."""
 
 
-def install(gpu: Gpu, *, fill: bool, on_skip: Callable[[str], None]) -> None:
+def install(gpu: Gpu, *, fill: bool, multiply: bool, on_skip: Callable[[str], None]) -> None:
     """Make torch behave as if there were one GPU.
 
     Args:
         gpu: what `torch.cuda` says that it is.
-        fill: whether large tensors and matrix products are computed like small ones.
+        fill: whether large random tensors are filled like small ones.
+        multiply: whether large matrix products are computed like small ones.
         on_skip: called with a sentence whenever something large is not computed.
     """
     _patch_tensor()
     _patch_constructors()
     _patch_devices()
     standin_cuda.install(gpu)
-    _patch_products(None if fill else on_skip)
+    _patch_products(None if multiply else on_skip)
     if not fill:
         _patch_random(on_skip)
 

@@ -135,6 +135,7 @@ class FolderOfMeasurements:
                 quiet_seconds=LIMIT_SECONDS,
                 limit_seconds=LIMIT_SECONDS,
                 compute_budget_seconds=COMPUTE_SECONDS,
+                fill=True,
                 target=target,
             )
         except CaptureError as error:
