@@ -10,11 +10,19 @@ from typing import Any
 Before = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
 """Called with the jit function, its positional and keyword arguments and the grid."""
 
+Passes = dict[int, int]
 
-def before_each_launch(before: Before, *, interpreted: bool) -> None:
+
+def before_each_launch(before: Before, *, interpreted: bool, passes: Passes | None = None) -> None:
     """Calls `before`, and then launches as if nothing had been.
 
     An autotuner's trials are no launches of the application.
+
+    Args:
+        before: what is called.
+        interpreted: whether kernels run under Triton's interpreter.
+        passes: by `id` of a jit function, how many of its next launches `before` need not see;
+            counted down here.
     """
     if interpreted:
         _before_interpreted(before)
@@ -23,12 +31,16 @@ def before_each_launch(before: Before, *, interpreted: bool) -> None:
     from triton.runtime.jit import JITFunction
 
     run, bench = JITFunction.run, Autotuner._bench
+    free: Passes = {} if passes is None else passes
     tuning = 0
 
-    def hooked(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
-        if not warmup and not tuning:
-            before(self, args, kwargs, grid)
-        return run(self, *args, grid=grid, warmup=warmup, **kwargs)
+    def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if left := free.get(id(self)):  # all that a launch costs in an endless loop of short ones
+            free[id(self)] = left - 1
+        elif not tuning and not kwargs["warmup"]:
+            options = {k: v for k, v in kwargs.items() if k not in ("grid", "warmup")}
+            before(self, args, options, kwargs["grid"])
+        return run(self, *args, **kwargs)
 
     def benched(self: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal tuning

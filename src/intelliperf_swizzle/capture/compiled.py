@@ -5,7 +5,7 @@
 The application must not be slowed down. A launch like one before costs a look at its arguments'
 types, shapes and strides, some microseconds of the host. Where even these add up to more than
 `MOST_OVERHEAD` of the time since the start (kernels that are shorter than their launch, in an
-endless loop), launches of known kernels are only counted until the share is met again.
+endless loop), most launches of known kernels are only counted, as the last one that was looked at.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from time import perf_counter
 from typing import Any
 
 from intelliperf_swizzle.capture import journal
+from intelliperf_swizzle.capture.calls import Passes
 from intelliperf_swizzle.capture.describe import describe
 from intelliperf_swizzle.capture.journal import Execution
 from intelliperf_swizzle.capture.sources import UnreadableKernelError, is_jit_function
@@ -27,8 +28,8 @@ from intelliperf_swizzle.capture.store import MOST_VARIANTS, Store
 
 MOST_OVERHEAD = 0.02
 """Share of the time since the start that looking at known launches may take."""
-UNLOOKED = 32
-"""So many launches of known kernels are only counted when it took more."""
+UNLOOKED = 64
+"""So many launches of a known kernel are only counted when it took more."""
 TELL_SECONDS = 0.5
 """Counts are written to the journal this often, because the application may be killed."""
 
@@ -38,6 +39,9 @@ class CompiledRecorder:
 
     Args:
         folder: of the capture.
+
+    Attributes:
+        passes: by `id` of a kernel, how many of its next launches need not be looked at.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -45,30 +49,21 @@ class CompiledRecorder:
         self._store = Store(folder)
         self._names: dict[Any, str | None] = {}
         self._kernels: list[Any] = []  # kept alive, so that no other one gets its number
-        self._latest: dict[int, str] = {}
-        self._unlooked = 0
+        self.passes: Passes = {}
+        self._granted: dict[int, str] = {}
         self._looks: Counter[Any] = Counter()
         self._untold: Counter[str] = Counter()
         self._told = self._start = perf_counter()
         self._spent = 0.0
         self._busy = False
-        atexit.register(self._tell)
+        atexit.register(self._end)
 
     def launch(
         self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
     ) -> None:
         """Looks at one call before it is made."""
-        latest = self._latest.get(id(kernel))
-        if latest is not None and self._unlooked:
-            self._unlooked -= 1
-            self._untold[latest] += 1
+        if self._busy:
             return
-        if not self._busy:
-            self._look(kernel, args, kwargs, grid)
-
-    def _look(
-        self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
-    ) -> None:
         begun = perf_counter()
         key = self._key(kernel, args, kwargs, grid)
         if key not in self._names:
@@ -83,12 +78,13 @@ class CompiledRecorder:
                 self._busy = False
         name = self._names[key]
         if name is not None:
-            self._latest[id(kernel)] = name
             self._untold[name] += 1
         now = perf_counter()
         self._spent += now - begun
-        if self._spent > MOST_OVERHEAD * (now - self._start):
-            self._unlooked = UNLOOKED
+        if name is not None and self._spent > MOST_OVERHEAD * (now - self._start):
+            self.passes[id(kernel)] = UNLOOKED
+            self._untold[name] += UNLOOKED
+            self._granted[id(kernel)] = name
         if now - self._told > TELL_SECONDS:
             self._tell()
 
@@ -141,6 +137,12 @@ class CompiledRecorder:
     def _refuse(self, kernel: Any, reason: str) -> None:
         sentence = f"`{kernel.fn.__name__}` was not recorded: {reason}"
         journal.write(self._folder, "refused", text=sentence)
+
+    def _end(self) -> None:
+        """Takes back what was counted and not launched."""
+        for kernel, name in self._granted.items():
+            self._untold[name] -= self.passes.get(kernel, 0)
+        self._tell()
 
     def _tell(self) -> None:
         """Writes the counts since the last time to the journal."""

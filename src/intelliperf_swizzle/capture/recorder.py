@@ -16,7 +16,8 @@ def install(folder: Path, settings: Settings) -> None:
         from intelliperf_swizzle.capture.calls import before_each_launch
         from intelliperf_swizzle.capture.compiled import CompiledRecorder
 
-        before_each_launch(CompiledRecorder(folder).launch, interpreted=False)
+        compiled = CompiledRecorder(folder)
+        before_each_launch(compiled.launch, interpreted=False, passes=compiled.passes)
         return
 
     from triton.runtime.interpreter import InterpretedFunction

@@ -20,6 +20,7 @@ from intelliperf_swizzle.capture.settings import Settings
 from intelliperf_swizzle.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.capture.store import digest
 from intelliperf_swizzle.gpu.check import Bench, InputChangedError
+from intelliperf_swizzle.gpu.memory import warm_up
 from intelliperf_swizzle.gpu.order import Order, Task, form, load_order
 from intelliperf_swizzle.gpu.race import race
 from intelliperf_swizzle.gpu.trial import Check, Failure
@@ -110,7 +111,7 @@ class Agent:
 
         task = self._order.tasks[number]
         original = runner(kernel)
-        built = dict(self._built(number, task, args, kwargs, grid))
+        built = dict(self._built(number, task, kernel, args, kwargs, grid))
         candidates = {c: runner(function) for c, function in built.items()}
         self._compare(number, task, live, original, candidates, args, kwargs)
         racing = [c for c in candidates if c not in self._failed]
@@ -119,10 +120,19 @@ class Agent:
             self._race(number, live, kernels, racing, args, kwargs)
 
     def _built(
-        self, number: int, task: Task, args: tuple[Any, ...], kwargs: dict[str, Any], grid: Any
+        self,
+        number: int,
+        task: Task,
+        kernel: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        grid: Any,
     ) -> Iterator[tuple[int, Any]]:
-        """The candidates that compile, as live functions."""
+        """The candidates that compile, as live functions; the original is compiled first."""
         source = task.launch.source
+        if self._on_gpu:
+            self._working(number, None, "building", BUILD_SECONDS)
+            kernel.run(*args, grid=grid, warmup=True, **kwargs)._init_handles()
         for candidate, edits in self._order.candidates.items():
             if candidate in self._failed:
                 continue
@@ -150,6 +160,7 @@ class Agent:
         if not todo:
             return
         self._working(number, None, "preparing", BUILD_SECONDS)
+        warm_up(next(iter(live.memory.values())).device)
         try:
             bench = Bench(task, live.memory, lambda: original(args, kwargs), self._order.tolerance)
         except torch.cuda.OutOfMemoryError as error:
