@@ -206,7 +206,7 @@ def _outcome(
 def _refusal(configuration: Configuration, reading: Reading) -> str | None:
     """Why a reading cannot be compared, or None."""
     if reading.mapping in configuration.unreadable:
-        return f"the mapping is {configuration.unreadable[reading.mapping]}"
+        return configuration.unreadable[reading.mapping]
     if reading.mapping not in configuration.orders:
         return "there is no such mapping"
     if reading.axes is not None and reading.axes != configuration.axes:

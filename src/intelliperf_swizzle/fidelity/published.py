@@ -247,7 +247,7 @@ def _in_words(
     chunk = re.search(r"\b(\d+) whole chunks", mapping) or re.search(r"C=(\d+)", mapping)
     window = re.search(r"W=(\d+)", mapping)
     if not chunk or not window:
-        return f"the mapping `{mapping}` is not known"
+        return "there is no such mapping"
     text = load_pattern("chunked-xcd-window").bind(
         cols=sizes["N"] // 256, chunk=int(chunk[1]), window=int(window[1])
     )

@@ -88,7 +88,7 @@ def _save(orders: Mapping[str, Any], path: Path) -> tuple[list[str], dict[str, s
         if array.dtype.kind in "iu":
             arrays[str(name)] = array.astype(np.int64).reshape(-1)
         else:
-            refused[str(name)] = f"an array of {array.dtype}"
+            refused[str(name)] = f"the mapping is an array of {array.dtype}"
     np.savez(path, *arrays.values())
     return list(arrays), refused
 
