@@ -5,6 +5,7 @@
 Nothing is fetched: the environments borrow the dependencies of the one that runs the tests.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
 from intelliperf_swizzle import __version__
 
@@ -26,6 +28,19 @@ from intelliperf_swizzle.hardware import targets
 print(intelliperf_swizzle.__file__)
 print(*(pattern.name for pattern in patterns()))
 print(*targets())
+"""
+WHAT_IS_OFFERED = """
+from intelliperf_swizzle import Swizzle, Target, optimize, prove, score
+from intelliperf_swizzle.testing import assert_swizzle_is_permutation
+
+stream_k = "pid = pid % num_xcds * (num_pids // num_xcds) + pid // num_xcds"
+witness = prove(stream_k, 228)
+print(type(prove(stream_k, 304)).__name__)
+print(type(witness).__name__, witness.missing)
+try:
+    assert_swizzle_is_permutation(stream_k, [228])
+except AssertionError:
+    print("refused")
 """
 
 
@@ -141,9 +156,77 @@ def test_sdist_builds_the_same_wheel(distributions: Path, tmp_path: Path) -> Non
     assert wheel(source / "dist").read_bytes() == wheel(distributions).read_bytes()
 
 
+def test_building_again_gives_the_same_bytes(
+    checkout: Path, distributions: Path, tmp_path: Path
+) -> None:
+    for file in checkout.rglob("*"):
+        os.utime(file, (1, 1))
+    environment = {**os.environ, "TZ": "Pacific/Auckland", "LC_ALL": "C"}
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path)]
+    subprocess.run(
+        build, cwd=checkout, env=environment, check=True, capture_output=True, timeout=120
+    )
+    assert files(tmp_path) == files(distributions)
+    for name in files(tmp_path):
+        assert (tmp_path / name).read_bytes() == (distributions / name).read_bytes()
+
+
+def test_sdist_holds_what_a_reader_looks_for(distributions: Path, tmp_path: Path) -> None:
+    (sdist,) = distributions.glob("*.tar.gz")
+    shutil.unpack_archive(sdist, tmp_path)
+    (source,) = tmp_path.iterdir()
+    for name in ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
+                 "SKILL.md", "Makefile", "mkdocs.yml", "docs/index.md", "docs/api.md"):  # fmt: skip
+        assert (source / name).is_file(), name
+
+
+def test_citation_names_the_paper_and_intelliperf() -> None:
+    citation = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text())
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == __version__
+    titles = " ".join(reference["title"] for reference in citation["references"])
+    assert "SwizzlePerf" in titles
+    assert "IntelliPerf" in titles
+
+
+def test_installed_package_is_used_as_it_is_documented(
+    distributions: Path, environment: Environment
+) -> None:
+    environment.install(str(wheel(distributions)))
+    said = environment.run("python", "-c", WHAT_IS_OFFERED).splitlines()
+    assert said == ["Proof", "Witness (224, 225, 226, 227)", "refused"]
+    assert "--source kernel.py" in environment.run("intelliperf-swizzle", "prove", "--help")
+    proved = environment.run("intelliperf-swizzle", "prove", "xcd-contiguous", "--grid", "228")
+    assert "228" in proved
+
+
 def test_installed_command_tells_its_version(distributions: Path, environment: Environment) -> None:
     environment.install(str(wheel(distributions)))
     assert __version__ in environment.run("intelliperf-swizzle", "--version")
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("intelliperf-swizzle pro", {"prove"}),
+        ("intelliperf-swizzle --targ", {"--target"}),
+        ("intelliperf-swizzle prove --s", {"--set"}),
+        ("intelliperf-swizzle prove --source k.py --lim", {"--limit_seconds"}),
+        ("intelliperf-swizzle report --format m", {"md"}),
+    ],
+)
+def test_the_shell_is_offered_what_fits(line: str, offered: set[str], tmp_path: Path) -> None:
+    answers = tmp_path / "answers"
+    asked = {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_IFS": "\n",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(answers),
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+    }
+    command = [sys.executable, "-m", "intelliperf_swizzle"]
+    subprocess.run(command, env={**os.environ, **asked}, check=True, timeout=60)
+    assert {answer.strip() for answer in answers.read_text().split("\n")} == offered
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["targets"], ["patterns"]])
