@@ -46,6 +46,11 @@ class Testbed:
         self._tasks = tasks_of(launches)
         self._tolerance = tolerance
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What shows an application the GPU."""
+        return self._rig.environment
+
     def try_out(self, edits: Mapping[int, Edit]) -> dict[int, Tried]:
         """Compares each edit with the kernel as it is, and times those that agree.
 

@@ -403,7 +403,11 @@ class Workbench:
         if not self.subject.computed:
             return attempt
         failure = unit_test(
-            command, project, self.edit(attempt), limit_seconds=UNIT_TEST_LIMIT_SECONDS
+            command,
+            project,
+            self.edit(attempt),
+            limit_seconds=UNIT_TEST_LIMIT_SECONDS,
+            gpu=self.testbed.environment if self.testbed else None,
         )
         if failure is None:
             return attempt

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from intelliperf_swizzle.capture import capture
@@ -14,7 +15,14 @@ from intelliperf_swizzle.kernel.copy import copy_project, moved_command
 from intelliperf_swizzle.kernel.edit import Edit
 
 
-def unit_test(command: str, project: Path, edit: Edit, *, limit_seconds: float) -> str | None:
+def unit_test(
+    command: str,
+    project: Path,
+    edit: Edit,
+    *,
+    limit_seconds: float,
+    gpu: Mapping[str, str] | None = None,
+) -> str | None:
     """Runs the command with every launch executed; why it did not pass, or None if it did.
 
     Args:
@@ -22,6 +30,7 @@ def unit_test(command: str, project: Path, edit: Edit, *, limit_seconds: float) 
         project: the project directory; the edited files must lie in it.
         edit: the swizzled kernel.
         limit_seconds: a test that takes longer has not passed.
+        gpu: the environment in which it runs on a GPU; None = there is none.
     """
     with tempfile.TemporaryDirectory(prefix="swizzle-unit-test-") as folder:
         copy = Path(folder) / "project"
@@ -29,11 +38,13 @@ def unit_test(command: str, project: Path, edit: Edit, *, limit_seconds: float) 
             copy_project(project, copy, edit)
             tested = capture(
                 moved_command(shlex.split(command), project, copy),
-                folder=Path(folder) / "records",
+                folder=Path(folder) / "records" / "capture",
                 cwd=copy,
                 quiet_seconds=limit_seconds,
                 limit_seconds=limit_seconds,
                 compute="always",
+                environment=gpu,
+                on_gpu=gpu is not None,
             )
         except SpliceError as error:
             return f"the unit test cannot run: {error.fact}"

@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Which GPU a run measures on; the machine's GPUs are this test's."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from intelliperf_swizzle import session
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.hardware import Device, load_target
+from intelliperf_swizzle.loop import Settings
+from intelliperf_swizzle.options import add_own_options
+from intelliperf_swizzle.progress import Silent
+
+H200 = load_target("h200")
+TWO = tuple(
+    Device(number, "NVIDIA H200", "cuda", 90, target=H200, environment={"SEEN": str(number)})
+    for number in (0, 1)
+)
+UNKNOWN = (Device(0, "NVIDIA T4", "cuda", 75),)
+
+
+def parsed(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_own_options(parser, {})
+    return parser.parse_args(arguments)
+
+
+@pytest.mark.parametrize(
+    ("present", "arguments", "target", "number"),
+    [
+        (TWO, [], "h200", 0),
+        (TWO, ["--device", "1"], "h200", 1),
+        (TWO, ["--profiler", "model"], "h200", None),
+        (TWO, [], "mi300x", None),
+        (UNKNOWN, [], "h200", None),
+        ((), [], "mi300x", None),
+    ],
+)
+def test_the_gpu_measures_if_it_is_the_target(
+    present: tuple[Device, ...],
+    arguments: list[str],
+    target: str,
+    number: int | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "devices", lambda: present)
+    device = session.device_of(parsed(*arguments), load_target(target))
+    assert device == (None if number is None else present[number])
+
+
+@pytest.mark.parametrize(("present", "hint"), [(TWO, "1: NVIDIA H200"), ((), "none")])
+def test_a_gpu_that_is_not_there_is_named_with_those_that_are(
+    present: tuple[Device, ...], hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "devices", lambda: present)
+    with pytest.raises(UsageError, match="there is no GPU 2") as caught:
+        session.device_of(parsed("--device", "2"), H200)
+    assert hint in str(caught.value)
+
+
+def test_without_a_gpu_the_model_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "devices", lambda: ())
+    settings = Settings(("app",), Path(), Path())
+    after, profiler = session.measured_by(parsed(), settings, load_target("mi300x"), Silent())
+    assert after == settings
+    assert profiler.name == "model"
