@@ -41,3 +41,24 @@ def main():
 main()
 '''
 """A gather: in-place counts, an output whose margin keeps what it held, addresses from memory."""
+
+FULL = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    at = x + pid * BLOCK + tl.arange(0, BLOCK)
+    tl.store(at, tl.load(at) + 1)
+
+
+total = torch.cuda.get_device_properties(0).total_memory
+torch.cuda.set_per_process_memory_fraction((400 << 20) / total)
+x = torch.zeros(64 << 20, device="cuda")
+add_kernel[(x.numel() // 1024,)](x, BLOCK=1024)
+print("sum", float(x.sum()))
+"""
+"""Works in place on more than half of the memory that it may have."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from applications import ROWS
+from applications import FULL, ROWS
 
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.capture.settings import Gpu, gpu_of
@@ -182,3 +182,18 @@ def test_one_that_kills_or_hangs_its_process_fails_alone(bed: Bed) -> None:
     assert trials[2].failure.kind == "hung", trials[2].failure
     assert trials[3].difference is None
     assert len(trials[3].checks) == 2
+
+
+@pytest.mark.gpu
+def test_without_room_for_copies_nothing_is_validated_and_nothing_broken(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(FULL)
+    command = (sys.executable, "app.py")
+    captured = capture(command, folder=tmp_path / "a" / "capture", cwd=tmp_path, on_gpu=True)
+    [launch] = captured.launches
+    task = Task(launch, read=frozenset({0}), written=frozenset({0}))
+    rig = Rig(command, tmp_path, tmp_path / "trials", "a test", goodbye_seconds=60.0)
+    trial = rig.try_out([task], {1: {}}, tolerance=1e-6, race_seconds=0)[1]
+    assert trial.failure is not None
+    assert trial.failure.kind == "not validated"
+    assert "OutOfMemoryError" in trial.failure.text
+    assert (tmp_path / "trials" / "trial-1" / "app.log").read_text() == f"sum {64 << 20}.0\n"

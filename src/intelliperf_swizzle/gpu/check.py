@@ -57,8 +57,12 @@ class Bench:
         begun = _now()
         self._before = {number: view.clone() for number, view in self._written.items()}
         self._digests = {number: digest(view) for number, view in self._inputs.items()}
-        self._kernel_seconds = self._run(original, first=True)
-        self._expected = {number: view.clone() for number, view in self._written.items()}
+        try:
+            self._kernel_seconds = self._run(original, first=True)
+            self._expected = {number: view.clone() for number, view in self._written.items()}
+        except BaseException:
+            self.restore()
+            raise
         self._seconds = _now() - begun
 
     @property
