@@ -93,7 +93,7 @@ def test_kernel_with_its_own_remap() -> None:
     assert verdict.kind == "permutation"
     broken = [sys.executable, "published_remaps.py", "stream_k 108 200"]
     folder = Path(__file__).parents[1] / "source_proofs" / "applications"
-    with pytest.raises(AssertionError, match="never computed: pid = 104 105 106 107"):
+    with pytest.raises(AssertionError, match="never taken: pid = 104 105 106 107"):
         assert_source_is_permutation(
             broken, folder / "published_remaps.py", project_directory=folder
         )

@@ -101,12 +101,19 @@ def _verdict(seen: Observation, grid: Grid) -> tuple[RemapKind, str, list[str]]:
     if unwritten and (working < len(seen.work) or seen.lanes_outside):
         reason = "elements are written by no program, and it is not known whether they should be"
         return "not told", reason, outputs
-    if written and not unwritten and not all(one.updated for one in written):
+    if whole := [one.name for one in written if _is_whole(one) and one.programs == working]:
+        names = ", ".join(f"`{name}`" for name in whole)
+        return "permutation", f"each element of {names} is stored exactly once", [*once, *outputs]
+    if written and not unwritten and all(_is_whole(one) for one in written):
         return "permutation", "each element is stored exactly once", [*once, *outputs]
     if not once:
         return "not told", "no two programs do the same, and no more is known", outputs
     reason = f"{working} programs do {distinct} different pieces of work"
     return "permutation", reason, [*once, *outputs]
+
+
+def _is_whole(output: Output) -> bool:
+    return not (output.unwritten or output.shared or output.updated)
 
 
 # --- words ---------------------------------------------------------------------------------------
@@ -199,7 +206,7 @@ def _collision(seen: Observation, grid: Grid, tiles: _Tiles | None) -> list[str]
     if not lines:
         lines.append(f"programs {one} and {other} access the same addresses in the same order")
     if tiles is None and culprit is not None:
-        tiles = _numbers_of_programs(seen, culprit)
+        return [*lines, *_never_taken(seen, culprit[0])]
     return [*lines, *_absent(seen, tiles)]
 
 
@@ -213,6 +220,19 @@ def _absent(seen: Observation, tiles: _Tiles | None) -> list[str]:
         f"{total - len(missing)} of {total} tiles are computed",
         f"never computed: {name} = {_listed(missing)}",
     ]
+
+
+def _never_taken(seen: Observation, site: int) -> list[str]:
+    """The values that a scalar leaves out which numbers the programs anew; else nothing."""
+    values = seen.values[_first_rows(seen), site]
+    programs = len(seen.work)
+    inside = values[(values >= 0) & (values < programs)]
+    taken = np.zeros(programs, np.bool_)
+    taken[inside] = True
+    if 2 * int(taken.sum()) <= programs:
+        return []  # a part of a number, then
+    name = seen.sites[site].name
+    return [f"never taken: {name} = {_listed(np.argwhere(~taken))}"]
 
 
 def _first_pair(seen: Observation) -> tuple[int, int]:
@@ -362,15 +382,6 @@ def _extents_of_sizes(
     return best[0] if len(best) == 1 else None
 
 
-def _numbers_of_programs(seen: Observation, sites: tuple[int, ...]) -> _Tiles | None:
-    """A scalar that numbers the programs anew, or None."""
-    values = seen.values[_first_rows(seen)][:, sites[0]]
-    programs = len(seen.work)
-    if values.min() < 0 or values.max() >= programs or 2 * len(np.unique(values)) <= programs:
-        return None
-    return _Tiles(sites, (programs,), (0,), (1,))
-
-
 def _missing(seen: Observation, tiles: _Tiles) -> Int64Array:
     """The tiles (int64[n, scalars], as their scalars name them) that no program holds."""
     values = seen.values[seen.wrote][:, list(tiles.sites)]
@@ -396,12 +407,7 @@ def _beyond(seen: Observation) -> list[str]:
             continue
         if len(np.unique(values)) < programs or values.max() >= 2 * programs:
             continue
-        taken = np.zeros(programs, np.bool_)
-        taken[values[~beyond]] = True
-        return [
-            _astray(seen, (site,), rows[beyond], (programs,)),
-            f"never computed: {seen.sites[site].name} = {_listed(np.argwhere(~taken))}",
-        ]
+        return [_astray(seen, (site,), rows[beyond], (programs,)), *_never_taken(seen, site)]
     return []
 
 

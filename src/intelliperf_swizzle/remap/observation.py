@@ -38,6 +38,7 @@ class Output:
         unwritten: elements that no program stores or updates.
         shared: elements that several programs store.
         updated: elements that are updated with atomics.
+        programs: how many programs are the first to store one of its elements.
         unwritten_range: for each axis, the least and the greatest index of an unwritten element.
         clash: an element that two programs store, with these programs; None where there is none.
     """
@@ -48,6 +49,7 @@ class Output:
     unwritten: int
     shared: int
     updated: int
+    programs: int
     unwritten_range: tuple[tuple[int, int], ...]
     clash: tuple[tuple[int, ...], int, int] | None
 

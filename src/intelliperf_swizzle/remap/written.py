@@ -159,9 +159,19 @@ def _output(name: str, view: TensorArgument, table: _Table) -> Output:
         unwritten=int(missing.sum()),
         shared=int(((state & SHARED) != 0).sum()),
         updated=int(((state & UPDATED) != 0).sum()),
+        programs=_distinct(_elements_of(view, table.first, table.grain)),
         unwritten_range=tuple(bounds) if missing.any() else (),
         clash=None if index is None else (index, one, other),
     )
+
+
+def _distinct(first: Int32Array) -> int:
+    """How many programs there are among those that stored an element first."""
+    if not first.size:
+        return 0
+    present = np.zeros(int(first.max()) + 2, np.bool_)
+    present[first + 1] = True
+    return int(present[1:].sum())
 
 
 def _index(view: TensorArgument, offset_bytes: int) -> tuple[int, ...] | None:
