@@ -26,7 +26,8 @@ OWN = ["launch__registers_per_thread", "launch__shared_mem_per_block_dynamic"]
 
 def table():
     hits = int(Path("hits.txt").read_text()) if Path("hits.txt").exists() else 600
-    passes = 1 + (len(metrics) > BEHAVIOUR.get("at_once", 99))
+    both = {"lts__t_sectors_srcunit_tex_lookup_hit.sum", "lts__t_sectors_srcunit_tex.sum"}
+    passes = 3 if both <= set(metrics) or len(metrics) > BEHAVIOUR.get("at_once", 99) else 1
     said = ["profiler__replayer_passes"] if BEHAVIOUR.get("says_passes", True) else []
     header = BEHAVIOUR.get("header") or [*FIXED, *metrics, *OWN, *said]
     units = [""] * len(FIXED) + ["ns" if "time" in name else "" for name in metrics] + [""] * 3
@@ -34,9 +35,10 @@ def table():
     yield units[: len(header)]
     for number, one in enumerate(BEHAVIOUR["launches"]):
         values = {
-            "lookup_hit": round(hits * one["share"]),
-            "lookup_miss": 1000 - round(hits * one["share"]),
-            "ltcfabric": 50, "dram__bytes_read": 3200, "dram__bytes_write": 800, "time": 1000000,
+            "sectors_srcunit_tex_lookup_hit": round(hits * one["share"]),
+            "requests_srcunit_tex": 250, "sectors_srcunit_tex": 1000,
+            "requests_srcunit_ltcfabric": 25, "sectors_srcunit_ltcfabric": 50,
+            "dram__bytes_read": 3200, "dram__bytes_write": 800, "time": 1000000,
         }
         missing = BEHAVIOUR.get("missing", "nothing")
         known = [next(values[name] for name in values if name in metric) for metric in metrics]

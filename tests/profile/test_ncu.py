@@ -17,11 +17,10 @@ from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.device import Device
 from intelliperf_swizzle.profile import application
-from intelliperf_swizzle.profile.ncu import NcuProfiler
+from intelliperf_swizzle.profile.ncu import HITS, REQUESTS, SECTORS, NcuProfiler
 from intelliperf_swizzle.profile.tools import find_tool
 
 H200 = load_target("h200")
-HIT, MISS = H200.l2_hit_counters
 
 
 @pytest.fixture
@@ -52,9 +51,30 @@ def test_a_measurement_is_the_ratio_of_sums_over_all_launches(profiler, launched
     assert measured.fabric_bytes == 4 * 50 * 32
     assert measured.time_ms == 4.0
     assert (measured.profiler, measured.l2_before) == ("ncu", "cold")
-    assert measured.counters[HIT] == hits
-    assert measured.counters[MISS] == 4000 - hits
+    assert measured.counters[HITS] == hits
+    assert measured.counters[REQUESTS] == 1000
+    assert measured.counters[f"{SECTORS} per request"] == 4.0
     assert measured.llc_hit_rate is None
+
+
+def test_sectors_of_a_request_are_counted_once_and_of_the_kernel_as_it_is(
+    bench, profiler, launched
+):
+    ncu = profiler(row())
+    measured = ncu.measure([launched((64, 1, 1))], [], bench.edit(hits=900))
+    assert measured.l2_hit_rate == 0.9
+    assert ncu.measure([launched((64, 1, 1))], []).l2_hit_rate == 0.6
+    asked = [call[call.index("--metrics") + 1] for call in bench.calls[1:]]
+    assert [HITS in metrics.split(",") for metrics in asked] == [False, True, True]
+
+
+def test_hits_and_sectors_are_never_asked_for_at_once(bench, profiler, launched):
+    """An H200 counts them in two runs of the kernel, as `recorded/` shows."""
+    profiler(row()).measure([launched((64, 1, 1))], [])
+    for call in bench.calls[1:]:
+        metrics = call[call.index("--metrics") + 1].split(",")
+        assert not {HITS, SECTORS} <= set(metrics)
+        assert REQUESTS in metrics
 
 
 def test_what_ncu_is_asked_for(bench, profiler, launched):
@@ -84,17 +104,17 @@ def test_no_more_is_counted_than_in_one_pass(bench, profiler, launched):
     measured = ncu.measure([launched((64, 1, 1))], [])
     assert (measured.l2_hit_rate, measured.memory_bytes) == (0.6, 4000)
     assert measured.fabric_bytes is None
-    assert len(bench.calls) == 1 + 2  # the version, a run that asked for too much, and this one
+    assert len(bench.calls) == 4  # version, sectors, a run that asked for too much, hits
     ncu.measure([launched((64, 1, 1))], [])
-    assert len(bench.calls) == 1 + 3
+    assert len(bench.calls) == 5
 
 
-def test_hits_and_misses_of_two_passes_are_refused(profiler, launched):
-    with pytest.raises(ProfileError, match="in one run of the kernel"):
+def test_what_takes_two_passes_is_refused(profiler, launched):
+    with pytest.raises(ProfileError, match=r"cannot count .* at once on this GPU"):
         profiler(row(), at_once=2).measure([launched((64, 1, 1))], [])
 
 
-def test_where_ncu_does_not_say_the_passes_only_hits_and_misses_are_asked_for(profiler, launched):
+def test_where_ncu_does_not_say_the_passes_as_little_as_possible_is_asked_for(profiler, launched):
     measured = profiler(row(), says_passes=False).measure([launched((64, 1, 1))], [])
     assert (measured.l2_hit_rate, measured.memory_bytes, measured.time_ms) == (0.6, None, 1.0)
 
@@ -228,9 +248,12 @@ def test_a_counter_that_is_not_there_is_null(profiler, launched):
     assert (measured.time_ms, measured.memory_bytes) == (None, 4000)
 
 
-def test_without_hits_and_misses_there_is_no_measurement(profiler, launched):
-    with pytest.raises(ProfileError, match="no L2 hits and misses"):
-        profiler(row(), missing="miss").measure([launched((64, 1, 1))], [])
+@pytest.mark.parametrize(
+    "missing", ["lookup_hit", "requests_srcunit_tex", "sectors_srcunit_tex.sum"]
+)
+def test_without_hits_and_requests_there_is_no_measurement(profiler, launched, missing):
+    with pytest.raises(ProfileError, match="no L2 hits and requests"):
+        profiler(row(), missing=missing).measure([launched((64, 1, 1))], [])
 
 
 def test_an_executable_that_is_gone(bench, profiler, launched):

@@ -42,6 +42,25 @@ def test_in_several_passes_hits_and_misses_do_not_add_up_to_the_lookups():
         assert abs(counted[HIT] + counted[MISS] - lookups) > 0.01 * lookups
 
 
+def test_a_request_of_the_gemm_has_four_sectors_in_each_launch():
+    """So sectors follow from requests, which an H200 counts in one pass with the hits."""
+    for reading in read_ncu(recorded("ncu_2025.3.1_h200_gemm_sectors.csv")):
+        counted = reading.counters
+        requests = counted["lts__t_requests_srcunit_tex.sum"]
+        assert counted[PASSES] == 1
+        assert counted["lts__t_sectors_srcunit_tex.sum"] == pytest.approx(4 * requests, rel=1e-5)
+
+
+def test_hits_and_requests_of_one_pass():
+    readings = read_ncu(recorded("ncu_2025.3.1_h200_gemm_hits.csv"))
+    rates = [
+        one.counters[HIT] / (4 * one.counters["lts__t_requests_srcunit_tex.sum"])
+        for one in readings
+    ]
+    assert {one.counters[PASSES] for one in readings} == {1}
+    assert rates == pytest.approx([0.727, 0.714, 0.718, 0.730], abs=5e-4)
+
+
 def test_the_variants_of_an_autotuned_kernel_have_their_own_sizes_and_registers():
     variants = {
         (one.grid, one.threads, one.registers)

@@ -2,15 +2,24 @@
 # SPDX-License-Identifier: MIT
 """NVIDIA GPUs: L2 hit rates, traffic and times from Nsight Compute (`ncu`).
 
-Hits and misses of an L2 hit rate must be of one run of the kernel: ncu runs a kernel again where it
-cannot count everything at once, and workgroups drift apart differently each time. On an H200 the
-hits and misses of a GEMM, counted in two runs, did not add up to its lookups by 6 %. So no more is
-asked for than the GPU counts at once.
+The two terms of a hit rate must be of one run of the kernel. ncu runs a kernel again where it
+cannot count everything at once, and workgroups drift apart differently each time: of a GEMM on an
+H200, hits and lookups from two runs gave rates from 68 to 76 %, of one and the same order.
+
+An H200 cannot count sectors that hit and sectors that are looked up at once, but sectors that hit
+and requests (of up to four sectors of a line). How many sectors a request has follows from the
+kernel's accesses and not from the order of its workgroups: 4.00000 in each launch of that GEMM. So
+it is counted once, of the kernel as it is, and a measurement is
+
+    sectors that hit / (requests × sectors per request)
+
+with both counts of one run (71 to 73 % of that GEMM). The traffic between the L2 partitions is
+counted in the same way; there a request has 2.14 to 2.17 sectors. docs/profilers.md has the tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.errors import ProfileError
@@ -27,16 +36,24 @@ from intelliperf_swizzle.records import SECTOR_BYTES, Measurement, Proof
 LAUNCHES = 10
 """Launches of each configuration (grid, block, shared memory) that are measured at most."""
 
-FABRIC = "lts__t_sectors_srcunit_ltcfabric.sum"
-"""Sectors from one L2 partition to the other."""
+HITS = "lts__t_sectors_srcunit_tex_lookup_hit.sum"
+REQUESTS = "lts__t_requests_srcunit_tex.sum"
+SECTORS = "lts__t_sectors_srcunit_tex.sum"
+"""What the SMs ask of the L2: sectors that hit, requests, sectors that are looked up."""
+
+FABRIC_REQUESTS = "lts__t_requests_srcunit_ltcfabric.sum"
+FABRIC_SECTORS = "lts__t_sectors_srcunit_ltcfabric.sum"
+"""What one L2 partition asks of the other."""
 
 
 class NcuProfiler:
-    """Runs the application under `ncu` with untouched clocks.
+    """Runs the application under `ncu`, with untouched clocks.
+
+    The first measurement of a kernel takes two runs of the application, each further one a run.
 
     Args:
         application: what to run.
-        target: the GPU; its counters are read.
+        target: the GPU; its counters of memory are read.
         tool: where ncu is.
     """
 
@@ -48,12 +65,14 @@ class NcuProfiler:
         self._target = target
         self._executable = tool.path or tool.name
         self.device = application.device.product if application.device else target.product
-        hits = (*target.l2_hit_counters, DURATION)
-        self._choices = [
-            (*hits, *target.memory_counters, FABRIC),
-            (*hits, *target.memory_counters),
-            hits,
+        memory = target.memory_counters
+        self._hits = [
+            (HITS, REQUESTS, *memory, FABRIC_REQUESTS),
+            (HITS, REQUESTS, *memory),
+            (HITS, REQUESTS),
         ]
+        self._sectors = [(SECTORS, REQUESTS, FABRIC_SECTORS, FABRIC_REQUESTS), (SECTORS, REQUESTS)]
+        self._ratios: dict[object, Mapping[str, float]] = {}
 
     def measure(
         self,
@@ -63,38 +82,50 @@ class NcuProfiler:
     ) -> Measurement:
         """The sums of the counters over all launches, in a run that carries the edit.
 
-        The first measurement may take up to three runs, until it is known what this GPU counts at
-        once.
-
         Raises:
             ProfileError: no permission, a run that failed, or a launch that it does not show.
         """
         kernel = launches[0].launch.kernel
-        readings = self._readings(kernel, edit)
-        sums = totals(
+        key = kernel, *((one.launch.grid, one.launch.ordinal) for one in launches)
+        if key not in self._ratios:
+            self._ratios[key] = _ratios(self._totals(launches, self._sectors, None))
+        sums = self._totals(launches, self._hits, edit)
+        return self._measurement(kernel, sums, self._ratios[key])
+
+    def _totals(
+        self,
+        launches: Sequence[TracedLaunch],
+        choices: list[tuple[str, ...]],
+        edit: Edit | None,
+    ) -> Totals:
+        """Of a run in which everything was counted at once.
+
+        Args:
+            launches: of one kernel.
+            choices: sets of counters, the largest first; what this GPU cannot count at once is
+                removed, so that it is asked for no second time.
+            edit: that the run carries.
+        """
+        kernel = launches[0].launch.kernel
+        readings = self._run(kernel, choices[0], edit)
+        while len(choices) > 1 and any(one.counters.get(PASSES) != 1 for one in readings):
+            choices.pop(0)
+            readings = self._run(kernel, choices[0], edit)
+        if any(one.counters.get(PASSES, 1) > 1 for one in readings):
+            raise ProfileError(
+                f"ncu cannot count {' and '.join(choices[0])} at once on this GPU",
+                hint=without_counters(),
+            )
+        return totals(
             launches,
             readings,
             self._target,
             lambda launch: build(launch, self._target, edit.functions if edit else {}),
         )
-        return self._measurement(kernel, sums)
 
-    def _readings(self, kernel: str, edit: Edit | None) -> list[Reading]:
-        """Of one run in which everything was counted at once."""
-        readings = self._run(kernel, edit)
-        while len(self._choices) > 1 and any(one.counters.get(PASSES) != 1 for one in readings):
-            self._choices.pop(0)
-            readings = self._run(kernel, edit)
-        if any(one.counters.get(PASSES, 1) > 1 for one in readings):
-            raise ProfileError(
-                "ncu cannot count L2 hits and misses in one run of the kernel on this GPU",
-                hint=without_counters(),
-            )
-        return readings
-
-    def _run(self, kernel: str, edit: Edit | None) -> list[Reading]:
+    def _run(self, kernel: str, counters: Sequence[str], edit: Edit | None) -> list[Reading]:
         def command(folder: Path) -> list[str]:
-            return self._command(kernel, folder)
+            return self._command(kernel, counters, folder)
 
         with profiled(self._application, kernel, edit, command) as ran:
             readings = _read(ran)
@@ -102,7 +133,7 @@ class NcuProfiler:
                 raise _why(kernel, ran)
             return readings
 
-    def _command(self, kernel: str, folder: Path) -> list[str]:
+    def _command(self, kernel: str, counters: Sequence[str], folder: Path) -> list[str]:
         flush = "all" if self._application.l2_before == "cold" else "none"
         return [
             self._executable,
@@ -111,31 +142,49 @@ class NcuProfiler:
             *("--cache-control", flush),
             *("--kernel-name-base", "function", "--kernel-name", kernel),
             *("--filter-mode", "per-launch-config", "--launch-count", str(LAUNCHES)),
-            *("--metrics", ",".join(self._choices[0])),
+            *("--metrics", ",".join((*counters, DURATION))),
             *("--csv", "--page", "raw", "--print-units", "base"),
             *("--log-file", str(folder / "ncu.csv")),
         ]
 
-    def _measurement(self, kernel: str, sums: Totals) -> Measurement:
+    def _measurement(self, kernel: str, sums: Totals, ratios: Mapping[str, float]) -> Measurement:
         counted = sums.counters
-        hits, misses = (counted.get(name) for name in self._target.l2_hit_counters[:2])
-        if hits is None or misses is None or hits + misses == 0:
-            raise ProfileError(f"ncu collected no L2 hits and misses of `{kernel}`")
+        hits, requests = counted.get(HITS), counted.get(REQUESTS)
+        if hits is None or not requests or SECTORS not in ratios:
+            raise ProfileError(f"ncu collected no L2 hits and requests of `{kernel}`")
+        sectors = max(hits, requests * ratios[SECTORS])
         memory = [counted.get(name) for name in self._target.memory_counters]
-        fabric = counted.get(FABRIC)
-        known = [bytes_ for bytes_ in memory if bytes_ is not None]
+        known = [moved for moved in memory if moved is not None]
+        fabric = counted.get(FABRIC_REQUESTS)
+        per_request = ratios.get(FABRIC_SECTORS)
         return Measurement(
             profiler=self.name,
             device=self.device,
-            l2_hit_rate=hits / (hits + misses),
-            l2_requests=round(hits + misses),
-            l2_bytes=round((hits + misses) * SECTOR_BYTES),
+            l2_hit_rate=hits / sectors,
+            l2_requests=round(sectors),
+            l2_bytes=round(sectors * SECTOR_BYTES),
             memory_bytes=round(sum(known)) if len(known) == len(memory) > 0 else None,
             time_ms=None if sums.time_ns is None else sums.time_ns / 1e6,
-            fabric_bytes=None if fabric is None else round(fabric * SECTOR_BYTES),
+            fabric_bytes=None
+            if fabric is None or per_request is None
+            else round(fabric * per_request * SECTOR_BYTES),
             l2_before=self._application.l2_before,
-            counters={name: counted[name] for name in self._choices[0] if name in counted},
+            counters={
+                **{name: counted[name] for name in self._hits[0] if name in counted},
+                **{f"{name} per request": ratio for name, ratio in ratios.items()},
+            },
         )
+
+
+def _ratios(sums: Totals) -> dict[str, float]:
+    """Sectors of a request, of the SMs and between the partitions; where both were counted."""
+    pairs = ((SECTORS, REQUESTS), (FABRIC_SECTORS, FABRIC_REQUESTS))
+    counted = sums.counters
+    return {
+        sectors: counted[sectors] / counted[requests]
+        for sectors, requests in pairs
+        if sectors in counted and counted.get(requests)
+    }
 
 
 def _read(ran: Ran) -> list[Reading]:
