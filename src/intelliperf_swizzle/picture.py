@@ -47,7 +47,7 @@ TENSOR_CELLS = 32
 """Cells across and down of a tensor's map."""
 
 MOST_SLICES = 4
-MOST_TENSORS = 8
+MOST_TENSORS = 24
 
 MOST_REFERENCES = 8_000_000
 """References and lines that the maps of tensors are counted from, about a second; of a longer

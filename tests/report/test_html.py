@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import subprocess
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from intelliperf_swizzle.loop import Outcome
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report import drawing
@@ -128,6 +132,36 @@ def test_the_numbers_are_those_of_the_result(shown: Run, fields: dict[str, Any])
     assert value(numbers["L2 hit rate"][0]) == pytest.approx(
         fields["metric_before"] / 100, abs=1e-5
     )
+
+
+def test_what_was_predicted_stands_beside_what_was_measured(shown: Run) -> None:
+    table = tree(render(shown)).all("section", id="verdict")[0].all("table")[0]
+    names = list(rows(table))
+    predicted = [name for name in names if name.endswith(", predicted")]
+    assert bool(predicted) is (shown.predicted is not None)
+    for name in predicted:
+        measured = names[names.index(name) - 1]
+        assert f"{measured}, predicted" == name
+        assert rows(table)[measured][2].text == "measured"
+        assert rows(table)[name][2].text == "modelled"
+
+
+def test_the_command_that_applies_the_patch_applies_it(
+    run: Run, outcome: Outcome, tmp_path: Path
+) -> None:
+    assert run.best is not None
+    [path] = re.findall(r"^\+\+\+ b/(.*)$", run.best.diff or "", re.MULTILINE)
+    project = tmp_path / "a user's project"
+    file = project / path
+    file.parent.mkdir(parents=True)
+    file.write_text(outcome.initial)
+    page = tree(render(replace(run, file=str(file))))
+    [command] = [one.text for one in page.all("pre") if one.text.startswith("patch")]
+    [link] = [one for one in page.all("a") if one.attributes.get("download") == "best.patch"]
+    content = base64.b64decode(link.attributes["href"].partition("base64,")[2])
+    (tmp_path / "best.patch").write_bytes(content)
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    assert file.read_text() == outcome.optimized
 
 
 def test_every_attempt_is_there_with_its_numbers(shown: Run, fields: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -135,16 +136,17 @@ def numbers(run: Run) -> list[Row]:
     rows = comparison(run.baseline, run.best.measurement if run.best else None)
     if run.predicted is None:
         return rows
-    names = {row.name for row in rows}
-    guessed = comparison(run.predicted, run.best.predicted if run.best else None)
-    return [
-        *rows,
-        *(
-            replace(row, name=f"{row.name}, predicted" if row.name in names else row.name)
-            for row in guessed
-            if row.source == "modelled"
-        ),
-    ]
+    guessed = {
+        row.name: row
+        for row in comparison(run.predicted, run.best.predicted if run.best else None)
+        if row.source == "modelled"
+    }
+    beside: list[Row] = []
+    for row in rows:
+        beside.append(row)
+        if row.name in guessed:
+            beside.append(replace(guessed.pop(row.name), name=f"{row.name}, predicted"))
+    return [*beside, *guessed.values()]
 
 
 def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
@@ -257,15 +259,15 @@ def verdict(run: Run) -> str:
     return "nothing to gain" if run.nothing_to_gain else "nothing found"
 
 
-def patch_directory(run: Run) -> str:
-    """Where the diff's paths begin; empty where that is not known."""
-    if run.best is None or not run.best.diff:
-        return ""
-    named = [line[6:] for line in run.best.diff.splitlines() if line.startswith("+++ b/")]
-    for path in named:
-        if run.file.endswith(f"/{path}"):
-            return run.file[: -len(path) - 1] or "/"
-    return ""
+def patch_command(run: Run) -> str:
+    """What applies the run's `best.patch`; without a directory where its root is not known."""
+    diff = run.best.diff if run.best and run.best.diff else ""
+    for line in diff.splitlines():
+        path = line.removeprefix("+++ b/")
+        if path != line and run.file.endswith(f"/{path}"):
+            root = run.file[: -len(path) - 1] or "/"
+            return f"patch -p1 -d {shlex.quote(root)} < best.patch"
+    return "patch -p1 < best.patch"
 
 
 def _improved(run: Run, best: Attempt) -> str:
@@ -274,5 +276,17 @@ def _improved(run: Run, best: Attempt) -> str:
     return (
         f"Better. L2 hit rate of {run.kernel} {percent(before)} → {percent(after)} "
         f"({points(before, after)}) on {run.target} with `{best.candidate.name}`, "
-        f"{proof(best)}; {validation(best.validation)}."
+        f"{proof(best)}; {validation(best.validation)}.{_measured(best.measurement)}"
+    )
+
+
+def _measured(measurement: Measurement) -> str:
+    """A sentence on the time, where a GPU was there to take it."""
+    timing = measurement.timing
+    if timing is None:
+        return ""
+    ratio = timing.ratio
+    return (
+        f" Measured on {timing.device}: {ratio.median:.3f} ({ratio.low:.3f}–{ratio.high:.3f}) "
+        "of the time."
     )
