@@ -68,6 +68,7 @@ def run(before: float, after: float | None, **more: Any) -> dict[str, Any]:
         "ceiling": 0.9,
         "nothing_to_gain": False,
         "verdicts": {"worse": 3},
+        "in_the_way": {"each_l2_alone": 0.8, "in_step": 0.5},
         **more,
     }
 
