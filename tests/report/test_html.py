@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
@@ -146,6 +147,7 @@ def test_what_was_predicted_stands_beside_what_was_measured(shown: Run) -> None:
         assert rows(table)[name][2].text == "modelled"
 
 
+@pytest.mark.skipif(shutil.which("patch") is None, reason="no patch")
 def test_the_command_that_applies_the_patch_applies_it(
     run: Run, outcome: Outcome, tmp_path: Path
 ) -> None:
