@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from intelliperf_swizzle.cache.bound import ceiling
 from intelliperf_swizzle.cache.counting import requests
-from intelliperf_swizzle.cache.model import FULL, Physics, Run, replay
+from intelliperf_swizzle.cache.model import ABLATIONS, FULL, Physics, Run, replay
 from intelliperf_swizzle.cache.screen import Screen
 
-__all__ = ["FULL", "Physics", "Run", "Screen", "ceiling", "replay", "requests"]
+__all__ = ["ABLATIONS", "FULL", "Physics", "Run", "Screen", "ceiling", "replay", "requests"]

@@ -47,7 +47,8 @@ def ceiling(
       domain gets m of the n programs, so the tiles that touch a line, T of them, cannot lie in
       fewer than the least number of domains whose m add up to T. A first touch misses with as many
       requests as that kind of access counts (half a written line, the sectors of a read); where
-      kinds differ, the least is taken, and none if the counter lets writes hit.
+      kinds differ, the least is taken, and none if the counter lets writes hit. Where a domain
+      finds what another one has fetched (NVIDIA), only the first touch of all is compulsory.
 
     No property of the caches is used, not even their size, so the bound holds for the model under
     any physics, and for any hardware that counts and dispatches as the target says.
@@ -90,7 +91,9 @@ def extremes(stream: Stream, target: Target) -> Extremes:
 
 
 def _fewest_domains(tiles: Int64Array, programs: int, target: Target) -> Int64Array:
-    """The least number of domains that so many programs can lie on: int64[n] -> int64[n]."""
+    """The fewest domains in which so many programs miss: int64[n] -> int64[n]."""
+    if target.l2_copies_remote_lines:
+        return np.minimum(tiles, 1)
     room = np.bincount(target.domain_of(np.arange(programs)), minlength=target.num_xcds)
     fits = np.concatenate(([0], np.cumsum(np.sort(room)[::-1])))
     return np.searchsorted(fits, tiles).astype(np.int64)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The compiled inner loops of this room; the only module that imports numba, so import it late.
+"""The compiled inner loops of this room; imports numba, so import it late.
 
 Arrays are those of `stream.Stream` and `drift.Drift`; see there for shapes. A *domain's tiles* are
 those of the workgroups that land on one L2, in launch order.

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from intelliperf_swizzle.cache.drift import drift, lockstep
 from intelliperf_swizzle.cache.layout import l2_sets
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.cache.timed import Switches, replay_timed
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
@@ -30,27 +32,61 @@ from intelliperf_swizzle.records import (
 
 @dataclass(frozen=True)
 class Physics:
-    """Which effects a replay takes into account.
+    """Which effects a replay takes into account; each can be left out by itself.
 
     Attributes:
-        l1: an L1 a CU in front of the L2.
-        llc: the last-level cache behind it, where the target has one.
+        dispatch: workgroups go to domains in the target's order; else each domain gets one run of
+            launch indices (on NVIDIA: they alternate between the sides).
+        occupancy: as many workgroups are resident as the build allows; else one a CU.
         drift: workgroups drift apart as the target says; else they advance access by access.
-        seed: of the drift.
+        sets: lines are confined to the sets of a channel; else to any place, which a hash of all
+            bits stands for.
+        write_policy: a write that allocates a line counts as the target's counter counts it; else
+            each of its requests is a miss.
+        sectors: parts of lines are requested, filled and counted by themselves; else whole lines.
+        l1: an L1 a CU in front of the L2.
+        copies: NVIDIA: each side of the L2 keeps copies of lines at home on the other side.
+        in_flight: NVIDIA: requests for a line that is under way are merged, or wait for it.
+        llc: the last-level cache behind the L2, where the target has one.
+        cold: caches are empty at the start of every launch; else the same launch has just run.
+        seed: of all that is random.
         domains: so many are replayed, the first ones; None = all. Hit rates, not bytes, of fewer
             stand for all: on orders of a transpose 8192² one of eight gives the same order as all
-            (Kendall's τ 0.99).
+            (Kendall's τ 0.99). On NVIDIA both are always replayed.
     """
 
-    l1: bool = True
-    llc: bool = True
+    dispatch: bool = True
+    occupancy: bool = True
     drift: bool = True
+    sets: bool = True
+    write_policy: bool = True
+    sectors: bool = True
+    l1: bool = True
+    copies: bool = True
+    in_flight: bool = True
+    llc: bool = True
+    cold: bool = True
     seed: int = 0
     domains: int | None = None
 
 
 FULL = Physics()
 """Everything the model knows."""
+
+ABLATIONS: Mapping[str, Physics] = {
+    "dispatch order": Physics(dispatch=False),
+    "occupancy": Physics(occupancy=False),
+    "drift of workgroups": Physics(drift=False),
+    "channels and sets": Physics(sets=False),
+    "write policy": Physics(write_policy=False),
+    "sectors and partial lines": Physics(sectors=False),
+    "L1": Physics(l1=False),
+    "copies of the other side's lines": Physics(copies=False),
+    "requests in flight": Physics(in_flight=False),
+    "last-level cache": Physics(llc=False),
+    "cold start": Physics(cold=False),
+}
+"""Full physics without one effect, by the name of the effect."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +115,9 @@ class Traffic:
 
     def __add__(self, other: Traffic) -> Traffic:
         return Traffic(*(getattr(self, f) + getattr(other, f) for f in self.__dataclass_fields__))
+
+    def __sub__(self, other: Traffic) -> Traffic:
+        return self + other * -1
 
     def __mul__(self, count: int) -> Traffic:
         return Traffic(*(getattr(self, f) * count for f in self.__dataclass_fields__))
@@ -112,8 +151,8 @@ def replay(
         target: on which GPU.
         physics: which effects to take into account.
 
-    Cost: 1 to 20 ns a line access on each core. Memory: 9 bytes a touched line and domain at work,
-    12 bytes a reference.
+    Cost: 1 to 20 ns a line access on each core; see `timed.replay_timed` for NVIDIA. Memory: 9
+    bytes a touched line and domain at work, 12 bytes a reference.
     """
     parts = [
         traffic(stream_of(trace), tile, target, occupancy, physics) * launches
@@ -128,13 +167,62 @@ def replay(
 def traffic(
     stream: Stream, tile: Int64Array, target: Target, occupancy: int, physics: Physics = FULL
 ) -> Traffic:
-    """Replay one launch: domains side by side, then their misses through what they share."""
+    """Replay one launch; what a launch adds to one just before it where caches are not cold."""
+    if not physics.cold:
+        twice = np.concatenate((tile, tile))
+        first = dataclasses.replace(physics, cold=True)
+        return traffic(stream, twice, target, occupancy, first) - traffic(
+            stream, tile, target, occupancy, first
+        )
+    resident = occupancy if physics.occupancy else 1
+    if target.l2_copies_remote_lines:
+        return _timed_traffic(stream, tile, target, resident, physics)
+    return _traffic_in_rounds(stream, tile, target, resident, physics)
+
+
+def _timed_traffic(
+    stream: Stream, tile: Int64Array, target: Target, occupancy: int, physics: Physics
+) -> Traffic:
+    switches = Switches(
+        dispatch=physics.dispatch,
+        drift=physics.drift,
+        copies=physics.copies,
+        in_flight=physics.in_flight,
+        write_policy=physics.write_policy,
+        sectors=physics.sectors,
+        l1=physics.l1,
+    )
+    timed = replay_timed(stream, tile, target, occupancy, switches, physics.seed)
+    return Traffic(
+        requests=timed.requests,
+        misses=timed.misses,
+        l2_bytes=int(timed.requests.sum()) * SECTOR_BYTES,
+        l1_hit_lines=timed.l1_hits * SECTOR_BYTES // LINE_BYTES,
+        fill_lines=timed.fetched * SECTOR_BYTES // LINE_BYTES,
+        llc_hit_lines=0,
+        written_bytes=timed.written * SECTOR_BYTES,
+        distinct_lines=len(stream.unit_line),
+    )
+
+
+def _traffic_in_rounds(
+    stream: Stream, tile: Int64Array, target: Target, occupancy: int, physics: Physics
+) -> Traffic:
+    """Domains side by side, then their misses through what they share."""
     from intelliperf_swizzle.cache import kernels
 
+    if not physics.sets:
+        target = dataclasses.replace(target, l2_channel_bits=None, l2_set_bits=None)
+    if not physics.sectors:
+        target = dataclasses.replace(target, l2_write_request_bytes=LINE_BYTES)
     slots = target.cus_per_xcd * occupancy
     turns = drift(target, slots, physics.seed) if physics.drift else lockstep(target, slots)
     sets = l2_sets(stream, target)
-    domain = target.domain_of(np.arange(len(tile)))
+    index = np.arange(len(tile))
+    if physics.dispatch:
+        domain = target.domain_of(index)
+    else:
+        domain = index * target.num_xcds // max(1, len(tile))
 
     def one(d: int) -> Any:
         return kernels.replay_domain(
@@ -161,9 +249,10 @@ def traffic(
     hits = 0
     if physics.llc and target.llc_bytes is not None:
         hits = _llc_hits([part[4] for part in parts], stream.units, target.llc_bytes)
+    per_miss = misses_per_line(target) if physics.write_policy else requests_per_line(target)
     return Traffic(
         requests=requested @ requests_per_line(target),
-        misses=missed @ misses_per_line(target),
+        misses=missed @ per_miss,
         l2_bytes=int((requested @ bytes_per_line(target)).sum()),
         l1_hit_lines=sum(part[2] for part in parts),
         fill_lines=int(fills),

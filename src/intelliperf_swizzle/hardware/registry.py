@@ -193,6 +193,20 @@ def _check_whole(target: Target, where: str) -> None:
         and target.l1_bytes >= target.l1_ways * LINE_BYTES,
         "`llc_bytes` and `llc_gb_s` must both be given or both be null": (target.llc_bytes is None)
         == (target.llc_gb_s is None),
+        "`gpc_cus` and `gpc_domains` do not name all CUs of each domain": not target.gpc_cus
+        or (
+            len(target.gpc_cus) == len(target.gpc_domains)
+            and all(
+                sum(n for n, d in zip(target.gpc_cus, target.gpc_domains, strict=True) if d == one)
+                == target.cus_per_xcd
+                for one in range(target.num_xcds)
+            )
+        ),
+        "`l2_copies_remote_lines` needs two domains, `gpc_cus` and what follows it": (
+            not target.l2_copies_remote_lines
+            or (target.num_xcds == 2 and bool(target.gpc_cus) and None not in target.timing)
+        ),
+        "`l2_fill_bytes` must be 32, 64 or 128": target.l2_fill_bytes in (32, 64, 128),
         "bandwidths must be above 0": target.l2_gb_s > 0
         and target.memory_gb_s > 0
         and target.llc_gb_s != 0,

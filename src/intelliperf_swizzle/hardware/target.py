@@ -65,6 +65,20 @@ class Target:
         turn_skip_fraction: how workgroups drift apart: the share of its turns that each one misses.
         catch_up_turns: within so many turns each workgroup misses the same number, so that none
             stays behind for ever.
+        gpc_cus: CUs of each group that dispatch fills one after the other, before it begins again
+            with the first; empty where `dispatch_domains` says it all.
+        gpc_domains: the domain that each of these groups is next to.
+        l2_fill_bytes: what a miss brings into the L2, aligned.
+        l2_copies_remote_lines: whether every line has its home in one domain and other domains keep
+            copies of what they have read (NVIDIA); the replay is then timed, with the following.
+        clocks_l2_hit: latency of a hit.
+        clocks_l2_remote: the further latency of a line from the domain that is its home.
+        clocks_memory: latency of memory under load.
+        clocks_workgroup_start: from a workgroup's end until the next one runs in its place.
+        bytes_per_clock_memory: bandwidth of memory.
+        bytes_per_clock_cu: bytes of loads and stores that a CU gets through.
+        accesses_in_flight: loads that a workgroup has issued and not yet used, at most.
+        arbitration_randomness: from 0, workgroups of a CU have turns, to 1, lots are drawn.
     """
 
     name: str
@@ -105,6 +119,32 @@ class Target:
     accesses_per_turn: int
     turn_skip_fraction: float
     catch_up_turns: int
+    gpc_cus: tuple[int, ...]
+    gpc_domains: tuple[int, ...]
+    l2_fill_bytes: int
+    l2_copies_remote_lines: bool
+    clocks_l2_hit: float | None
+    clocks_l2_remote: float | None
+    clocks_memory: float | None
+    clocks_workgroup_start: float | None
+    bytes_per_clock_memory: float | None
+    bytes_per_clock_cu: float | None
+    accesses_in_flight: int | None
+    arbitration_randomness: float | None
+
+    @property
+    def timing(self) -> tuple[float | None, ...]:
+        """What a timed replay needs to know; None where it is not known."""
+        return (
+            self.clocks_l2_hit,
+            self.clocks_l2_remote,
+            self.clocks_memory,
+            self.clocks_workgroup_start,
+            self.bytes_per_clock_memory,
+            self.bytes_per_clock_cu,
+            self.accesses_in_flight,
+            self.arbitration_randomness,
+        )
 
     @property
     def cus(self) -> int:

@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The replay of two L2s that copy each other's lines, in the order of time (NVIDIA).
+
+Every line has its home in one of the two domains. A read is looked up in the domain next to the
+CU; a line at home on the other side is copied when it misses, so that both domains hold what both
+read. What is counted as hit or miss is the lookup next to the CU, in 32-byte sectors.
+
+Time decides what is in flight. A workgroup issues its accesses one after the other, as fast as its
+share of the CU allows, and waits for data where too many are outstanding. Requests of one GPC for
+a line that is under way to it are merged and never reach the L2; requests of others hit, and wait.
+So workgroups that share data fall into step where memory is slow, and drift apart where it is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from intelliperf_swizzle.cache.stream import Stream
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Effects of the timed replay that can be left out, one by one.
+
+    Attributes:
+        dispatch: workgroups fill one GPC after the other; else they alternate between domains.
+        drift: lots are drawn for what residents of a CU share; else they have turns.
+        copies: a domain keeps copies of the other's lines; else they are read at their home.
+        in_flight: requests for what is under way are merged or wait; else data are there at once.
+        write_policy: writes hit, as the counter has it; else they miss where a sector is absent.
+        sectors: a miss brings `l2_fill_bytes`; else whole lines.
+        l1: workgroups have an L1.
+    """
+
+    dispatch: bool = True
+    drift: bool = True
+    copies: bool = True
+    in_flight: bool = True
+    write_policy: bool = True
+    sectors: bool = True
+    l1: bool = True
+
+
+@dataclass(frozen=True)
+class TimedTraffic:
+    """What the counters of both domains read, in sectors of 32 bytes.
+
+    Attributes:
+        requests: int64[2]; by the domain next to the CU.
+        misses: int64[2].
+        l1_hits: that workgroups found in their L1.
+        merged: that never reached the L2, because another CU of the GPC had just asked.
+        remote: that went from one domain to the other.
+        fetched: that came from memory.
+        written: that were written back, by the end.
+        clocks: until the last workgroup was done.
+    """
+
+    requests: Int64Array
+    misses: Int64Array
+    l1_hits: int
+    merged: int
+    remote: int
+    fetched: int
+    written: int
+    clocks: float
+
+
+def replay_timed(
+    stream: Stream,
+    tile: Int64Array,
+    target: Target,
+    occupancy: int,
+    switches: Switches,
+    seed: int = 0,
+) -> TimedTraffic:
+    """Replay one launch from cold.
+
+    Cost: 0.1 to 0.3 microseconds a reference to a unit, on one core. Memory: 120 bytes a unit.
+    """
+    from intelliperf_swizzle.cache import timed_kernels as kernels
+
+    cu, group, domain = slots(target, occupancy, gpc_by_gpc=switches.dispatch)
+    units = stream.units
+    l2 = kernels.L2(
+        lines=kernels.lines_at_home(stream.unit_offset, stream.unit_line),
+        place=np.full(4 * units, -1, np.int32),
+        valid=np.zeros(4 * units, np.uint8),
+        dirty=np.zeros(4 * units, np.uint8),
+        log=np.empty((2, max(1 << 20, 8 * target.l2_lines_per_xcd)), np.int32),
+        marks=np.zeros((2, 4), np.int64),
+        capacity=target.l2_lines_per_xcd,
+    )
+    merged = units * len(target.gpc_cus) if switches.in_flight else 1
+    flight = kernels.Flight(
+        ready=np.full(2 * units, -1, np.float32),
+        home=np.full(2 * units, -1, np.float32),
+        before=np.zeros(2 * units, np.uint8),
+        pending=np.full(merged, -1, np.float32),
+        mask=np.zeros(merged, np.uint8),
+    )
+    clocks = kernels.Clocks(*(float(number or 0) for number in target.timing))
+    if not switches.drift:
+        clocks = clocks._replace(randomness=0.0)
+    counted = kernels.replay_timed(
+        tile.astype(np.int32),
+        stream.tile_offset,
+        stream.ref_unit,
+        stream.ref_code,
+        cu,
+        group,
+        domain,
+        l2,
+        flight,
+        clocks,
+        target.l1_bytes // LINE_BYTES // occupancy if switches.l1 else 0,
+        (target.l2_fill_bytes if switches.sectors else LINE_BYTES) // SECTOR_BYTES,
+        switches.copies,
+        switches.in_flight,
+        switches.write_policy and target.l2_writes_always_hit,
+        seed,
+    )
+    return TimedTraffic(*counted)
+
+
+def slots(
+    target: Target, occupancy: int, *, gpc_by_gpc: bool = True
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Places for workgroups in the order in which dispatch fills them: their CU, GPC and domain.
+
+    All CUs get one workgroup, GPC after GPC, before any gets its second one.
+    """
+    group = np.repeat(np.arange(len(target.gpc_cus)), target.gpc_cus)
+    domain = np.asarray(target.gpc_domains)[group]
+    cu = np.arange(len(group))
+    if not gpc_by_gpc:
+        nth = np.empty(len(group), np.int64)
+        for one in range(target.num_xcds):
+            nth[domain == one] = np.arange(target.cus_per_xcd)
+        cu = np.lexsort((domain, nth))
+    cu = np.tile(cu, occupancy)
+    return cu, group[cu], domain[cu]
