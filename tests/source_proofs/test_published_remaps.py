@@ -13,10 +13,13 @@ import pytest
 
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.remap import RemapVerdict, described, prove_launches
+from intelliperf_swizzle.remap.observation import UNDEFINED
 
 APPLICATIONS = Path(__file__).parent / "applications"
 
 HOLDS = {
+    "figure_05 8 9": "`pid` (published_remaps.py:",
+    "tritonblas 12 20 57": "takes each of 12 × 20 values once",
     "figure_07 64": "`pid` (published_remaps.py:",
     "figure_11 16 16": "`(pid_m, pid_n)`",
     "figure_13 64": "`pid`",
@@ -34,6 +37,7 @@ HOLDS = {
 """Launch -> what its evidence says."""
 
 FAILS = {
+    "figure_05 10 9": "never taken: pid = 35 47 59 71 83",
     "figure_06 640": "never computed: pid = 8 9 10 11 12 13 14 15 and 568 more",
     "figure_07 1024": "64 of 1024 tiles are computed",
     "figure_08 16 16": "128 of 256 tiles are computed",
@@ -87,6 +91,7 @@ def test_refused_with_a_witness(
 ) -> None:
     verdict = verdicts[launch]
     assert verdict.kind == "not a permutation"
+    assert str(UNDEFINED) not in described(verdict)
     assert evidence in described(verdict)
 
 

@@ -200,7 +200,8 @@ def _collision(seen: Observation, grid: Grid, tiles: _Tiles | None) -> list[str]
     lines = []
     for sites in dict.fromkeys(sites for sites in (culprit, named) if sites):
         values = _at_program(seen, one, sites)
-        if np.array_equal(values, _at_program(seen, other, sites)):
+        told = len(sites) <= _MOST_SCALARS and UNDEFINED not in values
+        if told and np.array_equal(values, _at_program(seen, other, sites)):
             what = f"{_names(seen, sites)} is {_listed(values[None])}"
             lines.append(f"{what} in programs {one} and {other}")
     if not lines:

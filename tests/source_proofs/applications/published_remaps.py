@@ -12,6 +12,7 @@ import torch
 import triton
 import triton.language as tl
 from remap_functions import (
+    chiplet_transform,
     compute_pid,
     head_first,
     remap_workgroup_spatial,
@@ -35,6 +36,17 @@ def store_tile(out, pid_m, pid_n, M, N, SIDE: tl.constexpr):
     columns = pid_n * SIDE + tl.arange(0, SIDE)
     mask = (rows[:, None] < M) & (columns[None, :] < N)
     tl.store(out + rows[:, None] * N + columns[None, :], 1.0, mask=mask)
+
+
+@triton.jit
+def figure_05(out, M, N, SIDE: tl.constexpr):
+    """As the picture has it: a contiguous share for each XCD, rounded up."""
+    num_xcds = 8
+    pid = tl.program_id(0)
+    num_pid_n = tl.cdiv(N, SIDE)
+    share = (tl.num_programs(0) + num_xcds - 1) // num_xcds
+    pid = pid % num_xcds * share + pid // num_xcds
+    store_tile(out, pid // num_pid_n, pid % num_pid_n, M, N, SIDE)
 
 
 @triton.jit
@@ -248,6 +260,21 @@ def group_m_without_border(out, M, N, SIDE: tl.constexpr, GROUP_SIZE_M: tl.const
 
 
 @triton.jit
+def tritonblas(out, M, N, SIDE: tl.constexpr, GROUP_M: tl.constexpr):
+    """A persistent loop by `while`, whose epilogue counts its tiles by itself."""
+    num_pid_m = tl.cdiv(M, SIDE)
+    num_pid_n = tl.cdiv(N, SIDE)
+    num_programs = tl.num_programs(0)
+    tile_id = chiplet_transform(tl.program_id(0), num_programs, 8)
+    tile_id_c = tile_id - num_programs
+    while tile_id < num_pid_m * num_pid_n:
+        tile_id_c += num_programs
+        pid_m, pid_n = compute_pid(tile_id_c, GROUP_M * num_pid_n, num_pid_m, GROUP_M)
+        store_tile(out, pid_m, pid_n, M, N, SIDE)
+        tile_id += num_programs
+
+
+@triton.jit
 def persistent_gemm(
     out,
     M,
@@ -403,6 +430,7 @@ def queue(programs, tiles):
 
 
 LAUNCHES = {
+    "figure_05": lambda m, n: square(figure_05, m, n, (m * n,), SIDE=SIDE),
     "figure_06": lambda n: linear(figure_06, n, n),
     "figure_07": lambda n: linear(figure_07, n),
     "figure_08": lambda x, y: plane(figure_08, x, y),
@@ -422,6 +450,7 @@ LAUNCHES = {
     "group_m_without_border": lambda m, n: square(
         group_m_without_border, m, n, (m * n,), SIDE=SIDE, GROUP_SIZE_M=8
     ),
+    "tritonblas": lambda m, n, sms: square(tritonblas, m, n, (sms,), SIDE=SIDE, GROUP_M=4),
     "persistent_gemm": lambda m, n, sms: square(
         persistent_gemm, m, n, (sms,), SIDE=SIDE, GROUP_M=4, NUM_SMS=sms, NUM_XCDS=8
     ),

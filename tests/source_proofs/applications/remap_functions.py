@@ -35,6 +35,13 @@ def remap_xcd_chunked(pid, grid_mn, NUM_XCDS: tl.constexpr = 8, CHUNK_SIZE: tl.c
 
 
 @triton.jit
+def chiplet_transform(pid, NUM_PROGRAMS, NUM_XCDS: tl.constexpr):
+    """The formula of tritonBLAS: one contiguous share for each XCD."""
+    xcd = pid % NUM_XCDS
+    return xcd * (NUM_PROGRAMS // NUM_XCDS) + min(xcd, NUM_PROGRAMS % NUM_XCDS) + pid // NUM_XCDS
+
+
+@triton.jit
 def compute_pid(tile_id, num_pid_in_group, num_pid_m, GROUP_SIZE_M: tl.constexpr):
     """The Triton tutorial on persistent matrix products."""
     group_id = tile_id // num_pid_in_group
