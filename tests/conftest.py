@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -56,6 +55,8 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.fixture
 def read_result() -> Callable[[Path | str], Any]:
     """Reads a result, a file or its text, that follows the published schema."""
+    import jsonschema
+
     schema = jsonschema.Draft202012Validator(json.loads(RESULT_SCHEMA.read_text(encoding="utf-8")))
 
     def read(result: Path | str) -> Any:
