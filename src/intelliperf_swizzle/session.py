@@ -15,6 +15,7 @@ from pathlib import Path
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target
+from intelliperf_swizzle.hardware.device import unknown
 from intelliperf_swizzle.kernel.edit import apply
 from intelliperf_swizzle.loop import Outcome, Settings
 from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOSERS
@@ -102,7 +103,10 @@ def target_of(options: argparse.Namespace, progress: Progress) -> Target:
     if present is not None:
         progress.note(f"target {present.name}: the GPU present")
         return present
-    progress.note(f"no GPU found: target {DEFAULT_TARGET}, modelled (--target names another)")
+    fact, hint = "no GPU found", "--target names another"
+    for device in devices()[options.device or 0 :][:1]:
+        fact, hint = unknown(device)
+    progress.note(f"{fact}: target {DEFAULT_TARGET}, modelled ({hint})")
     return load_target(DEFAULT_TARGET)
 
 

@@ -17,13 +17,13 @@ from intelliperf_swizzle.host.probe import Host, probe
 from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, why_not
 from intelliperf_swizzle.loop import Outcome, Settings, optimize
 from intelliperf_swizzle.profile import Profiler
-from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.report.terminal import Lines, console, summary
 from intelliperf_swizzle.session import (
     STDOUT,
     finish,
     invocation,
+    measured_by,
     proposer_of,
     run_build,
     settings_of,
@@ -66,7 +66,7 @@ def explore(options: argparse.Namespace) -> tuple[Settings, Outcome]:
     target = target_of(options, progress)
     proposer = proposer_of(options, progress)
     run_build(options.build_command, settings.project_directory)
-    profiler, target = profiler_of(options, settings, target, progress)
+    settings, profiler, target = profiler_of(options, settings, target, progress)
     return settings, optimize(settings, target, profiler, proposer, progress)
 
 
@@ -97,24 +97,25 @@ def command_of(options: argparse.Namespace) -> tuple[str, ...]:
 
 def profiler_of(
     options: argparse.Namespace, settings: Settings, target: Target, progress: Progress
-) -> tuple[Profiler, Target]:
-    """The host's profiler where it can measure, else the one that is asked for.
+) -> tuple[Settings, Profiler, Target]:
+    """The host's profiler where it can measure, else what a run without the host would take.
 
     Returns:
-        The profiler, and the target with the number of XCDs that the profiler saw.
+        The settings with the GPU that measures, if one does; the profiler; and the target with the
+        number of XCDs that the host's profiler saw.
 
     Raises:
-        ProfileError: the host's profiler is demanded and cannot measure.
+        ProfileError: the profiler that is asked for cannot measure.
     """
     if options.profiler not in ("auto", IntelliPerfProfiler.name):
-        return choose_profiler(options.profiler, target), target
+        return *measured_by(options, settings, target, progress), target
     demanded = options.profiler == IntelliPerfProfiler.name
     reason = why_not()
     if reason is None:
         progress.phase("profiling the application as it is (intelliperf)")
         profiler = IntelliPerfProfiler(settings, target, options.build_command)
         try:
-            return profiler, profiler.begin()
+            return settings, profiler, profiler.begin()
         except ProfileError as error:
             if demanded:
                 raise
@@ -124,8 +125,10 @@ def profiler_of(
             f"IntelliPerf cannot measure here: {reason}",
             hint="--profiler model needs no GPU",
         )
-    progress.note(f"IntelliPerf cannot measure here ({reason}): hit rates are modelled")
-    return choose_profiler("auto", target), target
+    settings, chosen = measured_by(options, settings, target, progress)
+    instead = "hit rates are modelled" if chosen.name == "model" else f"{chosen.name} does"
+    progress.note(f"IntelliPerf cannot measure here ({reason}): {instead}")
+    return settings, chosen, target
 
 
 def write_trace(host: Host, outcome: Outcome, trace_path: str) -> None:
