@@ -16,6 +16,7 @@ import pytest
 
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.html import fragment, render
+from intelliperf_swizzle.units import percent
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
@@ -41,6 +42,11 @@ addEventListener("load", () => {
     loaded: performance.getEntriesByType("resource")
       .filter((one) => !one.name.startsWith("data:")).length,
   };
+  const numbers = document.querySelectorAll("#verdict tbody")[0];
+  seen.numbers = numbers && Array.from(numbers.rows).map((row) => [
+    row.cells[0].textContent,
+    ...Array.from(row.querySelectorAll("data")).map((one) => [one.value, one.textContent]),
+  ]);
   if (table) {
     const heads = table.querySelectorAll("th button");
     heads[4].click(); heads[4].click();
@@ -76,6 +82,22 @@ def look(page: str, folder: Path, *options: str, width: int = 1200) -> dict[str,
     assert not found["overflow"]
     assert found["drawn"]
     return found
+
+
+def test_the_numbers_on_the_page_are_those_of_the_result(
+    shown: Run, fields: dict[str, Any], tmp_path: Path
+) -> None:
+    seen = {name: rest for name, *rest in look(render(shown), tmp_path)["numbers"]}
+    own = fields["swizzle"]
+    before, best = own["baseline"], own["best"] and own["best"]["measurement"]
+    keys = {"L2 hit rate": "l2_hit_rate", "bytes from memory": "memory_bytes", "time": "time_ms"}
+    for name, key in keys.items():
+        expected = [one[key] for one in (before, best) if one and one[key] is not None]
+        if before[key] is not None:
+            assert [float(value) for value, _ in seen[name]] == expected
+    assert [text for _, text in seen["L2 hit rate"]] == [
+        percent(one["l2_hit_rate"]) for one in (before, best) if one
+    ]
 
 
 def test_the_page_is_drawn_sorted_and_filtered(run_of_500: Run, tmp_path: Path) -> None:
