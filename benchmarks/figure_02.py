@@ -103,7 +103,7 @@ def without_attempts(outcome: Mapping[str, Any]) -> dict[str, Any]:
         return dict(outcome)
     verdicts = [attempt["verdict"] for attempt in outcome["attempts"]]
     counted = {kind: verdicts.count(kind) for kind in sorted(set(verdicts))}
-    kept = {key: value for key, value in outcome.items() if key not in ("attempts", "seconds")}
+    kept = {key: value for key, value in outcome.items() if key not in ("attempts", "spent")}
     return {**kept, "verdicts": counted}
 
 

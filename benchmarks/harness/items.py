@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -158,11 +159,21 @@ def _ray(address: str) -> Iterator[None]:
 
 def _one(work: Work, file: Path, inputs: Inputs) -> tuple[Path, Outcome]:
     try:
-        started = time.monotonic()
+        started, used = time.monotonic(), _processor_seconds()
         outcome = work(inputs)
-        return file, {**outcome, "seconds": round(time.monotonic() - started, 1)}
+        spent = {
+            "seconds": round(time.monotonic() - started, 1),
+            "processor_seconds": round(_processor_seconds() - used, 1),
+        }
+        return file, {**outcome, "spent": spent}
     except SwizzleError as error:
         return file, {"error": error.fact}
+
+
+def _processor_seconds() -> float:
+    """Of this process and the children that it has waited for."""
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(one.ru_utime + one.ru_stime for one in map(resource.getrusage, who))
 
 
 def _key(work: Work, inputs: Inputs) -> str:
