@@ -142,9 +142,13 @@ VARIANTS = {
     "counted": counted,
     "nothing found": nothing_found,
     "nothing to gain": nothing_to_gain,
-    "crowded": crowded,
     "without pictures": lambda run: replace(run, picture=None, invocation=""),
 }
+
+
+@pytest.fixture(scope="session")
+def run_on_a_gpu(run: Run) -> Run:
+    return timed(run)
 
 
 @pytest.fixture(scope="session")

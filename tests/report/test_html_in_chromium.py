@@ -16,6 +16,7 @@ import pytest
 
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.html import fragment, render
+from intelliperf_swizzle.report.result import result
 from intelliperf_swizzle.units import percent
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
@@ -84,20 +85,15 @@ def look(page: str, folder: Path, *options: str, width: int = 1200) -> dict[str,
     return found
 
 
-def test_the_numbers_on_the_page_are_those_of_the_result(
-    shown: Run, fields: dict[str, Any], tmp_path: Path
-) -> None:
-    seen = {name: rest for name, *rest in look(render(shown), tmp_path)["numbers"]}
-    own = fields["swizzle"]
-    before, best = own["baseline"], own["best"] and own["best"]["measurement"]
+def test_the_numbers_on_the_page_are_those_of_the_result(run_on_a_gpu: Run, tmp_path: Path) -> None:
+    seen = {name: rest for name, *rest in look(render(run_on_a_gpu), tmp_path)["numbers"]}
+    own = result(run_on_a_gpu, initial="", optimized="")["swizzle"]
+    before, best = own["baseline"], own["best"]["measurement"]
     keys = {"L2 hit rate": "l2_hit_rate", "bytes from memory": "memory_bytes", "time": "time_ms"}
     for name, key in keys.items():
-        expected = [one[key] for one in (before, best) if one and one[key] is not None]
-        if before[key] is not None:
-            assert [float(value) for value, _ in seen[name]] == expected
-    assert [text for _, text in seen["L2 hit rate"]] == [
-        percent(one["l2_hit_rate"]) for one in (before, best) if one
-    ]
+        assert [float(value) for value, _ in seen[name]] == [before[key], best[key]]
+    shown = [percent(one["l2_hit_rate"]) for one in (before, best)]
+    assert [text for _, text in seen["L2 hit rate"]] == shown
 
 
 def test_the_page_is_drawn_sorted_and_filtered(run_of_500: Run, tmp_path: Path) -> None:
