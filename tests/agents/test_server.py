@@ -98,6 +98,8 @@ def test_a_run_from_proof_to_report(tmp_path: Path) -> None:
         )
         assert answer(proved)["holds"] is True
         assert answer(proved)["launches"][0]["kernel"] == "gemm_kernel"
+        known = answer(await client.call_tool("explain", common))["sections"]
+        assert "mi300x" in known["target"].lower()
         scored = answer(await client.call_tool("score", {**common, "swizzle": "identity"}))
         assert scored["before"]["source"] == "modelled"
         assert scored["after"]["l2_hit_rate"] == scored["before"]["l2_hit_rate"]
