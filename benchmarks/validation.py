@@ -24,9 +24,9 @@ from typing import Any
 
 import jinja2
 
-from intelliperf_swizzle.cache import FULL, Physics
+from intelliperf_swizzle.cache import ABLATIONS
 from intelliperf_swizzle.fidelity import compare, measurements_at
-from intelliperf_swizzle.fidelity.summary import scores, summarise
+from intelliperf_swizzle.fidelity.summary import WIDE_SPREAD_POINTS, scores, summarise
 from intelliperf_swizzle.fidelity.words import as_table
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.report.terminal import Lines
@@ -65,12 +65,6 @@ SETS = (
     Set("mi355x", "AMD Instinct MI355X", "amd.json"),
 )
 
-ABLATIONS = {
-    "no L1": Physics(l1=False),
-    "lockstep": Physics(drift=False),
-    "no last-level cache": Physics(llc=False),
-}
-
 REASONS: Mapping[str, str] = {}
 """Configuration -> why its worst pairs are wrong, as far as that is known."""
 
@@ -81,19 +75,17 @@ REASONS: Mapping[str, str] = {}
 def measured(one: Set) -> dict[str, Any]:
     """What the record holds of a set: the comparison, and what each effect is worth."""
     target = load_target(one.name)
-    physics = [FULL, *ABLATIONS.values()]
     with Lines(sys.stderr) as progress:
-        place = measurements_at(MEASURED / one.place, target)
-        fidelity = compare(place, target, progress, physics)
+        fidelity = compare(
+            measurements_at(MEASURED / one.place, target),
+            target,
+            progress,
+            effects=tuple(ABLATIONS.values()),
+            effects_from_points=WIDE_SPREAD_POINTS,
+        )
+    wide = [o for o in fidelity.outcomes if scores(o.pairs).spread > WIDE_SPREAD_POINTS]
     without = {
-        name: {
-            "summary": asdict(summarise(fidelity.outcomes, number)),
-            "mean_error_points": {
-                outcome.name: scores(outcome.pairs, number).mean_error
-                for outcome in fidelity.outcomes
-            },
-        }
-        for number, name in enumerate(ABLATIONS, 1)
+        name: asdict(summarise(wide, number)) for number, name in enumerate(("", *ABLATIONS))
     }
     return {**as_table(fidelity), "without": without}
 

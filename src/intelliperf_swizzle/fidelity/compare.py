@@ -20,6 +20,7 @@ from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.fidelity.configuration import Configuration
 from intelliperf_swizzle.fidelity.readings import Reading, UnusableError
+from intelliperf_swizzle.fidelity.statistics import spread_points
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Int64Array, Measurement
@@ -41,7 +42,7 @@ class Pair:
 
     Attributes:
         measured: what was measured.
-        modelled: one measurement of the model for each physics asked for, the first counts.
+        modelled: by the model with full physics, and then without each of the effects asked for.
     """
 
     measured: Reading
@@ -93,7 +94,9 @@ def compare(
     measurements: Measurements,
     target: Target,
     progress: Progress,
-    physics: Sequence[Physics] = (FULL,),
+    *,
+    effects: Sequence[Physics] = (),
+    effects_from_points: float = 0.0,
 ) -> Fidelity:
     """Replay every measured pair.
 
@@ -104,7 +107,8 @@ def compare(
         measurements: a folder or a file of them.
         target: the GPU that they were taken on.
         progress: told of each configuration.
-        physics: the model's; more than one to see what each effect is worth.
+        effects: physics without an effect each; every order is replayed under these, too.
+        effects_from_points: … where the measured rates of a configuration spread by more.
 
     Raises:
         UsageError: nothing can be compared, because the measurements are unusable as a whole.
@@ -120,6 +124,9 @@ def compare(
             skipped.append(f"{name}: {configuration}")
             continue
         progress.phase(f"replaying {name}")
+        physics = [FULL]
+        if spread_points([one.hit_rate for one in wanted[name]]) > effects_from_points:
+            physics += effects
         outcome, left_out = _outcome(configuration, wanted[name], target, physics, progress)
         skipped += left_out
         notes += [f"{name}: {note}" for note in (*configuration.notes, *_mismatch(outcome))]
@@ -184,8 +191,9 @@ def _outcome(
         except SwizzleError as error:
             return error.fact
 
-    # every replay keeps as many cores busy as the target has domains
-    with ThreadPoolExecutor(max(1, cores() // target.num_xcds)) as pool:
+    # a timed replay keeps one core busy, others one for each domain
+    each = 1 if target.l2_copies_remote_lines else target.num_xcds
+    with ThreadPoolExecutor(max(1, cores() // each)) as pool:
         orders = [configuration.orders[name] for name in different.values()]
         for done, (order, measurement) in enumerate(
             zip(different, pool.map(replay, orders), strict=True), 1

@@ -137,7 +137,8 @@ class Summary:
 
 
 def summarise(outcomes: Sequence[Outcome], physics: int = 0) -> Summary:
-    """Sum up configurations under one of the physics that were replayed."""
+    """Sum up what was replayed under one physics: 0 is the full one, 1 that of the first effect."""
+    outcomes = [one for one in outcomes if len(one.pairs[0].modelled) > physics]
     each = [scores(outcome.pairs, physics) for outcome in outcomes]
     worst = max(range(len(each)), key=lambda i: abs(each[i].worst_error), default=None)
     agreeing, different = (

@@ -13,7 +13,7 @@ from intelliperf_swizzle.fidelity.compare import Fidelity, Pair
 from intelliperf_swizzle.fidelity.summary import Scores, Summary, scores, summarise
 
 WIDTH = 80
-_WIDTHS = (33, 3, 6, 5, 6, 5, 5, 6, 5)
+_WIDTHS = (36, 3, 6, 4, 5, 4, 5, 6, 4)
 _HEADS = ("configuration", "n", "spread", "MAE", "worst", "own", "τ", "regret", "s")
 LEGEND = (
     "n orders; spread of the measured hit rates; MAE and worst error (modelled less",
