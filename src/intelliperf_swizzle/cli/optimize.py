@@ -24,8 +24,9 @@ USAGE = f"""\
        {PROGRAM} score SWIZZLE [options] -- python app.py ...
        {PROGRAM} explain [options] -- python app.py ...
        {PROGRAM} prove SWIZZLE --grid G [G ...]
+       {PROGRAM} prove --source kernel.py [-k KERNEL] -- python app.py ...
        {PROGRAM} report RESULT.json [--format text|html|md] [-o FILE]
-       {PROGRAM} patterns | targets
+       {PROGRAM} patterns | targets | doctor | mcp
 
 SWIZZLE is a pattern's name, a YAML file or - for standard input."""
 
