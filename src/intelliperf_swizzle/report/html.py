@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.mapping import describe
-from intelliperf_swizzle.records import Picture, Placement, Run
+from intelliperf_swizzle.records import Picture, Placement, Run, TilePicture
 from intelliperf_swizzle.report import chart, drawing, words
 from intelliperf_swizzle.units import milliseconds, percent, size
 
@@ -70,10 +70,7 @@ def _view(run: Run) -> dict[str, Any]:
         "levels": _shares([row for row in rows if row.name.startswith("bytes")]),
         "domains": _domains(run),
         "progress": chart.progress_chart(run),
-        "grids": [_grid(one.before, picture) for one in picture.tiles] if picture else [],
-        "grids_after": [_grid(one.after, picture) if one.after else None for one in picture.tiles]
-        if picture
-        else [],
+        "slices": _slices(picture) if picture else [],
         "wave_bytes": _wave_bytes(picture) if picture else (0, 0),
         "patch_link": _download(run.best.diff) if run.best and run.best.diff else "",
         "timed": any(one.measurement and one.measurement.time_ms for one in run.attempts),
@@ -102,14 +99,26 @@ class Grid:
     labels: tuple[Label, ...]
 
 
-def _grid(placement: Placement, picture: Picture) -> Grid:
+def _slices(picture: Picture) -> list[tuple[TilePicture, Grid, Grid | None]]:
+    """Each slice with its pictures before and after."""
+    return [
+        (
+            shown,
+            _grid(shown.before, picture.domains),
+            _grid(shown.after, picture.domains) if shown.after else None,
+        )
+        for shown in picture.tiles
+    ]
+
+
+def _grid(placement: Placement, num_domains: int) -> Grid:
     columns, rows = len(placement.domain[0]), len(placement.domain)
     exact = all(set(row) <= {"z", "."} for row in placement.share)
     small = columns <= drawing.MOST_LABELLED and rows <= drawing.MOST_LABELLED
     return Grid(
         columns=columns,
         rows=rows,
-        domains=drawing.domains_image(placement, picture.domains),
+        domains=drawing.domains_image(placement, num_domains),
         time=drawing.time_image(placement),
         labels=tuple(_labels(placement)) if exact and small else (),
     )
