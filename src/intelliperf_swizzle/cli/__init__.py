@@ -3,7 +3,8 @@
 """The verbs of `intelliperf-swizzle`: parsing, printing and exit codes; no logic.
 
 Exit codes: 0 the run completed, with or without improvement (`prove`: a permutation); 1 the
-application, the capture or a tool failed (`prove`, `score`: not a permutation); 2 bad usage or
+application, the capture or a tool failed (`prove`, `score`: not a permutation; `validate-model`:
+something measured could not be compared); 2 bad usage or
 input; 130 interrupted.
 """
 
