@@ -88,7 +88,11 @@ OWN_OPTIONS = (
     Option(
         "target", f"GPU: a name or a YAML file (default: the one present, else {DEFAULT_TARGET})"
     ),
-    Option("profiler", "auto, model; intelliperf within IntelliPerf", "auto"),
+    Option(
+        "profiler",
+        "auto, ncu, rocprofv3, metrix, model; intelliperf within IntelliPerf",
+        "auto",
+    ),
     Option("proposer", "auto, offline, llm, both (auto: both if a model is configured)", "auto"),
     Option(
         "samples", "answers of the language model a call; the best is measured (1)", 1, positive

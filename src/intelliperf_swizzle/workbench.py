@@ -336,10 +336,17 @@ class Workbench:
         return self._profiled(attempt)
 
     def confirm(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Times attempts once more, against the kernel as it is and each other."""
+        """Times attempts once more, against the kernel as it is and each other.
+
+        Returns:
+            Those of which times were taken, with the new ones.
+        """
         assert self.testbed is not None
         edits = {attempt.number: self.edit(attempt) for attempt in attempts}
-        timings = self.testbed.time_again(edits)
+        try:
+            timings = self.testbed.time_again(edits)
+        except ValidationError:
+            return []
         for taken in filter(None, timings.values()):
             self._time_baseline(taken)
         return [
