@@ -32,6 +32,8 @@ HOLDS = {
     "persistent_gemm 20 20 304": "`(pid_m, pid_n)`",
     "hipkittens 12 9 5 3": "`(row, col)`",
     "helion 10 9": "`(pid_0, pid_1)`",
+    "append 12": "takes each of 12 values, from 7 on, once",
+    "flagged 12": "each element of `out` is stored exactly once",
     "split_k 4 4 2 0": "`(pid_k, pid_m, pid_n)` (published_remaps.py",
 }
 """Launch -> what its evidence says."""
@@ -44,7 +46,7 @@ FAILS = {
     "figure_09 16 16": "16 of 256 tiles are computed",
     "figure_10 16 16": "32 of 256 tiles are computed",
     "figure_11 13 13": "never computed: pid_m, pid_n = (12, 12)",
-    "figure_12 16 8": "128 programs do 16 different pieces of work",
+    "figure_12 16 8": "128 programs do the work of 16",
     "figure_13 100": "never taken: pid = 64 65 66 67 68 69 70 71 and 28 more",
     "stream_k 228 400": "never taken: pid = 224 225 226 227",
     "stream_k 108 400": "never taken: pid = 104 105 106 107",
@@ -56,7 +58,7 @@ FAILS = {
     "aiter_spatial 1 28 4 33": "never computed: head, block = (6, 32) (13, 32) (20, 32) (27, 32)",
     "group_m_without_border 12 20": "200 of 240 tiles are computed",
     "persistent_gemm 20 20 228": "never taken: pid = 224 225 226 227",
-    "split_k 4 4 2 1": "32 programs do 16 different pieces of work",
+    "split_k 4 4 2 1": "32 programs do the work of 16",
 }
 UNKNOWN = {
     "swapped_sides 4 8": "`out` (16 × 32): 256 of 512 elements (50.00 %)",

@@ -88,27 +88,28 @@ def _verdict(seen: Observation, grid: Grid) -> tuple[RemapKind, str, list[str]]:
     shared = [one for one in written if one.shared]
 
     if distinct < working:
-        reason = f"{working} programs do {distinct} different pieces of work"
+        reason = f"{working} programs do the work of {distinct}"
         return "not a permutation", reason, [*_collision(seen, grid, tiles), *outputs]
     if any(one.unwritten for one in shared) and not once:
         reason = "elements are stored by several programs, and others by none"
         return "not a permutation", reason, [*(_beyond(seen) or _absent(seen, tiles)), *outputs]
-    if unwritten and (beyond := _beyond(seen) or _beyond_grid(seen, grid)):
+    if unwritten and (beyond := _stray(seen) or _beyond_grid(seen, grid)):
         reason = "programs take tiles that do not exist, and others take none of those that do"
         return "not a permutation", reason, [*beyond, *outputs]
+    names = [f"`{one.name}`" for one in written if _is_whole(one) and one.programs == working]
+    if names and working == len(seen.work) and not seen.lanes_outside:
+        reason = f"each element of {', '.join(names)} is stored exactly once"
+        return "permutation", reason, [*once, *outputs]
     if shared:
         return "not told", "elements are stored by several programs", [*once, *outputs]
     if unwritten and (working < len(seen.work) or seen.lanes_outside):
         reason = "elements are written by no program, and it is not known whether they should be"
         return "not told", reason, outputs
-    if whole := [one.name for one in written if _is_whole(one) and one.programs == working]:
-        names = ", ".join(f"`{name}`" for name in whole)
-        return "permutation", f"each element of {names} is stored exactly once", [*once, *outputs]
     if written and not unwritten and all(_is_whole(one) for one in written):
         return "permutation", "each element is stored exactly once", [*once, *outputs]
     if not once:
         return "not told", "no two programs do the same, and no more is known", outputs
-    reason = f"{working} programs do {distinct} different pieces of work"
+    reason = "no two programs do the same, and each tile is taken once"
     return "permutation", reason, [*once, *outputs]
 
 
@@ -164,7 +165,8 @@ def _once(seen: Observation, tiles: _Tiles | None) -> list[str]:
     if not len(taken) == len(np.unique(taken, axis=0)) == math.prod(tiles.extents):
         return []
     extents = " × ".join(map(str, tiles.extents))
-    return [f"{_names(seen, tiles.sites)} takes each of {extents} values once"]
+    start = f", from {_listed(np.array([tiles.start]))} on," if any(tiles.start) else ""
+    return [f"{_names(seen, tiles.sites)} takes each of {extents} values{start} once"]
 
 
 def _names(seen: Observation, sites: Sequence[int]) -> str:
@@ -311,16 +313,16 @@ def _tiles_of(
     values = seen.values[np.ix_(rows, np.array(sites, np.int64))]
     if not 0 < len(sites) <= _MOST_SCALARS or (values == UNDEFINED).any():
         return None
-    start = values.min(axis=0)
-    step = np.array([max(1, math.gcd(*column.tolist())) for column in (values - start).T])
-    if (start >= 0).all() and (start % step == 0).all():
-        start = np.zeros_like(start)
-    reached = tuple(int(v) for v in ((values - start) // step).max(axis=0) + 1)
-    extents = _extents_of_axes(seen, sites, reached, grid, axes) if once else None
-    extents = extents or _extents_of_sizes(seen, reached, len(rows))
-    if extents is None:
-        return None
-    return _Tiles(sites, extents, tuple(start.tolist()), tuple(step.tolist()))
+    least = values.min(axis=0)
+    step = np.array([max(1, math.gcd(*column.tolist())) for column in (values - least).T])
+    from_zero = (least >= 0).all() and (least % step == 0).all()
+    for start in (np.zeros_like(least), least) if from_zero else (least,):
+        reached = tuple(int(v) for v in ((values - start) // step).max(axis=0) + 1)
+        extents = _extents_of_axes(seen, sites, reached, grid, axes) if once else None
+        extents = extents or _extents_of_sizes(seen, reached, len(rows))
+        if extents is not None:
+            return _Tiles(sites, extents, tuple(start.tolist()), tuple(step.tolist()))
+    return None
 
 
 def _distinct_rows(seen: Observation) -> Int64Array:
@@ -397,8 +399,17 @@ def _missing(seen: Observation, tiles: _Tiles) -> Int64Array:
 # --- tiles that do not exist ---------------------------------------------------------------------
 
 
-def _beyond(seen: Observation) -> list[str]:
-    """A scalar that numbers the programs anew, and not from 0 to their number; else nothing."""
+def _stray(seen: Observation) -> list[str]:
+    """As `_beyond`, where just the programs beyond write nothing, or write outside every tensor."""
+    idle = frozenset(np.flatnonzero(~seen.writes).tolist())
+    return _beyond(seen, None if seen.lanes_outside else idle)
+
+
+def _beyond(seen: Observation, who: frozenset[int] | None = None) -> list[str]:
+    """A scalar that numbers the programs anew, and not from 0 to their number; else nothing.
+
+    With `who`, only one that does so in just these programs.
+    """
     rows = _first_rows(seen)
     programs = len(seen.work)
     for site in range(3, len(seen.sites)):
@@ -408,7 +419,8 @@ def _beyond(seen: Observation) -> list[str]:
             continue
         if len(np.unique(values)) < programs or values.max() >= 2 * programs:
             continue
-        return [_astray(seen, (site,), rows[beyond], (programs,)), *_never_taken(seen, site)]
+        if who is None or who == set(seen.program[rows][beyond].tolist()):
+            return [_astray(seen, (site,), rows[beyond], (programs,)), *_never_taken(seen, site)]
     return []
 
 

@@ -375,6 +375,23 @@ def lower_triangle(out, M, N, SIDE: tl.constexpr):
 
 
 @triton.jit
+def flagged(out, done, scratch, COLUMNS: tl.constexpr):
+    """Each program stores a row; all say so at one place, and the first half leaves notes."""
+    pid = tl.num_programs(0) - 1 - tl.program_id(0)
+    store_row(out, pid, COLUMNS)
+    tl.store(done, 1)
+    if pid < tl.num_programs(0) // 2:
+        tl.store(scratch + pid, 1)
+
+
+@triton.jit
+def append(cache, length, COLUMNS: tl.constexpr):
+    """Writes rows behind those that are there already."""
+    row = length + tl.program_id(0)
+    store_row(cache, row, COLUMNS)
+
+
+@triton.jit
 def work_queue(out, counter, tiles, COLUMNS: tl.constexpr):
     tile = tl.atomic_add(counter, 1)
     if tile < tiles:
@@ -424,6 +441,13 @@ def split(rows, columns, parts, broken):
     )
 
 
+def flags(programs):
+    out = torch.empty(programs, 8, device="cuda")
+    done = torch.zeros(1, dtype=torch.int32, device="cuda")
+    scratch = torch.zeros(programs, dtype=torch.int32, device="cuda")
+    flagged[(programs,)](out, done, scratch, COLUMNS=8)
+
+
 def queue(programs, tiles):
     out = torch.empty(tiles, 8, device="cuda")
     work_queue[(programs,)](out, torch.zeros(1, dtype=torch.int32, device="cuda"), tiles, COLUMNS=8)
@@ -459,6 +483,8 @@ LAUNCHES = {
     "split_k": split,
     "swapped_sides": lambda m, n: square(swapped_sides, m, n, (m * n,), SIDE=SIDE),
     "lower_triangle": lambda m: square(lower_triangle, m, m, (m, m), SIDE=SIDE),
+    "append": lambda n: append[(n,)](torch.empty(64, 8, device="cuda"), 7, COLUMNS=8),
+    "flagged": flags,
     "work_queue": queue,
 }
 
