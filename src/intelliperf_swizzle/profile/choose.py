@@ -21,7 +21,8 @@ from intelliperf_swizzle.profile.tools import (
     Machine,
     Tool,
     ToolName,
-    tool_for,
+    find_tool,
+    misfit,
     without_counters,
 )
 from intelliperf_swizzle.progress import Progress, Silent
@@ -88,7 +89,10 @@ def _best(
 
 def _made(name: ToolName, target: Target, application: Application, machine: Machine) -> Profiler:
     """Raises ProfileError where it cannot work here."""
-    tool = tool_for(name, target, application.device, machine)
+    unfit = misfit(name, target, application.device)
+    if unfit is not None:
+        raise ProfileError(unfit.fact, hint="--profiler model needs no GPU")
+    tool = find_tool(name, machine)
     if tool.problem is not None:
         raise ProfileError(tool.problem.fact, hint=without_counters(tool.problem.command))
     return _CLASSES[name](application, target, tool)
