@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
 import intelliperf_swizzle
 from intelliperf_swizzle.errors import SwizzleError, UsageError
@@ -94,9 +94,14 @@ class Bench:
     ) -> Iterator[tuple[Path, Outcome]]:
         if not missing:
             return
+        calls = [delayed(_one)(work, file, one) for file, one in missing.items()]
         with connected(self.backend):
-            pool = Parallel(n_jobs=self.jobs, return_as="generator_unordered", batch_size=1)
-            yield from pool(delayed(_one)(work, file, one) for file, one in missing.items())
+            if not self.backend.startswith("ray"):
+                yield from Parallel(self.jobs, return_as="generator_unordered", batch_size=1)(calls)
+                return
+            together = effective_n_jobs(self.jobs)  # Ray's backend returns whole lists only
+            for first in range(0, len(calls), together):
+                yield from Parallel(self.jobs, batch_size=1)(calls[first : first + together])
 
 
 def connected(backend: str) -> AbstractContextManager[Any]:
