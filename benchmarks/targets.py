@@ -25,7 +25,7 @@ TARGETS = ("mi300x", "mi300a", "mi355x", "mi250x", "h200")
 EIGHT, SIX = "mi300x", "mi300a"
 HURTS = -0.005
 """A change of the hit rate (rate) below this counts as a loss."""
-CANDIDATES = 150
+CANDIDATES = 100
 """Of each search: fewer than by default, so that `make figures` does not take long."""
 
 APPLICATIONS = (
