@@ -15,6 +15,7 @@ same sets, and their misses must agree.
 from __future__ import annotations
 
 import argparse
+import json
 import platform
 import tempfile
 import time
@@ -30,11 +31,13 @@ import numpy as np
 from intelliperf_swizzle.cache import FULL, Physics, Screen
 from intelliperf_swizzle.cache.layout import l2_sets
 from intelliperf_swizzle.cache.model import traffic
+from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import LINE_BYTES, Int32Array
 from replay_speed import OCCUPANCY, traced
 
+RECORD = Path(__file__).parent / "records" / "simulators.json"
 SIMULATED = 1_000_000
 """Line accesses that pycachesim is given; it takes the same time for each."""
 
@@ -129,11 +132,11 @@ def timed(action: Callable[[], Any], repeat: int) -> tuple[float, Any]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table, and keep it in `records/simulators.json`."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=3, help="the shortest time counts (3)")
     repeat = parser.parse_args().repeat
-    target = load_target("mi300x")
+    target, h200 = load_target("mi300x"), load_target("h200")
     trace = traced()
     stream, order = stream_of(trace), np.arange(trace.tiles)
     sets, ways = target.l2_channels_per_xcd * target.l2_sets_per_channel, target.l2_ways
@@ -154,6 +157,7 @@ def main() -> None:
     full = replace(FULL, domains=1)
     plain_lru(lines[:1000], set_of_line, sets, ways)  # compile
     model(plain), model(full), screen.hit_rate(order)
+    traffic(stream, order, h200, OCCUPANCY)
     some = lines[:SIMULATED]
     with tempfile.TemporaryDirectory() as folder:
         file = trace_file(lines, Path(folder))
@@ -172,18 +176,37 @@ def main() -> None:
             ),
             ("model, plain LRU", len(lines), lambda: model(plain)),
             ("model, full physics", len(lines), lambda: model(full)),
+            (
+                "model, full physics of an H200 (both L2s, timed)",
+                trace.line_accesses,
+                lambda: int(traffic(stream, order, h200, OCCUPANCY).misses.sum()),
+            ),
             ("screen (all eight L2s)", trace.line_accesses, lambda: screen.hit_rate(order)),
         ]
-        print(f"{platform.platform()}, Python {platform.python_version()}, one core\n")
-        print("| what | line accesses | misses | M accesses/s | × LRU of single lines |")
-        print("|---|---|---|---|---|")
-        base = 0.0
-        for what, accesses, action in runs:
-            seconds, missed = timed(action, repeat)
-            speed = accesses / seconds / 1e6
-            base = base or speed
-            misses = "" if isinstance(missed, float) else f"{missed:,}"
-            print(f"| {what} | {accesses:,} | {misses} | {speed:,.1f} | {speed / base:.2f} |")
+        rows = [row(what, accesses, *timed(action, repeat)) for what, accesses, action in runs]
+    base = rows[0]["accesses_per_s"]
+    print("| what | line accesses | misses | M accesses/s | × LRU of single lines |")
+    print("|---|---|---|---|---|")
+    for one in rows:
+        misses = "" if one["misses"] is None else f"{one['misses']:,}"
+        speed = one["accesses_per_s"]
+        print(
+            f"| {one['what']} | {one['line_accesses']:,} | {misses}"
+            f" | {speed / 1e6:,.1f} | {speed / base:.2f} |"
+        )
+    machine = f"{platform.platform()}, Python {platform.python_version()}, one core of {cores()}"
+    record = {"machine": machine, "rows": rows}
+    RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def row(what: str, accesses: int, seconds: float, outcome: Any) -> dict[str, Any]:
+    """A line of the table; the outcome is a number of misses, or a rate."""
+    return {
+        "what": what,
+        "line_accesses": accesses,
+        "misses": outcome if isinstance(outcome, int) else None,
+        "accesses_per_s": round(accesses / seconds),
+    }
 
 
 if __name__ == "__main__":

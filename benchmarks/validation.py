@@ -4,6 +4,7 @@
 
     python benchmarks/validation.py                    # all sets, then the page
     python benchmarks/validation.py --set mi355x       # one set anew, then the page
+    python benchmarks/validation.py --quick            # without the effects, which take an hour
     python benchmarks/validation.py --render           # the page from the stored record
 
 `validate-model` on every set of `measured/`, once with full physics and once without each effect.
@@ -24,8 +25,8 @@ from typing import Any
 
 import jinja2
 
-from intelliperf_swizzle.cache import ABLATIONS
-from intelliperf_swizzle.fidelity import compare, measurements_at
+from intelliperf_swizzle.cache import ABLATIONS, Physics
+from intelliperf_swizzle.fidelity import Fidelity, compare, measurements_at
 from intelliperf_swizzle.fidelity.summary import WIDE_SPREAD_POINTS, scores, summarise
 from intelliperf_swizzle.fidelity.words import as_table
 from intelliperf_swizzle.hardware import load_target
@@ -34,6 +35,7 @@ from intelliperf_swizzle.report.terminal import Lines
 BENCHMARKS = Path(__file__).parent
 MEASURED = BENCHMARKS / "measured"
 RECORD = BENCHMARKS / "records" / "validation.json"
+SPEED = BENCHMARKS / "records" / "simulators.json"
 TEMPLATES = BENCHMARKS / "templates"
 DOCS = BENCHMARKS.parent / "docs"
 WORST_CASES = 6
@@ -65,6 +67,12 @@ SETS = (
     Set("mi355x", "AMD Instinct MI355X", "amd.json"),
 )
 
+CALIBRATED_ON: Mapping[str, tuple[str, ...]] = {
+    "h200": ("gemm_8192_8192_8192_b128_128_64", "attn_h64_s8192_d128_b128_64"),
+    "mi300x": ("gemm_matmul M=N=K=8192", "stencil_2d M=N=8192", "transpose M=N=32768"),
+}
+"""Set -> configurations that its target's constants were fitted to; the others were held out."""
+
 REASONS: Mapping[str, str] = {}
 """Configuration -> why its worst pairs are wrong, as far as that is known."""
 
@@ -72,22 +80,28 @@ REASONS: Mapping[str, str] = {}
 # --- measure ------------------------------------------------------------------------------------
 
 
-def measured(one: Set) -> dict[str, Any]:
-    """What the record holds of a set: the comparison, and what each effect is worth."""
+def compared(one: Set, effects: Mapping[str, Physics]) -> Fidelity:
+    """All pairs of a set, and without each effect where the order decides."""
     target = load_target(one.name)
     with Lines(sys.stderr) as progress:
-        fidelity = compare(
+        return compare(
             measurements_at(MEASURED / one.place, target),
             target,
             progress,
-            effects=tuple(ABLATIONS.values()),
+            effects=tuple(effects.values()),
             effects_from_points=WIDE_SPREAD_POINTS,
         )
-    wide = [o for o in fidelity.outcomes if scores(o.pairs).spread > WIDE_SPREAD_POINTS]
-    without = {
-        name: asdict(summarise(wide, number)) for number, name in enumerate(("", *ABLATIONS))
-    }
-    return {**as_table(fidelity), "without": without}
+
+
+def summed_up(fidelity: Fidelity, effects: Mapping[str, Physics]) -> dict[str, Any]:
+    """What the record holds of a set."""
+    stated = {**as_table(fidelity), "machine": machine()}
+    if effects:
+        wide = [o for o in fidelity.outcomes if scores(o.pairs).spread > WIDE_SPREAD_POINTS]
+        stated["without"] = {
+            name: asdict(summarise(wide, number)) for number, name in enumerate(("", *effects))
+        }
+    return stated
 
 
 def machine() -> dict[str, Any]:
@@ -117,10 +131,12 @@ def pages(record: Mapping[str, Any]) -> dict[str, str]:
         sets=sets,
         worst={one.name: worst_cases(stored["pairs"]) for one, stored in sets},
         best={one.name: best_cases(stored["pairs"]) for one, stored in sets},
+        groups=groups,
+        held_out={one.name: held_out(one.name, stored["configurations"]) for one, stored in sets},
         unexplained=bad_configurations,
         reasons=REASONS,
         lead=LEAD_POINTS,
-        record=record,
+        speed=json.loads(SPEED.read_text(encoding="utf-8")),
     )
     scatter = environment.get_template("scatter.svg")
     pictures = {
@@ -130,6 +146,24 @@ def pages(record: Mapping[str, Any]) -> dict[str, str]:
         for one, stored in sets
     }
     return {"validation.md": page, **pictures}
+
+
+def held_out(name: str, configurations: Sequence[Mapping[str, Any]]) -> str | None:
+    """The error where the model was calibrated and where it was not, in a sentence."""
+    known = CALIBRATED_ON.get(name)
+    if not known:
+        return None
+
+    def error(chosen: Sequence[Mapping[str, Any]]) -> float:
+        pairs = sum(one["pairs"] for one in chosen)
+        return float(sum(one["pairs"] * one["mean_error"] for one in chosen) / pairs)
+
+    fitted = [one for one in configurations if one["config"] in known]
+    others = [one for one in configurations if one["config"] not in known]
+    return (
+        f"Calibrated on {', '.join(known)}: mean error {error(fitted):.1f} there,"
+        f" {error(others):.1f} on the {len(others)} configurations that were held out."
+    )
 
 
 def worst_cases(pairs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -192,15 +226,19 @@ def main() -> None:
     """Measure what is asked for, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--set", choices=[one.name for one in SETS], help="this one only")
+    parser.add_argument(
+        "--quick", action="store_true", help="full physics only; what was known of effects is kept"
+    )
     parser.add_argument("--render", action="store_true", help="the page from the stored record")
     options = parser.parse_args()
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {"sets": {}}
-    if not options.render:
-        for one in SETS:
-            if options.set in (None, one.name):
-                record["sets"][one.name] = {**measured(one), "machine": machine()}
-                text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-                RECORD.write_text(text, encoding="utf-8")
+    chosen = [] if options.render else [one for one in SETS if options.set in (None, one.name)]
+    effects = {} if options.quick else ABLATIONS
+    for one in chosen:
+        known = record["sets"].get(one.name, {}).get("without", {})
+        stated = summed_up(compared(one, effects), effects)
+        record["sets"][one.name] = {"without": known, **stated}
+        RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write(record)
 
 

@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""`docs/validation.md` says what its record says, and the record what was measured."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from intelliperf_swizzle.fidelity import measurements_at
+from intelliperf_swizzle.hardware import load_target
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def page() -> ModuleType:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "benchmarks"))
+        import validation as module
+
+    return module
+
+
+@pytest.fixture(scope="module")
+def record(page: ModuleType) -> dict[str, Any]:
+    stored: dict[str, Any] = json.loads(page.RECORD.read_text())
+    return stored
+
+
+def test_the_page_is_what_its_record_renders_to(page: ModuleType, record: dict[str, Any]) -> None:
+    for path, text in page.pages(record).items():
+        assert (ROOT / "docs" / path).read_text() == text, f"make validation; {path} is old"
+
+
+def test_every_measured_pair_is_in_the_record(page: ModuleType, record: dict[str, Any]) -> None:
+    for one in page.SETS:
+        place = measurements_at(page.MEASURED / one.place, load_target(one.name))
+        readings, left_out = place.readings()
+        assert not left_out
+        stored = {(p["config"], p["mapping"]): p for p in record["sets"][one.name]["pairs"]}
+        assert len(stored) == len(readings) == len(record["sets"][one.name]["pairs"])
+        for reading in readings:
+            pair = stored[reading.config, reading.mapping]
+            assert pair["measured_hit_rate"] == pytest.approx(reading.hit_rate)
+
+
+def test_the_sums_are_those_of_the_pairs(page: ModuleType, record: dict[str, Any]) -> None:
+    for one in page.SETS:
+        stored = record["sets"][one.name]
+        errors = [
+            100 * (pair["predicted_hit_rate"] - pair["measured_hit_rate"])
+            for pair in stored["pairs"]
+        ]
+        summary = stored["summary"]
+        assert summary["mean_error_points"] == pytest.approx(statistics.fmean(map(abs, errors)))
+        assert abs(summary["worst_error_points"]) == pytest.approx(max(map(abs, errors)))
+        regrets = []
+        for members in page.groups(stored["pairs"]).values():
+            preferred = max(members, key=lambda pair: pair["predicted_hit_rate"])
+            best = max(pair["measured_hit_rate"] for pair in members)
+            regrets.append(100 * (best - preferred["measured_hit_rate"]))
+        assert summary["mean_regret_points"] == pytest.approx(statistics.fmean(regrets))
+
+
+def test_a_picture_has_a_point_for_every_pair(page: ModuleType, record: dict[str, Any]) -> None:
+    pictures = page.pages(record)
+    for one in page.SETS:
+        pairs = record["sets"][one.name]["pairs"]
+        assert pictures[f"validation/{one.name}.svg"].count("<title>") == len(pairs)
