@@ -386,7 +386,7 @@ def costs(records: Sequence[Mapping[str, Any]]) -> list[str]:
     lines += [
         "An identity written as a swizzle changes nothing but arithmetic; the kernel's own text,",
         "compiled anew, tells the noise. A validation is two kernel runs and the rest, given in",
-        "passes over the launch's tensors at the 4.3 TB/s of a copy, where there are 64 MB or more.",
+        "passes over the launch's tensors at the 4.3 TB/s of a copy, from 64 MB of them.",
         "",
         "| case | own text | `pid = pid` | there and back | two runs | rest | passes "
         "| extra memory / written |",
