@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from intelliperf_swizzle.fidelity import measurements_at
+from intelliperf_swizzle.fidelity.folder import FolderOfMeasurements
 from intelliperf_swizzle.hardware import load_target
 
 ROOT = Path(__file__).parents[2]
@@ -73,3 +74,22 @@ def test_a_picture_has_a_point_for_every_pair(page: ModuleType, record: dict[str
     for one in page.SETS:
         pairs = record["sets"][one.name]["pairs"]
         assert pictures[f"validation/{one.name}.svg"].count("<title>") == len(pairs)
+
+
+def test_the_record_is_that_of_the_model_as_it_is(
+    page: ModuleType, record: dict[str, Any], tmp_path: Path
+) -> None:
+    """One configuration of the H200, replayed now."""
+    name = "gemm_4096_4096_4096_b64_64_64"
+    stored = record["sets"]["h200"]
+    [then] = [one for one in stored["configurations"] if one["config"] == name]
+    target = load_target("h200")
+    now = FolderOfMeasurements(page.MEASURED / "h200").configuration(name, target, tmp_path)
+    if now.occupancy != then["occupancy"]:
+        pytest.skip("this Triton compiles the kernel to another occupancy")
+    for pair in (pair for pair in stored["pairs"] if pair["config"] == name):
+        if pair["mapping"] in ("identity", "hilbert"):
+            [modelled] = now.replay(now.orders[pair["mapping"]], target)
+            assert modelled.l2_hit_rate == pytest.approx(pair["predicted_hit_rate"], abs=1e-4), (
+                "the model has changed since benchmarks/records/validation.json: make validation"
+            )

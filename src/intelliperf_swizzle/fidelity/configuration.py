@@ -145,7 +145,8 @@ def work_of(launch: Launch, table: OrderTable, probe: Int64Array, folder: Path) 
             return Renumbered(by_block, table)
 
     def launch_under(order: Int64Array) -> Launch:
-        return under_order(launch, table, order, folder / f"{hash(order.tobytes())}.npy")
+        name = f"{launch.ordinal}-{hash(order.tobytes())}.npy"
+        return under_order(launch, table, order, folder / name)
 
     return Retraced(launch_under)
 
