@@ -251,7 +251,7 @@ def _culprit(seen: Observation) -> tuple[int, ...] | None:
     rows = _first_rows(seen)
     rows = rows[seen.writes[seen.program[rows]]]
     work = seen.work[seen.program[rows]]
-    for site in range(3, len(seen.sites)):
+    for site in range(3, len(seen.sites)) if len(rows) else ():
         values = seen.values[rows, site]
         copied = any(np.array_equal(values, seen.values[rows, axis]) for axis in range(3))
         if not copied and not (values == UNDEFINED).any() and _same_partition(values, work):
@@ -412,7 +412,7 @@ def _beyond(seen: Observation, who: frozenset[int] | None = None) -> list[str]:
     """
     rows = _first_rows(seen)
     programs = len(seen.work)
-    for site in range(3, len(seen.sites)):
+    for site in range(3, len(seen.sites)) if len(rows) else ():
         values = seen.values[rows, site]
         beyond = values >= programs
         if (values == UNDEFINED).any() or values.min() < 0 or not beyond.any():

@@ -27,8 +27,8 @@ from intelliperf_swizzle.remap.observation import UNDEFINED, Observation, Site
 from intelliperf_swizzle.remap.watched import WATCH
 from intelliperf_swizzle.remap.written import Written
 
-MOST_ROWS = 1 << 24
-"""Rows of scalars that are kept; of launches with more, the scalars are not told."""
+MOST_SCALARS = 1 << 27
+"""Values of scalars that are kept (1 GB); of launches with more, the scalars are not told."""
 
 _FIRST_BIT = 256
 """Of the sites in the origin of a value; the bits below stand for storages."""
@@ -237,7 +237,7 @@ class Watcher:
         snapshots = self._snapshots or [_Snapshot(self._current, self._wrote)]
         kept = self._kept
         kept.rows += len(snapshots) * len(programs)
-        if kept.rows * self.sites > MOST_ROWS * 8:
+        if kept.rows * self.sites > MOST_SCALARS:
             return
         for snapshot in snapshots:
             values = np.full((len(programs), self.sites), UNDEFINED, np.int64)
@@ -250,7 +250,7 @@ class Watcher:
     def observation(self, sites: tuple[Site, ...]) -> Observation:
         """All that was seen."""
         kept = self._kept
-        whole = kept.rows * self.sites <= MOST_ROWS * 8
+        whole = kept.rows * self.sites <= MOST_SCALARS
         frontier = tuple(site for site in range(len(sites)) if self._frontier >> site & 1)
         return Observation(
             sites=sites,
