@@ -141,7 +141,8 @@ def test_occupancy_comes_from_the_build_and_a_mismatch_is_told(ran: Ran) -> None
 def test_the_table_fits_80_columns(ran: Ran) -> None:
     lines = ran.out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert any(line.startswith("plain ") for line in lines)
+    [row] = [line for line in lines if line.startswith("plain ")]
+    assert len(row.split()) == 9  # name, n, spread, MAE, worst, own, τ, regret, s
 
 
 def test_pairs_carry_rates_from_0_to_1_and_null_for_what_was_not_measured(ran: Ran) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from intelliperf_swizzle.children import end_with_parent, run_child
+from intelliperf_swizzle.children import run_child
 from intelliperf_swizzle.records import Int64Array
 
 LIMIT_SECONDS = 60.0
@@ -87,5 +87,4 @@ def _tile(coordinates: Sequence[Int64Array], grid: Sequence[int]) -> Int64Array:
 
 
 if __name__ == "__main__":
-    end_with_parent()
     main(Path(sys.argv[1]))

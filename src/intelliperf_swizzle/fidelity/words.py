@@ -13,7 +13,7 @@ from intelliperf_swizzle.fidelity.compare import Fidelity, Pair
 from intelliperf_swizzle.fidelity.summary import Scores, Summary, scores, summarise
 
 WIDTH = 80
-_WIDTHS = (36, 3, 6, 4, 5, 4, 5, 6, 4)
+_WIDTHS = (35, 3, 6, 4, 5, 4, 5, 6, 4)
 _HEADS = ("configuration", "n", "spread", "MAE", "worst", "own", "τ", "regret", "s")
 LEGEND = (
     "n orders; spread of the measured hit rates; MAE and worst error (modelled less",
@@ -25,14 +25,15 @@ LEGEND = (
 
 def table(fidelity: Fidelity) -> str:
     """The comparison on a terminal, at most `WIDTH` columns wide."""
-    lines = [f"modelled L2 hit rates beside measured ones, {fidelity.target}", ""]
-    lines.append(_row(_HEADS))
+    rows = [_row(_HEADS)]
     for outcome in fidelity.outcomes:
-        each = scores(outcome.pairs)
-        lines.append(_row((outcome.name, *_cells(each), f"{outcome.seconds:.0f}")))
-    lines += ["", *LEGEND, "", *sentences(summarise(fidelity.outcomes))]
-    lines += [f"{fidelity.seconds:.0f} s in all.", *(f"note: {note}" for note in fidelity.notes)]
-    return "\n".join(part for line in lines for part in wrap(line, WIDTH) or [""])
+        cells = _cells(scores(outcome.pairs))
+        rows.append(_row((outcome.name, *cells, f"{outcome.seconds:.0f}")))
+    said = [*sentences(summarise(fidelity.outcomes)), f"{fidelity.seconds:.0f} s in all."]
+    said += [f"note: {note}" for note in fidelity.notes]
+    wrapped = [part for sentence in said for part in wrap(sentence, WIDTH)]
+    title = f"modelled L2 hit rates beside measured ones, {fidelity.target}"
+    return "\n".join([title, "", *rows, "", *LEGEND, "", *wrapped])
 
 
 def sentences(summary: Summary) -> list[str]:
