@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -27,7 +29,7 @@ def run_child(
     find the user's.
     """
     with subprocess.Popen(
-        [sys.executable, "-m", module, str(folder)],
+        [sys.executable, "-m", __name__, str(os.getpid()), module, str(folder)],
         env=dict(environment),
         cwd=folder,
         stdin=subprocess.DEVNULL,
@@ -73,9 +75,21 @@ def _interrupt(number: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def end_with_parent() -> None:
-    """Called by a child: it is killed when the thread that started it is gone (on Linux)."""
+def main() -> None:
+    """In the child: runs the module, and is killed when the thread that started it is gone.
+
+    That is asked for before anything is loaded, so that no import outlives the parent (on Linux).
+    """
+    parent, module, *arguments = sys.argv[1:]
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != int(parent):
+            return
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -29,7 +29,6 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import make_backend
 from triton.runtime import driver
 
-from intelliperf_swizzle.children import end_with_parent
 from intelliperf_swizzle.interpreter.render import import_functions
 from intelliperf_swizzle.records import (
     DescriptorArgument,
@@ -182,5 +181,4 @@ def _message(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    end_with_parent()
     main()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from intelliperf_swizzle.children import end_with_parent
 from intelliperf_swizzle.interpreter.batched import NotBatchableError
 from intelliperf_swizzle.interpreter.revive import revive
 from intelliperf_swizzle.launches import load_launch
@@ -44,5 +43,4 @@ def _watch(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    end_with_parent()
     main(Path(sys.argv[1]))

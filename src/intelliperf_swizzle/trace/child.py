@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from intelliperf_swizzle.children import end_with_parent
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.interpreter.batched import NotBatchableError, run_batched
 from intelliperf_swizzle.interpreter.revive import LiveLaunch, revive, run_sequential
@@ -131,5 +130,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    end_with_parent()
     main(Path(sys.argv[1]))

@@ -21,7 +21,6 @@ import numpy.typing as npt
 import triton.language as tl
 import triton.runtime.interpreter as triton_interpreter
 
-from intelliperf_swizzle.children import end_with_parent
 from intelliperf_swizzle.interpreter.memory import Memory
 from intelliperf_swizzle.interpreter.revive import LiveLaunch, revive, run_sequential
 from intelliperf_swizzle.records import Access, Int64Array, Storage, UInt8Array
@@ -255,5 +254,4 @@ def _as_floats(dtype: str, *buffers: UInt8Array) -> tuple[npt.NDArray[Any], ...]
 
 
 if __name__ == "__main__":
-    end_with_parent()
     main()
