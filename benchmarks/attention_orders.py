@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ import triton
 import triton.language as tl
 
 from harness.applications import TARGET
-from harness.command import Endpoint, Record, Table, main
+from harness.command import Record, Table, Wishes, main
 from harness.items import Bench
 from harness.render import COLOURS, figure, generated, page, percent, table
 from harness.work import opening
@@ -104,7 +104,7 @@ def application(length: int, order: str) -> None:
     )  # fmt: skip
 
 
-def compute(bench: Bench, _: Sequence[Endpoint]) -> Record:
+def compute(bench: Bench, _: Wishes) -> Record:
     """Each length in the two numberings of tiles that the kernel knows."""
     wanted = [_item(length, order) for length in LENGTHS for order in ("head-first", "block-first")]
     outcomes = bench.map(opening, wanted)

@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from harness.command import Endpoint, Record, Table, main
+from harness.command import Record, Table, Wishes, main
 from harness.items import Bench
 from harness.render import generated, page, percent, table
 from harness.work import rates
@@ -127,7 +127,7 @@ def proofs() -> list[dict[str, Any]]:
     ]
 
 
-def compute(bench: Bench, _: Sequence[Endpoint]) -> Record:
+def compute(bench: Bench, _: Wishes) -> Record:
     """The proofs, and the modelled hit rates on the applications that the entries name."""
     found = proofs()
     wanted: dict[str, dict[str, Any]] = {}

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from figure_02 import FORMULAS, items
-from harness.applications import TARGET, named
-from harness.command import Endpoint, Record, Table, main
+from harness.applications import named
+from harness.command import Record, Table, Wishes, main
 from harness.items import Bench
 from harness.render import COLOURS, figure, generated, page, percent, table
 from harness.work import search
@@ -25,16 +25,16 @@ KERNELS = ("GEMM, stream-K", "stencil 2D", "SpMV", "softmax", "layer norm")
 MILESTONES = (1, 16, 64, 256, 400)
 
 
-def compute(bench: Bench, endpoints: Sequence[Endpoint]) -> Record:
+def compute(bench: Bench, wishes: Wishes) -> Record:
     """The course of each run."""
     applications = [named(name) for name in KERNELS]
-    asked = [(endpoint, formula) for endpoint in endpoints for formula in FORMULAS]
-    wanted = [items(one) for one in applications]
-    wanted += [items(one, *other) for one in applications for other in asked]
+    asked = [(endpoint, formula) for endpoint in wishes.endpoints for formula in FORMULAS]
+    wanted = [items(wishes, one) for one in applications]
+    wanted += [items(wishes, one, *other) for one in applications for other in asked]
     outcomes = bench.map(search, wanted)
     models = outcomes[len(KERNELS) :]
     return {
-        "target": TARGET,
+        "target": wishes.target,
         "kernels": [
             {
                 "name": name,

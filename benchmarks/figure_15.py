@@ -10,11 +10,11 @@ The best swizzle of the default size (the runs of figure 2) is proved and modell
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from harness.applications import TARGET, Application, named
-from harness.command import Endpoint, Record, Table, main
+from harness.command import Record, Table, Wishes, main
 from harness.items import Bench
 from harness.render import COLOURS, figure, generated, page, percent, points, table
 from harness.work import rates, search
@@ -42,7 +42,7 @@ PAPERS_WORDS = {
 """What the paper says of these curves; its swizzles for them are no permutations (the audit)."""
 
 
-def compute(bench: Bench, _: Sequence[Endpoint]) -> Record:
+def compute(bench: Bench, _: Wishes) -> Record:
     """One search a kernel, then every size."""
     found = dict(zip(SIZES, bench.map(search, [named(name).inputs() for name in SIZES]),
                      strict=True))  # fmt: skip

@@ -10,11 +10,10 @@ Needs endpoints; without one the page says that none was asked.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 from figure_02 import ITERATIONS, gain, items, mark, without_attempts
-from harness.applications import TARGET, named
-from harness.command import Endpoint, Record, Table, main
+from harness.applications import named
+from harness.command import Record, Table, Wishes, main
 from harness.items import Bench
 from harness.render import COLOURS, figure, generated, page, percent, points, table
 from harness.work import search
@@ -22,12 +21,12 @@ from harness.work import search
 KERNELS = ("GEMM, stream-K", "layer norm", "FDTD 2D", "Smith-Waterman")
 
 
-def compute(bench: Bench, endpoints: Sequence[Endpoint]) -> Record:
+def compute(bench: Bench, wishes: Wishes) -> Record:
     """A run of each model on each kernel."""
-    asked = [(name, endpoint) for name in KERNELS for endpoint in endpoints]
-    outcomes = bench.map(search, [items(named(name), endpoint) for name, endpoint in asked])
+    asked = [(name, endpoint) for name in KERNELS for endpoint in wishes.endpoints]
+    outcomes = bench.map(search, [items(wishes, named(name), endpoint) for name, endpoint in asked])
     return {
-        "target": TARGET,
+        "target": wishes.target,
         "iterations": ITERATIONS,
         "runs": [
             {"name": name, "model": endpoint.model, **without_attempts(outcome)}

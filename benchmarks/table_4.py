@@ -11,10 +11,10 @@ printed and with the greatest chunk that fits.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from harness.command import Endpoint, Record, Table, main
+from harness.command import Record, Table, Wishes, main
 from harness.items import Bench
 from harness.render import generated, milliseconds, page, percent, table
 from harness.work import rates
@@ -26,7 +26,7 @@ AS_PRINTED = 542
 """The chunk that the paper prints for the fifth row; with it no round of chunks fits its grid."""
 
 
-def compute(bench: Bench, _: Sequence[Endpoint]) -> Record:
+def compute(bench: Bench, _: Wishes) -> Record:
     """All orders of a size in one item."""
     sizes = list(dict.fromkeys(size for size, _, _ in MEASURED))
     outcomes = bench.map(rates, [_item(size) for size in sizes])

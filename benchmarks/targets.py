@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.applications import Application
-from harness.command import Endpoint, Record, Table, main
+from harness.command import Record, Table, Wishes, main
 from harness.items import Bench
 from harness.render import COLOURS, figure, generated, page, percent, points, table
 from harness.work import rates, search
@@ -35,7 +35,7 @@ APPLICATIONS = (
 )
 
 
-def compute(bench: Bench, _: Sequence[Endpoint]) -> Record:
+def compute(bench: Bench, _: Wishes) -> Record:
     """A search for each kernel and target, then the same texts on all of them."""
     pairs = [(application, target) for application in APPLICATIONS for target in TARGETS]
     runs = dict(

@@ -15,8 +15,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from harness.applications import TARGET, Application
 from harness.items import BENCHMARKS, Bench
 from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.propose.llm import find_endpoint
 
 RECORDS = BENCHMARKS / "records"
@@ -34,17 +36,37 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
+class Wishes:
+    """What a table is to do besides what needs neither GPU nor key.
+
+    Attributes:
+        endpoints: language models to ask.
+        target: of the runs.
+        profiler: what measures them; None = the model.
+    """
+
+    endpoints: tuple[Endpoint, ...] = ()
+    target: str = TARGET
+    profiler: str | None = None
+
+    def run(self, application: Application, **more: Any) -> Mapping[str, Any]:
+        """The inputs of a run on an application."""
+        measured = {} if self.profiler is None else {"profiler": self.profiler}
+        return application.inputs(self.target, **measured, **more)
+
+
+@dataclass(frozen=True)
 class Table:
     """One table or figure.
 
     Attributes:
         name: of its record, `benchmarks/records/<name>.json`.
-        compute: the record, from items computed on the bench and the language models given.
+        compute: the record, from items computed on the bench as is wished.
         render: the record as files, by path below `docs/`.
     """
 
     name: str
-    compute: Callable[[Bench, Sequence[Endpoint]], Record]
+    compute: Callable[[Bench, Wishes], Record]
     render: Callable[[Record], Mapping[str, str]]
 
     @property
@@ -52,10 +74,10 @@ class Table:
         """Where its numbers are kept."""
         return RECORDS / f"{self.name}.json"
 
-    def make(self, bench: Bench, endpoints: Sequence[Endpoint], *, render_only: bool) -> None:
+    def make(self, bench: Bench, wishes: Wishes, *, render_only: bool) -> None:
         """Computes the record unless told not to, and renders it."""
         if not render_only:
-            record = {"made_with": made_with(), **self.compute(bench, endpoints)}
+            record = {"made_with": made_with(), **self.compute(bench, wishes)}
             RECORDS.mkdir(exist_ok=True)
             self.record.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
         for path, text in self.render(json.loads(self.record.read_text())).items():
@@ -80,13 +102,20 @@ def main(*tables: Table, description: str | None, arguments: Sequence[str] | Non
         "--model", action="append", default=[], help="a language model too; may be repeated"
     )
     parser.add_argument("--provider", default="openai", help="of the models: a name or a URL")
+    parser.add_argument("--target", default=TARGET, help=f"of the runs ({TARGET})")
+    parser.add_argument(
+        "--profiler",
+        help="measure the runs on a GPU, one at a time: auto, ncu, … (the model)",
+    )
     options = parser.parse_args(arguments)
     try:
-        endpoints = [endpoint_of(model, options.provider) for model in options.model]
-        bench = Bench(options.work, options.backend, options.jobs)
+        endpoints = tuple(endpoint_of(model, options.provider) for model in options.model)
+        wishes = Wishes(endpoints, load_target(options.target).name, options.profiler)
+        jobs = 1 if options.profiler else options.jobs
+        bench = Bench(options.work, options.backend, jobs)
         for table in tables:
             print(f"{table.name}", file=sys.stderr)
-            table.make(bench, endpoints, render_only=options.render)
+            table.make(bench, wishes, render_only=options.render)
     except SwizzleError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -4,7 +4,8 @@
 beginning of a long launch.
 
 All take `application` (a path in `benchmarks/`), `arguments` and `target`, and return
-plain JSON. Every hit rate here is modelled.
+plain JSON. Every hit rate here is modelled unless an item names a
+profiler.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -30,13 +32,14 @@ from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import describe, prove
-from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.profile import Profiler, TracedLaunch
 from intelliperf_swizzle.profile.model import ModelProfiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Attempt, Measurement, Proof, Run, Witness
+from intelliperf_swizzle.session import measured_by
 from intelliperf_swizzle.subject import IDENTITY, Subject, prove_on
 
 BENCHMARKS = Path(__file__).resolve().parents[1]
@@ -49,15 +52,23 @@ Inputs = Mapping[str, Any]
 def search(inputs: Inputs) -> dict[str, Any]:
     """A whole run: baseline, ceiling, all attempts, the proved and validated best.
 
-    Inputs besides: `candidates` and `seed`; for a language model `formula`, `model`, `provider` and
-    `iterations`.
+    Inputs besides: `candidates` and `seed`; `profiler` where a GPU is to measure (one item at a
+    time); for a language model `formula`, `model`, `provider` and `iterations`.
     """
     target = load_target(inputs["target"])
-    profiler = Remembering(target)
+    profiler: Profiler = Remembering(target)
     with settings_of(inputs) as settings:
+        if "profiler" in inputs:
+            asked = Namespace(profiler=inputs["profiler"], device=None)
+            settings, profiler = measured_by(
+                asked, replace(settings, compute="auto"), target, Silent()
+            )
         run = loop.optimize(settings, target, profiler, proposer_of(inputs), Silent()).run
     text = run.best.candidate.text if run.best else IDENTITY
-    return {**summary(run), "in_the_way": steps_down(text, profiler.launches[run.kernel], target)}
+    in_the_way = None
+    if isinstance(profiler, Remembering):
+        in_the_way = steps_down(text, profiler.launches[run.kernel], target)
+    return {**summary(run), "in_the_way": in_the_way}
 
 
 class Remembering(ModelProfiler):
@@ -213,6 +224,7 @@ def summary(run: Run) -> dict[str, Any]:
     return {
         "kernel": run.kernel,
         "proposer": run.proposer,
+        "profiler": run.profiler,
         "grid": list(run.grid),
         "constants": dict(run.constants),
         "launches": run.launches,

@@ -65,6 +65,7 @@ def run(before: float, after: float | None, **more: Any) -> dict[str, Any]:
     return {
         "unchanged": {"l2_hit_rate": before, "modelled_memory_time_ms": 1.0},
         "best": best,
+        "profiler": "model",
         "ceiling": 0.9,
         "nothing_to_gain": False,
         "verdicts": {"worse": 3},
@@ -94,6 +95,18 @@ def test_pages_with_language_models() -> None:
     figure_16 = FIGURE_16.render({"target": "mi300x", "iterations": 5, "runs": runs})
     assert "| layer norm | some-model | 30.0 | 40.0 | +10.0 |" in figure_16["results/figure_16.md"]
     assert "some-model" in figure_16["results/figure_16.svg"]
+
+
+def test_a_measured_run_shows_its_speed_up() -> None:
+    measured = run(0.3, 0.5, profiler="ncu", in_the_way=None)
+    measured["unchanged"]["time_ms"] = 3.0
+    measured["best"] |= {"name": "snake"}
+    measured["best"]["measurement"]["time_ms"] = 2.0
+    rows = [{"name": "SpMV", "offline": measured, "models": []}]
+    pages = TABLES[0].render({"target": "h200", "iterations": 5, "rows": rows})
+    assert "Hit rates by: ncu." in pages["results/figure_02.md"]
+    assert "| 1.50× |" in pages["results/figure_02.md"]
+    assert "speed-up, measured" in pages["results/figure_02.svg"]
 
 
 def test_progress_never_falls() -> None:

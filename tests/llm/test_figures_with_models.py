@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from figure_02 import FORMULAS, items, without_attempts
 from figure_14 import course
 from harness.applications import Application
-from harness.command import endpoint_of
+from harness.command import Wishes, endpoint_of
 from harness.items import Bench
 from harness.work import search
 
@@ -30,7 +30,7 @@ def test_a_models_run_is_summed_up(endpoint, tmp_path):
     endpoint.script = [analysis, answer(CONTIGUOUS), "no answer at all"]
     named = endpoint_of("some-model", endpoint.url)
     assert FORMULAS[0] == "swizzle"
-    [run] = Bench(tmp_path / "work", jobs=1).map(search, [items(SMALL, named, "swizzle")])
+    [run] = Bench(tmp_path / "work", jobs=1).map(search, [items(Wishes(), SMALL, named, "swizzle")])
     assert run["proposer"] == "llm"
     assert {request["model"] for request in endpoint.requests} == {"some-model"}
     assert without_attempts(run)["verdicts"]["not a swizzle"] > 0
