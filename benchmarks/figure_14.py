@@ -135,6 +135,9 @@ def _svg(record: Record) -> str:
             axes.set_xlabel("attempt")
             axes.set_xlim(left=1)
             axes.set_ylim(0, 102)
+            if kernel["offline"]["nothing_to_gain"]:
+                axes.set_xticks([])
+                axes.text(1.5, 50, "nothing to gain", ha="center", fontsize=8)
         drawn.axes[0][0].set_ylabel("L2 hit rate, %, modelled")
         drawn.axes[0][0].legend(fontsize=7, frameon=False, loc="lower right")
     return drawn.svg
@@ -147,8 +150,7 @@ def _course(axes: Any, run: Mapping[str, Any], colour: str, label: str) -> None:
     axes.plot(tried, rates, ":", color=COLOURS[colour], lw=0.6)
     axes.plot(tried, best, color=COLOURS[colour], lw=1.4, label=label)
     if not best:
-        axes.axhline(100 * run["unchanged"], color=COLOURS["unchanged"], lw=1.4)
-        axes.set_xlim(1, 2)
+        axes.plot([1, 2], [100 * run["unchanged"]] * 2, color=COLOURS["unchanged"], lw=1.4)
 
 
 FIGURE_14 = Table("figure_14", compute, render)
