@@ -141,7 +141,7 @@ def compute(bench: Bench, _: Wishes) -> Record:
                 repr(application),
                 {
                     "application": f"kernels/{application['application']}.py",
-                    "arguments": application["arguments"],
+                    "arguments": [str(one) for one in application["arguments"]],
                     "target": "mi300x",
                     "swizzles": {},
                 },
