@@ -518,7 +518,7 @@ def test_other_python_processes_are_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "grid"), [("gemm", 4096), ("transpose", 65536), ("stencil_2d", 65536)]
+    ("name", "grid"), [("gemm", 2048), ("transpose", 1048576), ("stencil_2d", 65536)]
 )
 def test_our_own_applications_as_a_user_runs_them(name: str, grid: int, tmp_path: Path) -> None:
     command = [sys.executable, str(KERNELS / f"{name}.py")]
