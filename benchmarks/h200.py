@@ -179,7 +179,7 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
             "baseline": asdict(bench.subject.baseline),
             "predicted_baseline": asdict(bench.predicted_baseline),
             "named": best.number if best else None,
-            "attempts": [shortened(one) for one in history.attempts if one.predicted],
+            "attempts": [shortened(one) for one in history.attempts if was_tried(one)],
             "screened": len(history.attempts),
             **compared(case, bench, best, settings, captured.folder.parent, target),
             "seconds": round(time.monotonic() - begun, 1),
@@ -193,6 +193,11 @@ def software() -> dict[str, str]:
     text = "import sys, torch, triton; print(sys.version.split()[0], torch.__version__, triton.__version__)"  # noqa: E501
     said = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     return dict(zip(("python", "torch", "triton"), said.stdout.split(), strict=True))
+
+
+def was_tried(attempt: Attempt) -> bool:
+    """Whether it came to the GPU, or was to."""
+    return attempt.predicted is not None and attempt.verdict.kind != "screened out"
 
 
 def shortened(attempt: Attempt) -> dict[str, Any]:
