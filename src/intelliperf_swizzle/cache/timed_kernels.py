@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The compiled loop of the timed replay; imports numba, so import it late. See `timed`.
 
-Of every unit there are four objects: in domain 0 the lines at home there and copies of those at
-home in domain 1, and the same in domain 1; they are numbered `4 * unit + 2 * domain + copy`.
+Of every unit there are four parts: in domain 0 the lines at home there and copies of those at home
+in domain 1, and the same in domain 1. A part is numbered `2 * domain + copy`.
 """
 
 from __future__ import annotations
@@ -14,40 +14,49 @@ import numpy as np
 
 from intelliperf_swizzle.cache.kernels import _jit, _mix
 
-_LEAST_LOG = 1 << 20
 _POPULATION = np.array([bin(mask).count("1") for mask in range(16)], np.int64)
+_PORT_BYTES = 64
+"""Bytes that a CU's port takes in a clock."""
 L1_ENTRIES = 256
 """Units that the L1 of a workgroup is searched for; a power of two."""
 
 
 class L2(NamedTuple):
-    """Both domains' caches: LRU over objects, with the sectors of their lines that are valid.
+    """Both domains' caches: LRU over parts of units, with the sectors of their lines.
 
-    The recency list is a log, as in `kernels.screen_misses`: an object's newest place in it is
-    `place`, older entries are stale, and the log is rewritten without them when it is full.
+    The recency list is a log, as in `kernels.screen_misses`: a part's newest place in it is
+    `PLACE`, older entries are stale, and the log is rewritten without them when it is full.
     """
 
-    lines: Any  # int32[4 * units]; lines of each object
-    place: Any  # int32[4 * units]; -1 = not there
-    valid: Any  # uint8[4 * units]; sectors
-    dirty: Any  # uint8[4 * units]; sectors
-    log: Any  # int32[2, n]
+    parts: Any  # int32[units, 2, 4]; PLACE (-1 = not there) and LINES of each part
+    sectors: Any  # uint8[units, 2, 4]; VALID and DIRTY ones of each part
+    log: Any  # int32[2, n]; 4 * unit + part
     marks: Any  # int64[2, 4]; head and tail of the log, lines held, sectors written back
     capacity: Any  # lines of one domain
 
 
-class Flight(NamedTuple):
-    """What is under way, as clocks: float32 arrays."""
+PLACE, LINES = 0, 1
+VALID, DIRTY = 0, 1
 
-    ready: Any  # [2 * units]; when what a domain asked for has arrived
-    home: Any  # [2 * units]; when a request from the other domain reaches a line's home
-    before: Any  # uint8[2 * units]; sectors valid at home before that request
-    pending: Any  # [groups * units]; until when further requests of a group of CUs are merged
-    mask: Any  # uint8[groups * units]; for which sectors
+
+class Flight(NamedTuple):
+    """What is under way: tables of the latest requests, each in the place that a hash gives."""
+
+    unit: Any  # int32[2, UNDER_WAY]; that a domain has asked for
+    ready: Any  # float64[2, UNDER_WAY]; when it has arrived there
+    crossed: Any  # float64[2, UNDER_WAY]; when a request from the other domain has crossed to it
+    before: Any  # uint8[2, UNDER_WAY]; sectors valid before that request
+    asked: Any  # int32[groups, MERGED]; unit that a group of CUs has asked for
+    until: Any  # float64[groups, MERGED]; when it arrives; further requests are merged until then
+    mask: Any  # uint8[groups, MERGED]; for which sectors
+
+
+UNDER_WAY = 1 << 16
+MERGED = 1 << 14
 
 
 class Clocks(NamedTuple):
-    """The numbers of `Target.timing`, in its order, and switches."""
+    """The numbers of `Target.timing`, in its order."""
 
     l2_hit: float
     l2_remote: float
@@ -61,55 +70,47 @@ class Clocks(NamedTuple):
 
 @_jit
 def lines_at_home(unit_offset: Any, unit_line: Any) -> Any:
-    """Lines of each object: a hash of the line number decides where its home is."""
+    """Lines of each part, int32[units, 4]: a hash of the line number decides where home is."""
     units = len(unit_offset) - 1
-    lines = np.zeros(4 * units, np.int32)
+    lines = np.zeros((units, 4), np.int32)
     for u in range(units):
         for k in range(unit_offset[u], unit_offset[u + 1]):
             home = np.int64(_mix(unit_line[k] * 7 + 3) & np.uint64(1))
-            lines[4 * u + 2 * home] += 1
-            lines[4 * u + 2 * (1 - home) + 1] += 1
+            lines[u, 2 * home] += 1
+            lines[u, 3 - 2 * home] += 1
     return lines
 
 
 @_jit
-def _touch(l2: Any, thing: Any) -> Any:
-    """Make an object its domain's newest; the oldest ones make room."""
-    domain = thing >> 1 & 1
-    marks = l2.marks[domain]
-    log = l2.log[domain]
-    if l2.place[thing] < 0:
-        marks[2] += l2.lines[thing]
-    l2.place[thing] = marks[0]
-    log[marks[0]] = thing
+def _touch(l2: Any, u: Any, part: Any) -> Any:
+    """Make a part its domain's newest; the oldest ones make room."""
+    marks = l2.marks[part >> 1]
+    log = l2.log[part >> 1]
+    if l2.parts[u, PLACE, part] < 0:
+        marks[2] += l2.parts[u, LINES, part]
+    l2.parts[u, PLACE, part] = marks[0]
+    log[marks[0]] = 4 * u + part
     marks[0] += 1
     while marks[2] > l2.capacity:
-        oldest = log[marks[1]]
-        if l2.place[oldest] == marks[1]:
-            l2.place[oldest] = -1
-            marks[2] -= l2.lines[oldest]
-            marks[3] += l2.lines[oldest] * _POPULATION[l2.dirty[oldest]]
-            l2.valid[oldest] = 0
-            l2.dirty[oldest] = 0
+        v = log[marks[1]] >> 2
+        oldest = log[marks[1]] & 3
+        if l2.parts[v, PLACE, oldest] == marks[1]:
+            l2.parts[v, PLACE, oldest] = -1
+            lines = l2.parts[v, LINES, oldest]
+            marks[2] -= lines
+            marks[3] += lines * _POPULATION[l2.sectors[v, DIRTY, oldest]]
+            l2.sectors[v, VALID, oldest] = 0
+            l2.sectors[v, DIRTY, oldest] = 0
         marks[1] += 1
     if marks[0] == len(log):
-        _compact(l2, domain)
-
-
-@_jit
-def _compact(l2: Any, domain: Any) -> Any:
-    """Rewrite a log without its stale entries."""
-    log = l2.log[domain]
-    marks = l2.marks[domain]
-    kept = 0
-    for i in range(marks[1], marks[0]):
-        thing = log[i]
-        if l2.place[thing] == i:
-            log[kept] = thing
-            l2.place[thing] = kept
-            kept += 1
-    marks[0] = kept
-    marks[1] = 0
+        kept = 0
+        for i in range(marks[1], marks[0]):
+            if l2.parts[log[i] >> 2, PLACE, log[i] & 3] == i:
+                log[kept] = log[i]
+                l2.parts[log[i] >> 2, PLACE, log[i] & 3] = kept
+                kept += 1
+        marks[0] = kept
+        marks[1] = 0
 
 
 @_jit
@@ -124,13 +125,119 @@ def _filled(sectors: Any, granule: Any) -> Any:
 
 
 @_jit
-def _fetch(l2: Any, thing: Any, sectors: Any, granule: Any) -> Any:
-    """Bring sectors to an object at its home; returns those that memory had to give."""
-    missing = sectors & ~np.int64(l2.valid[thing])
-    filled = _filled(missing, granule) & ~np.int64(l2.valid[thing])
-    _touch(l2, thing)
-    l2.valid[thing] |= np.uint8(sectors | filled)
-    return filled
+def _fetch(l2: Any, u: Any, part: Any, sectors: Any, granule: Any) -> Any:
+    """Bring sectors to a part at its home; returns how many memory had to give."""
+    valid = np.int64(l2.sectors[u, VALID, part])
+    given = _filled(sectors & ~valid, granule) & ~valid
+    _touch(l2, u, part)
+    l2.sectors[u, VALID, part] |= np.uint8(sectors | given)
+    return _POPULATION[given] * l2.parts[u, LINES, part]
+
+
+@_jit
+def _write(
+    l2: Any, u: Any, domain: Any, sectors: Any, atomic: Any, copies: Any, granule: Any
+) -> Any:
+    """Write sectors at their home, and to the copy next to the CU; an atomic fetches them first.
+
+    Returns the sectors that were not there, those that memory gave, and those that crossed over.
+    """
+    absent = 0
+    given = 0
+    for part in range(0, 4, 2):
+        lines = l2.parts[u, LINES, part]
+        if lines > 0:
+            absent += _POPULATION[sectors & ~np.int64(l2.sectors[u, VALID, part])] * lines
+            if atomic:
+                given += _fetch(l2, u, part, sectors, granule)
+            else:
+                _touch(l2, u, part)
+            l2.sectors[u, VALID, part] |= np.uint8(sectors)
+            l2.sectors[u, DIRTY, part] |= np.uint8(sectors)
+    copy = 2 * domain + 1
+    if copies and l2.parts[u, LINES, copy] > 0:
+        _touch(l2, u, copy)
+        l2.sectors[u, VALID, copy] |= np.uint8(sectors)
+    return absent, given, _POPULATION[sectors] * l2.parts[u, LINES, copy]
+
+
+@_jit
+def _spread(u: Any) -> Any:
+    """A number in whose low bits units of regular numbers differ (Knuth's multiplicative hash)."""
+    return (np.int64(u) * 2654435761) >> 12
+
+
+@_jit
+def _entry(flight: Any, u: Any, domain: Any) -> Any:
+    """Where a unit's latest request by a domain is kept; it drives out another one's."""
+    i = _spread(u) & (UNDER_WAY - 1)
+    if flight.unit[domain, i] != u:
+        flight.unit[domain, i] = u
+        flight.ready[domain, i] = -1.0
+        flight.crossed[domain, i] = -1.0
+    return i
+
+
+@_jit
+def _read(
+    l2: Any,
+    flight: Any,
+    clocks: Any,
+    u: Any,
+    domain: Any,
+    sectors: Any,
+    now: Any,
+    granule: Any,
+    copies: Any,
+    waiting: Any,
+) -> Any:
+    """Read sectors from a CU next to `domain`.
+
+    A request that has to cross to the lines' home takes its time, half as long at best and one and
+    a half times at worst. One made there in the meantime comes first, and is the one that misses.
+
+    Returns the sectors missed, those that memory gave, those that crossed over, and when the data
+    are there, but for what memory takes.
+    """
+    home, copy, far = 2 * domain, 2 * domain + 1, 2 - 2 * domain
+    i = _entry(flight, u, domain)
+    ready = now + clocks.l2_hit
+    if waiting:
+        ready = max(ready, flight.ready[domain, i])
+    missed = 0
+    given = 0
+    crossed = 0
+    lines = l2.parts[u, LINES, home]
+    if lines > 0:
+        valid = np.int64(l2.sectors[u, VALID, home])
+        if waiting and flight.crossed[domain, i] > now:
+            valid = np.int64(flight.before[domain, i])
+        missed = _POPULATION[sectors & ~valid] * lines
+        given = _fetch(l2, u, home, sectors, granule)
+    lines = l2.parts[u, LINES, far]
+    if lines > 0:
+        wanted = sectors
+        if copies:
+            wanted = sectors & ~np.int64(l2.sectors[u, VALID, copy])
+            missed += _POPULATION[wanted] * lines
+            wanted = _filled(wanted, granule)
+            _touch(l2, u, copy)
+            l2.sectors[u, VALID, copy] |= np.uint8(sectors | wanted)
+        if wanted:
+            crossed = _POPULATION[wanted] * lines
+            valid = np.int64(l2.sectors[u, VALID, far])
+            if not copies:
+                missed += _POPULATION[wanted & ~valid] * lines
+            from_memory = _fetch(l2, u, far, wanted, granule)
+            given += from_memory
+            j = _entry(flight, u, 1 - domain)
+            if from_memory > 0 and flight.crossed[1 - domain, j] < now:
+                flight.crossed[1 - domain, j] = now + clocks.l2_remote * (0.5 + np.random.random())
+                flight.before[1 - domain, j] = np.uint8(valid)
+            ready = max(ready, now + clocks.l2_hit + clocks.l2_remote)
+            if waiting:
+                ready = max(ready, flight.ready[1 - domain, j] + clocks.l2_remote)
+    return missed, given, crossed, ready
 
 
 @_jit
@@ -142,7 +249,7 @@ def _in_l1(
     What was touched less than `capacity` filled lines ago is there. `ages[L1_ENTRIES]` counts the
     lines filled.
     """
-    entry = unit & (L1_ENTRIES - 1)
+    entry = _spread(unit) & (L1_ENTRIES - 1)
     filled = ages[L1_ENTRIES]
     held: Any = 0
     if names[entry] == unit and filled - ages[entry] <= capacity:
@@ -216,7 +323,7 @@ def replay_timed(
     l1_lines: Any,
     granule: Any,
     copies: Any,
-    merging: Any,
+    waiting: Any,
     writes_hit: Any,
     seed: Any,
 ) -> Any:
@@ -224,7 +331,7 @@ def replay_timed(
 
     `slot_cu`, `slot_group`, `slot_domain`: int64[slots], in the order in which dispatch fills them;
     afterwards whichever slot is free first takes the next workgroup. `l1_lines` is a workgroup's
-    share of the L1, 0 = none. `granule` is the sectors that a miss brings. `copies`, `merging` and
+    share of the L1, 0 = none. `granule` is the sectors that a miss brings. `copies`, `waiting` and
     `writes_hit` switch the effects.
 
     Returns:
@@ -248,7 +355,6 @@ def replay_timed(
     times = np.empty(slots, np.float64)
     order = np.empty(slots, np.int64)
     events = following = 0
-    units = len(l2.lines) // 4
     memory_free = 0.0
     now = 0.0
     for s in range(min(slots, len(tiles))):
@@ -271,41 +377,26 @@ def replay_timed(
             residents[slot_cu[s]] -= 1
             continue
         domain = slot_domain[s]
-        other = 1 - domain
+        group = slot_group[s]
         place = at[s]
         arrival = now
         moved = 0
         last = False
         while not last:
-            reference = ref_unit[place]
-            last = reference >= 0
-            u = reference if last else ~reference
+            last = ref_unit[place] >= 0
+            u = ref_unit[place] if last else ~ref_unit[place]
             sectors = np.int64(ref_code[place] & 15)
             kind = ref_code[place] >> 4
             place += 1
-            near = 4 * u + 2 * domain
-            far = 4 * u + 2 * other
-            lines = l2.lines[near] + l2.lines[far]
+            lines = l2.parts[u, LINES, 0] + l2.parts[u, LINES, 1]
             moved += 32 * lines * _POPULATION[sectors]
             if kind != 0:
-                remote += _POPULATION[sectors] * l2.lines[far]
+                absent, given, crossed = _write(l2, u, domain, sectors, kind == 2, copies, granule)
                 requests[domain] += _POPULATION[sectors] * lines
-                for home in (near, far):
-                    if l2.lines[home] > 0:
-                        absent = sectors & ~np.int64(l2.valid[home])
-                        if kind == 2 or not writes_hit:
-                            misses[domain] += _POPULATION[absent] * l2.lines[home]
-                        if kind == 2:
-                            fetched += (
-                                _POPULATION[_fetch(l2, home, sectors, granule)] * l2.lines[home]
-                            )
-                        else:
-                            _touch(l2, home)
-                        l2.valid[home] |= np.uint8(sectors)
-                        l2.dirty[home] |= np.uint8(sectors)
-                if copies and l2.lines[near + 1] > 0:
-                    _touch(l2, near + 1)
-                    l2.valid[near + 1] |= np.uint8(sectors)
+                if kind == 2 or not writes_hit:
+                    misses[domain] += absent
+                fetched += given
+                remote += crossed
                 continue
             if l1_lines > 0:
                 held = _in_l1(u, sectors, lines, names[s], masks[s], ages[s], l1_lines)
@@ -313,67 +404,42 @@ def replay_timed(
                 sectors &= ~held
                 if sectors == 0:
                     continue
-            asked = slot_group[s] * units + u
+            i = _spread(u) & (MERGED - 1)
             if (
-                merging
-                and flight.pending[asked] > now
-                and sectors & ~np.int64(flight.mask[asked]) == 0
+                waiting
+                and flight.asked[group, i] == u
+                and flight.until[group, i] > now
+                and sectors & ~np.int64(flight.mask[group, i]) == 0
             ):
                 merged += _POPULATION[sectors] * lines
-                arrival = max(arrival, flight.pending[asked])
+                arrival = max(arrival, flight.until[group, i])
                 continue
+            missed, given, crossed, ready = _read(
+                l2, flight, clocks, u, domain, sectors, now, granule, copies, waiting
+            )
             requests[domain] += _POPULATION[sectors] * lines
-            ready = now + clocks.l2_hit
-            if merging:
-                ready = max(ready, flight.ready[2 * u + domain])
-            given = 0
-            travelled = False
-            if l2.lines[near] > 0:
-                present = np.int64(l2.valid[near])
-                if merging and flight.home[2 * u + domain] > now:
-                    present = np.int64(flight.before[2 * u + domain])
-                misses[domain] += _POPULATION[sectors & ~present] * l2.lines[near]
-                given += _POPULATION[_fetch(l2, near, sectors, granule)] * l2.lines[near]
-            if l2.lines[far] > 0:
-                wanted = sectors
-                if copies:
-                    wanted = sectors & ~np.int64(l2.valid[near + 1])
-                    misses[domain] += _POPULATION[wanted] * l2.lines[far]
-                    wanted = _filled(wanted, granule)
-                    _touch(l2, near + 1)
-                    l2.valid[near + 1] |= np.uint8(sectors | wanted)
-                if wanted:
-                    travelled = True
-                    remote += _POPULATION[wanted] * l2.lines[far]
-                    present = np.int64(l2.valid[far])
-                    if not copies:
-                        misses[domain] += _POPULATION[wanted & ~present] * l2.lines[far]
-                    from_memory = _fetch(l2, far, wanted, granule)
-                    if from_memory and flight.home[2 * u + other] < now:
-                        flight.home[2 * u + other] = now + clocks.l2_remote
-                        flight.before[2 * u + other] = np.uint8(present)
-                    given += _POPULATION[from_memory] * l2.lines[far]
-                    ready = max(ready, now + clocks.l2_hit + clocks.l2_remote)
-                    if merging:
-                        ready = max(ready, flight.ready[2 * u + other] + clocks.l2_remote)
+            misses[domain] += missed
+            fetched += given
+            remote += crossed
             if given > 0:
-                fetched += given
                 memory_free = max(memory_free, now) + 32 * given / clocks.memory_bytes
                 ready = max(ready, memory_free + clocks.memory)
-                if l2.lines[far] > 0 and flight.ready[2 * u + other] < ready:
-                    flight.ready[2 * u + other] = ready
-            if given > 0 or travelled:
-                flight.ready[2 * u + domain] = ready
-            if merging:
-                flight.pending[asked] = ready
-                flight.mask[asked] = np.uint8(sectors)
+            if waiting:
+                if given > 0 or crossed > 0:
+                    flight.ready[domain, _entry(flight, u, domain)] = ready
+                if given > 0 and lines > l2.parts[u, LINES, 2 * domain]:
+                    j = _entry(flight, u, 1 - domain)
+                    flight.ready[1 - domain, j] = max(flight.ready[1 - domain, j], ready)
+                flight.asked[group, i] = u
+                flight.until[group, i] = ready
+                flight.mask[group, i] = np.uint8(sectors)
             arrival = max(arrival, ready)
         at[s] = place
         oldest = (turn[s] + 1) % outstanding
-        done[s, turn[s]] = arrival + moved / 64
+        done[s, turn[s]] = arrival + moved / _PORT_BYTES
         turn[s] = oldest
         proceeds = max(now, done[s, oldest])
-        if moved == 32:
+        if moved == 32:  # one sector: an index, which the addresses that follow depend on
             proceeds = max(proceeds, arrival)
         if place == stop[s]:
             proceeds = max(now, done[s].max()) + clocks.start * (0.5 + np.random.random())
@@ -382,6 +448,7 @@ def replay_timed(
         _push(times, order, events, next_turn, s)
         events += 1
     written = l2.marks[0, 3] + l2.marks[1, 3]
-    for thing in range(len(l2.lines)):
-        written += l2.lines[thing] * _POPULATION[l2.dirty[thing]]
+    for u in range(len(l2.parts)):
+        for part in range(4):
+            written += l2.parts[u, LINES, part] * _POPULATION[l2.sectors[u, DIRTY, part]]
     return requests, misses, in_l1, merged, remote, fetched, written, now
