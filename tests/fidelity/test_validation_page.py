@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from intelliperf_swizzle.cache import replay
 from intelliperf_swizzle.fidelity import measurements_at
 from intelliperf_swizzle.fidelity.folder import FolderOfMeasurements
 from intelliperf_swizzle.hardware import load_target
@@ -41,7 +42,7 @@ def test_the_page_is_what_its_record_renders_to(page: ModuleType, record: dict[s
 
 def test_every_measured_pair_is_in_the_record(page: ModuleType, record: dict[str, Any]) -> None:
     for one in page.SETS:
-        place = measurements_at(page.MEASURED / one.place, load_target(one.name))
+        place = measurements_at(page.MEASURED / one.place, load_target(one.target))
         readings, left_out = place.readings()
         assert not left_out
         stored = {(p["config"], p["mapping"]): p for p in record["sets"][one.name]["pairs"]}
@@ -67,6 +68,13 @@ def test_the_sums_are_those_of_the_pairs(page: ModuleType, record: dict[str, Any
             best = max(pair["measured_hit_rate"] for pair in members)
             regrets.append(100 * (best - preferred["measured_hit_rate"]))
         assert summary["mean_regret_points"] == pytest.approx(statistics.fmean(regrets))
+
+
+def test_the_docstring_of_the_model_ends_with_its_validation(
+    page: ModuleType, record: dict[str, Any]
+) -> None:
+    said = " ".join((replay.__doc__ or "").split())
+    assert said.endswith(page.validated(record))
 
 
 def test_a_picture_has_a_point_for_every_pair(page: ModuleType, record: dict[str, Any]) -> None:
