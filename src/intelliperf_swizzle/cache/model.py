@@ -102,6 +102,8 @@ class Traffic:
         llc_hit_lines: those of them found in the last-level cache.
         written_bytes: bytes that the L2s wrote back.
         distinct_lines: different lines touched, of each launch.
+        crossed_bytes: NVIDIA: bytes that went from one side of the L2 to the other.
+        crossed_misses: NVIDIA: sectors of them that were not there.
     """
 
     requests: Int64Array
@@ -112,6 +114,8 @@ class Traffic:
     llc_hit_lines: int
     written_bytes: int
     distinct_lines: int
+    crossed_bytes: int = 0
+    crossed_misses: int = 0
 
     def __add__(self, other: Traffic) -> Traffic:
         return Traffic(*(getattr(self, f) + getattr(other, f) for f in self.__dataclass_fields__))
@@ -202,6 +206,8 @@ def _timed_traffic(
         llc_hit_lines=0,
         written_bytes=timed.written * SECTOR_BYTES,
         distinct_lines=len(stream.unit_line),
+        crossed_bytes=timed.remote * SECTOR_BYTES,
+        crossed_misses=timed.remote_missed,
     )
 
 
@@ -292,7 +298,17 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Meas
         l2_hit_rate_per_domain=per_domain,
         l2_requests_per_domain=tuple(total.requests.tolist()),
         modelled_memory_time_ms=1e3 * seconds,
+        fabric_bytes=total.crossed_bytes if target.l2_copies_remote_lines else None,
+        l2_counter_hit_rate=_all_lookups(total, target),
     )
+
+
+def _all_lookups(total: Traffic, target: Target) -> float | None:
+    """The quotient of NVIDIA's own counter, which lookups from the other side are part of."""
+    lookups = int(total.requests.sum()) + total.crossed_bytes // SECTOR_BYTES
+    if not target.l2_copies_remote_lines or lookups == 0:
+        return None
+    return 1 - (int(total.misses.sum()) + total.crossed_misses) / lookups
 
 
 def _llc_hits(logs: Sequence[tuple[Int32Array, ...]], units: int, capacity_bytes: int) -> int:

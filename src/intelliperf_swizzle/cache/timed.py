@@ -56,6 +56,7 @@ class TimedTraffic:
         l1_hits: that workgroups found in their L1.
         merged: that never reached the L2, because another CU of the GPC had just asked.
         remote: that went from one domain to the other.
+        remote_missed: those of them that were not in the L2 there either.
         fetched: that came from memory.
         written: that were written back, by the end.
         clocks: until the last workgroup was done.
@@ -66,6 +67,7 @@ class TimedTraffic:
     l1_hits: int
     merged: int
     remote: int
+    remote_missed: int
     fetched: int
     written: int
     clocks: float

@@ -196,8 +196,8 @@ def _read(
     A request that has to cross to the lines' home takes its time, half as long at best and one and
     a half times at worst. One made there in the meantime comes first, and is the one that misses.
 
-    Returns the sectors missed, those that memory gave, those that crossed over, and when the data
-    are there, but for what memory takes.
+    Returns the sectors missed, those that memory gave, those that crossed over, those of them that
+    memory gave, and when the data are there, but for what memory takes.
     """
     home, copy, far = 2 * domain, 2 * domain + 1, 2 - 2 * domain
     i = _entry(flight, u, domain)
@@ -207,6 +207,7 @@ def _read(
     missed = 0
     given = 0
     crossed = 0
+    from_memory = 0
     lines = l2.parts[u, LINES, home]
     if lines > 0:
         valid = np.int64(l2.sectors[u, VALID, home])
@@ -237,7 +238,7 @@ def _read(
             ready = max(ready, now + clocks.l2_hit + clocks.l2_remote)
             if waiting:
                 ready = max(ready, flight.ready[1 - domain, j] + clocks.l2_remote)
-    return missed, given, crossed, ready
+    return missed, given, crossed, from_memory, ready
 
 
 @_jit
@@ -336,13 +337,14 @@ def replay_timed(
 
     Returns:
         requests and misses in sectors, int64[2] each; and int64 counts of sectors: found in an L1,
-        merged before the L2, from the other domain, from memory, written back; and the clocks.
+        merged before the L2, from the other domain, those of them that were not there, from memory,
+        written back; and the clocks.
     """
     np.random.seed(seed)
     slots = len(slot_cu)
     requests = np.zeros(2, np.int64)
     misses = np.zeros(2, np.int64)
-    in_l1 = merged = remote = fetched = 0
+    in_l1 = merged = remote = remote_missed = fetched = 0
     at = np.zeros(slots, np.int64)
     stop = np.zeros(slots, np.int64)
     outstanding = int(clocks.in_flight)
@@ -414,13 +416,14 @@ def replay_timed(
                 merged += _POPULATION[sectors] * lines
                 arrival = max(arrival, flight.until[group, i])
                 continue
-            missed, given, crossed, ready = _read(
+            missed, given, crossed, from_memory, ready = _read(
                 l2, flight, clocks, u, domain, sectors, now, granule, copies, waiting
             )
             requests[domain] += _POPULATION[sectors] * lines
             misses[domain] += missed
             fetched += given
             remote += crossed
+            remote_missed += from_memory
             if given > 0:
                 memory_free = max(memory_free, now) + 32 * given / clocks.memory_bytes
                 ready = max(ready, memory_free + clocks.memory)
@@ -451,4 +454,4 @@ def replay_timed(
     for u in range(len(l2.parts)):
         for part in range(4):
             written += l2.parts[u, LINES, part] * _POPULATION[l2.sectors[u, DIRTY, part]]
-    return requests, misses, in_l1, merged, remote, fetched, written, now
+    return requests, misses, in_l1, merged, remote, remote_missed, fetched, written, now

@@ -1,0 +1,139 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The timed replay does what the micro-benchmarks of benchmarks/measured/h200_probe saw."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from traces_by_hand import ATOMIC, READ, WRITE, gemm, written_out
+
+from intelliperf_swizzle.cache import ABLATIONS, FULL, Physics, Run, replay
+from intelliperf_swizzle.cache.stream import merge
+from intelliperf_swizzle.cache.timed import Switches, replay_timed, slots
+from intelliperf_swizzle.hardware import load_target
+
+H200 = load_target("h200")
+LINES = list(range(4096))
+
+
+def two_cus(**changes):
+    """One CU on either side, without L1s."""
+    facts = {"cus_per_xcd": 1, "gpc_cus": (1, 1), "gpc_domains": (0, 1)}
+    return dataclasses.replace(H200, **(facts | changes))
+
+
+def counted(tiles, target, sectors=15, occupancy=1, **switches):
+    stream = merge(written_out(tiles, sectors))
+    order = np.arange(stream.tiles)
+    return replay_timed(stream, order, target, occupancy, Switches(l1=False, **switches))
+
+
+def missed_sectors(tiles, **given):
+    return int(counted(tiles, two_cus(), **given).misses.sum())
+
+
+def test_a_second_read_hits_on_the_same_side():
+    alone = [[(READ, LINES), (READ, LINES)], []]
+    assert missed_sectors(alone) == 4 * len(LINES)
+
+
+def test_the_other_side_copies_the_half_that_is_not_at_home_there():
+    late = [(READ, [100_000 + i]) for i in range(30)]
+    total = counted([[(READ, LINES)], [*late, (READ, LINES)]], two_cus())
+    own, other = total.misses.tolist()
+    assert own == 4 * len(LINES)
+    assert other - 4 * len(late) == pytest.approx(2 * len(LINES), rel=0.1)
+    assert total.fetched == 4 * (len(LINES) + len(late))
+    assert missed_sectors([[(READ, LINES)], [*late, (READ, LINES)]], copies=False) == 4 * (
+        len(LINES) + len(late)
+    )
+
+
+def test_a_missing_sector_brings_its_neighbour():
+    total = counted([[(READ, LINES)], []], two_cus(), sectors=1)
+    assert (total.misses.sum(), total.fetched) == (len(LINES), 2 * len(LINES))
+    whole_lines = two_cus(l2_fill_bytes=128)
+    assert counted([[(READ, LINES)], []], whole_lines, sectors=1).fetched == 4 * len(LINES)
+
+
+def test_requests_of_one_gpc_at_the_same_time_are_merged():
+    one_gpc = two_cus(cus_per_xcd=2, gpc_cus=(2, 2))
+    total = counted([[(READ, LINES)], [(READ, LINES)]], one_gpc)
+    assert total.requests.sum() == 4 * len(LINES)
+    assert total.merged == 4 * len(LINES)
+    apart = counted([[(READ, LINES)], [(READ, LINES)]], one_gpc, in_flight=False)
+    assert apart.requests.sum() == 8 * len(LINES)
+
+
+def test_what_does_not_fit_a_side_is_gone_when_it_is_read_again():
+    fits, too_much = (list(range(n)) for n in (200_000, 300_000))
+    for lines, times in ((fits, 1), (too_much, 2)):
+        pieces = [(READ, lines[i : i + 1000]) for i in range(0, len(lines), 1000)]
+        assert missed_sectors([[*pieces, *pieces], []]) == times * 4 * len(lines)
+
+
+def test_the_profilers_own_rate_counts_what_crosses_again():
+    trace = written_out([[(READ, LINES), (READ, LINES)], []])
+    read = replay([Run(trace, np.arange(2), 1, 1)], two_cus(), Physics(l1=False))
+    crossed = read.fabric_bytes // 32
+    assert read.l2_hit_rate == 0.5
+    assert read.l2_counter_hit_rate == pytest.approx(4 * len(LINES) / (8 * len(LINES) + crossed))
+    assert crossed == pytest.approx(2 * len(LINES), rel=0.1)
+
+
+def test_writes_hit_and_are_written_back_once():
+    total = counted([[(WRITE, LINES), (WRITE, LINES)], []], two_cus())
+    assert total.misses.sum() == 0
+    assert total.requests.sum() == 8 * len(LINES)
+    assert total.written == 4 * len(LINES)
+    assert missed_sectors([[(WRITE, LINES)], []], write_policy=False) == 4 * len(LINES)
+
+
+def test_atomics_fetch_what_they_change():
+    total = counted([[(ATOMIC, LINES)], []], two_cus())
+    assert total.misses.sum() == total.fetched == total.written == 4 * len(LINES)
+
+
+def test_dispatch_fills_one_gpc_after_the_other():
+    cu, group, domain = slots(H200, 2)
+    assert len(cu) == 264
+    assert group[:17].tolist() == [0] * 16 + [1]
+    assert sorted(cu[:132]) == list(range(132))
+    assert np.bincount(domain).tolist() == [132, 132]
+    _, _, alternating = slots(H200, 1, gpc_by_gpc=False)
+    assert alternating[:6].tolist() == [0, 1, 0, 1, 0, 1]
+
+
+def test_workgroups_of_a_cu_drift_apart_only_where_lots_are_drawn():
+    trace = gemm(2048, 2048, 2048, 128, 128, 64)
+    small = dataclasses.replace(H200, l2_bytes_per_xcd=1 << 20)
+    run = [Run(trace, np.random.default_rng(0).permutation(trace.tiles), 1, 2)]
+    in_step = replay(run, small, Physics(drift=False))
+    assert in_step.memory_bytes < replay(run, small, FULL).memory_bytes
+
+
+def test_the_same_seed_gives_the_same_counts():
+    trace = gemm(1024, 1024, 1024, 128, 128, 64)
+    run = [Run(trace, np.arange(trace.tiles), 1, 2)]
+    assert replay(run, H200) == replay(run, H200)
+
+
+@pytest.mark.parametrize("effect", ["dispatch order", "copies of the other side's lines"])
+def test_an_effect_left_out_changes_what_is_read(effect):
+    trace = gemm(2048, 2048, 1024, 128, 128, 64)
+    run = [Run(trace, np.arange(trace.tiles), 1, 1)]
+    assert replay(run, H200, ABLATIONS[effect]).l2_hit_rate != replay(run, H200).l2_hit_rate
+
+
+def test_a_launch_that_has_just_run_leaves_its_lines():
+    each = [[(READ, [1000 * tile + i for i in range(900)])] for tile in range(8)]
+    run = [Run(written_out(each), np.arange(8), 1, 1)]
+    assert replay(run, two_cus()).l2_hit_rate == 0
+    assert replay(run, two_cus(), Physics(cold=False)).l2_hit_rate > 0.49
+
+
+def test_every_ablation_leaves_out_one_effect():
+    for physics in ABLATIONS.values():
+        off = [f.name for f in dataclasses.fields(physics) if getattr(physics, f.name) is False]
+        assert len(off) == 1
