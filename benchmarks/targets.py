@@ -140,7 +140,7 @@ def _row(row: Mapping[str, Any]) -> list[str]:
 
 
 def _eight_on_six(record: Record) -> list[str]:
-    rows, hurt, refused = [], [], 0
+    rows, hurt, refused, worse = [], [], 0, 0
     for row in record["rows"]:
         if row["target"] != SIX or "error" in row:
             continue
@@ -160,19 +160,18 @@ def _eight_on_six(record: Record) -> list[str]:
                     points(change),
                 ]
             )
+            worse += change - own_change < HURTS
             if change < HURTS:
                 hurt.append((own_change >= HURTS, row["name"], name))
     turned = [f"`{name}` on {kernel}" for helped, kernel, name in hurt if helped]
     words = (
-        f"On `{SIX}` {len(hurt)} of {len(rows)} pairs of kernel and pattern lose hit rate where 8 "
-        f"is fixed. {len(turned)} of them do not lose it with the target's own number"
-        + (f": {', '.join(turned)}" if turned else "")
-        + ". The others are no better with 6: the pattern does not suit the kernel. With 8 fixed, "
-        "a share that is meant for one L2 is spread over three or four of the six (8 and 6 have "
-        "the common divisor 2), so neighbours meet half as often as they do unswizzled in the "
-        "worst case; a permutation it remains wherever the text has no condition on the number."
+        f"On `{SIX}`, of {len(rows)} pairs of kernel and pattern, 8 fixed gives less than the "
+        f"target's own 6 in {worse}, and less than no swizzle in {len(hurt)}"
+        + (f"; with 6 these are no loss: {', '.join(turned)}" if turned else "")
+        + ". What is dealt by `pid % 8` reaches XCDs by `pid % 6`: tiles that are meant for one L2 "
+        "lie in three of the six."
     )
-    left_out = f"{refused} pairs are left out: no permutation on these grids." if refused else ""
+    left_out = f"Left out, as no permutation on these grids: {refused}." if refused else ""
     header = ["kernel", "pattern", "as it is %", "with 6", "with 8 fixed"]
     return [*filter(None, [words, left_out]), table(header, rows)]
 
