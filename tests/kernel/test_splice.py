@@ -166,6 +166,27 @@ def test_every_spelling_of_a_read(tmp_path: Path, header: str, read: str) -> Non
     assert "swizzle_pid" in after_block
 
 
+@pytest.mark.parametrize(
+    ("imports", "language"),
+    [("import triton\n", "triton.language"), ("import triton\nimport triton.language as l\n", "l")],
+)
+def test_a_kernel_of_bare_names_reaches_the_language_by_its_module(
+    tmp_path: Path, imports: str, language: str
+) -> None:
+    header = f"{imports}from triton.language import program_id, store\n\n\n"
+    launch = one_axis(tmp_path, "    store(x + program_id(0), 1.0)", header)
+    text = spliced(launch).functions[launch.source.kernel]
+    assert f"swizzle_num_pids = {language}.num_programs(0)" in text
+
+
+def test_a_kernel_whose_module_names_no_triton_is_refused(tmp_path: Path) -> None:
+    header = "from triton import jit\nfrom triton.language import program_id, store\n\n\n"
+    path = write_kernel(tmp_path, "@jit\ndef k(x):\n    store(x + program_id(0), 1.0)\n", header)
+    launch = launch_of(path, "k", (10,), {"x": ("fp32", (10,))})
+    with pytest.raises(SpliceError, match=r"no name for `triton.language`"):
+        spliced(launch)
+
+
 def test_several_reads_and_text_beside_them(tmp_path: Path) -> None:
     body = '    s = "é", tl.program_id(0), tl.program_id(0)  # ü program_id(0)\n    tl.store(x, n)'
     launch = one_axis(tmp_path, body)
