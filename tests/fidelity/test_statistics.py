@@ -99,6 +99,7 @@ def test_the_modelled_time_is_held_against_the_measured_one() -> None:
         ({"l1_to_l2_sector_hits": 3.0, "l1_to_l2_sectors": 4.0, "l2_hit_rate_pct": 1}, 0.75),
         ({"l1_to_l2_sector_hits": [1, 3], "l1_to_l2_sectors": [4, 4]}, 0.5),
         ({"l2_hit_rate_pct": [20]}, 0.2),
+        ({"sm_side_hit_rate_pct": [90, 104]}, 0.97),
     ],
 )
 def test_a_field_holds_a_number_or_readings(record: dict[str, object], hit_rate: float) -> None:

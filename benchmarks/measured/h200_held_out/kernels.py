@@ -140,13 +140,13 @@ def normal(*shape):
     return torch.randn(*shape, device="cuda", dtype=torch.float16)
 
 
-def gemm(M, N, K, BM, BN, BK, warps=8):
+def gemm(M, N, K, BM, BN, BK, warps=8, stages=3):
     """Blocks are BM x BN of C."""
     a, b, c = normal(M, K), normal(K, N), torch.empty(M, N, device="cuda", dtype=torch.float16)
 
     def launch(order):
         k_gemm[(order.numel(),)](
-            a, b, c, order, M, N, K, K, N, N, BM=BM, BN=BN, BK=BK, num_warps=warps, num_stages=3
+            a, b, c, order, M, N, K, K, N, N, BM=BM, BN=BN, BK=BK, num_warps=warps, num_stages=stages
         )
 
     return (M // BM, N // BN), launch
