@@ -146,7 +146,7 @@ def gemm(M, N, K, BM, BN, BK, warps=8, stages=3):
 
     def launch(order):
         k_gemm[(order.numel(),)](
-            a, b, c, order, M, N, K, K, N, N, BM=BM, BN=BN, BK=BK, num_warps=warps, num_stages=stages
+            a, b, c, order, M, N, K, K, N, N, BM, BN, BK, num_warps=warps, num_stages=stages
         )
 
     return (M // BM, N // BN), launch
