@@ -26,6 +26,7 @@ USAGE = f"""\
        {PROGRAM} prove SWIZZLE --grid G [G ...]
        {PROGRAM} prove --source kernel.py [-k KERNEL] -- python app.py ...
        {PROGRAM} report RESULT.json [--format text|html|md] [-o FILE]
+       {PROGRAM} validate-model FOLDER --target TARGET [-o FILE]
        {PROGRAM} patterns | targets | doctor | mcp
 
 SWIZZLE is a pattern's name, a YAML file or - for standard input."""
