@@ -46,7 +46,7 @@ def judge(measured: Measurement, baseline: Measurement) -> Verdict:
     slower = _relative_loss(measured, baseline)
     if slower is not None and slower > TIME_TOLERANCE:
         what = "time" if measured.time_ms is not None else "modelled memory time"
-        return Verdict("slower", f"{change}, but {what} grows by {slower:.1%}")
+        return Verdict("slower", f"{change}, {_link(gain)} {what} grows by {100 * slower:.1f} %")
     if abs(gain) < NOISE_BAND:
         kind = "no difference" if measured.profiler == "model" else "within noise"
         return Verdict(kind, change)  # type: ignore[arg-type]
@@ -57,13 +57,17 @@ def _judge_timed(measured: Measurement, timing: Timing, gain: float, change: str
     ratio = timing.ratio
     spread = f"{ratio.median - 1:+.1%} ({ratio.low - 1:+.1%} to {ratio.high - 1:+.1%})"
     if ratio.low > 1 + TIMING_NOISE:
-        return Verdict("slower", f"{change}, but time {spread}")
+        return Verdict("slower", f"{change}, {_link(gain)} time {spread}")
     if ratio.high < 1 - TIMING_NOISE:
         return Verdict("better", f"time {spread}, {change}")
     reason = f"{change}, time within noise: {spread}"
     if measured.profiler == "model" or abs(gain) < NOISE_BAND:
         return Verdict("within noise", reason)
     return Verdict("better" if gain > 0 else "worse", reason)
+
+
+def _link(gain: float) -> str:
+    return "but" if gain > 0 else "and"
 
 
 NOISE = {

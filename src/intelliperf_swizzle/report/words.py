@@ -39,7 +39,7 @@ def message(run: Run) -> str:
     return (
         f"{source}nothing found. None of {len(run.attempts)} attempts is eligible and better than "
         f"{run.kernel} as it is (L2 hit rate {percent(run.baseline.l2_hit_rate)} on {run.target}, "
-        f"ceiling {percent(run.ceiling.l2_hit_rate)}). {outcomes(run)}"
+        f"ceiling {percent(run.ceiling.l2_hit_rate)}). {outcomes(run)}{_obstacle(run)}"
     )
 
 
@@ -57,6 +57,13 @@ def outcomes(run: Run) -> str:
     """How many attempts ended how, in words: `312 screened out, 12 slower`."""
     counts = Counter(attempt.verdict.kind for attempt in run.attempts)
     return ", ".join(f"{count} {kind}" for kind, count in counts.most_common()) + "."
+
+
+def _obstacle(run: Run) -> str:
+    """Why the first candidate that was chosen, and not merely rated low, could not be taken."""
+    stopped = ("does not build", "output differs", "unsafe order", "not measured", "not validated")
+    first = next((one.verdict for one in run.attempts if one.verdict.kind in stopped), None)
+    return f" The first `{first.kind}`: {first.reason}" if first else ""
 
 
 def validation(outcome: Validation | None) -> str:
