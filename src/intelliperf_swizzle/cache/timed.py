@@ -101,13 +101,8 @@ def replay_timed(
     )
     groups = len(target.gpc_cus)
     flight = kernels.Flight(
-        unit=np.full((2, kernels.UNDER_WAY), -1, np.int32),
-        ready=np.empty((2, kernels.UNDER_WAY)),
-        crossed=np.empty((2, kernels.UNDER_WAY)),
-        before=np.zeros((2, kernels.UNDER_WAY), np.uint8),
-        asked=np.full((groups, kernels.MERGED), -1, np.int32),
-        until=np.empty((groups, kernels.MERGED)),
-        mask=np.zeros((groups, kernels.MERGED), np.uint8),
+        domains=np.full((2, kernels.UNDER_WAY, 4), -1.0),
+        groups=np.full((groups, kernels.MERGED, 3), -1.0),
     )
     clocks = kernels.Clocks(*(float(number or 0) for number in target.timing))
     if not switches.drift:

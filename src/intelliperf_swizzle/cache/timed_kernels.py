@@ -40,19 +40,22 @@ VALID, DIRTY = 0, 1
 
 
 class Flight(NamedTuple):
-    """What is under way: tables of the latest requests, each in the place that a hash gives."""
+    """What is under way: tables of the latest requests, each in the place that a hash gives.
 
-    unit: Any  # int32[2, UNDER_WAY]; that a domain has asked for
-    ready: Any  # float64[2, UNDER_WAY]; when it has arrived there
-    crossed: Any  # float64[2, UNDER_WAY]; when a request from the other domain has crossed to it
-    before: Any  # uint8[2, UNDER_WAY]; sectors valid before that request
-    asked: Any  # int32[groups, MERGED]; unit that a group of CUs has asked for
-    until: Any  # float64[groups, MERGED]; when it arrives; further requests are merged until then
-    mask: Any  # uint8[groups, MERGED]; for which sectors
+    All that belongs to one request lies together, since its place is in no cache of the processor.
+    """
+
+    domains: Any  # float64[2, UNDER_WAY, 4]; UNIT that a domain asked for, READY when it has
+    # arrived there, CROSSED when a request from the other domain has crossed to it, and the
+    # sectors that were valid BEFORE that request
+    groups: Any  # float64[groups, MERGED, 3]; UNIT that a group of CUs asked for, UNTIL when
+    # further requests are merged, and for which sectors, MASK
 
 
 UNDER_WAY = 1 << 16
 MERGED = 1 << 14
+UNIT, READY, CROSSED, BEFORE = 0, 1, 2, 3
+UNTIL, MASK = 1, 2
 
 
 class Clocks(NamedTuple):
@@ -168,14 +171,14 @@ def _spread(u: Any) -> Any:
 
 
 @_jit
-def _entry(flight: Any, u: Any, domain: Any) -> Any:
-    """Where a unit's latest request by a domain is kept; it drives out another one's."""
-    i = _spread(u) & (UNDER_WAY - 1)
-    if flight.unit[domain, i] != u:
-        flight.unit[domain, i] = u
-        flight.ready[domain, i] = -1.0
-        flight.crossed[domain, i] = -1.0
-    return i
+def _latest(flight: Any, u: Any, domain: Any) -> Any:
+    """A unit's latest request by a domain; it drives out another one's."""
+    request = flight.domains[domain, _spread(u) & (UNDER_WAY - 1)]
+    if request[UNIT] != u:
+        request[UNIT] = u
+        request[READY] = -1.0
+        request[CROSSED] = -1.0
+    return request
 
 
 @_jit
@@ -200,10 +203,10 @@ def _read(
     memory gave, and when the data are there, but for what memory takes.
     """
     home, copy, far = 2 * domain, 2 * domain + 1, 2 - 2 * domain
-    i = _entry(flight, u, domain)
+    request = _latest(flight, u, domain)
     ready = now + clocks.l2_hit
     if waiting:
-        ready = max(ready, flight.ready[domain, i])
+        ready = max(ready, request[READY])
     missed = 0
     given = 0
     crossed = 0
@@ -211,8 +214,8 @@ def _read(
     lines = l2.parts[u, LINES, home]
     if lines > 0:
         valid = np.int64(l2.sectors[u, VALID, home])
-        if waiting and flight.crossed[domain, i] > now:
-            valid = np.int64(flight.before[domain, i])
+        if waiting and request[CROSSED] > now:
+            valid = np.int64(request[BEFORE])
         missed = _POPULATION[sectors & ~valid] * lines
         given = _fetch(l2, u, home, sectors, granule)
     lines = l2.parts[u, LINES, far]
@@ -231,35 +234,32 @@ def _read(
                 missed += _POPULATION[wanted & ~valid] * lines
             from_memory = _fetch(l2, u, far, wanted, granule)
             given += from_memory
-            j = _entry(flight, u, 1 - domain)
-            if from_memory > 0 and flight.crossed[1 - domain, j] < now:
-                flight.crossed[1 - domain, j] = now + clocks.l2_remote * (0.5 + np.random.random())
-                flight.before[1 - domain, j] = np.uint8(valid)
+            there = _latest(flight, u, 1 - domain)
+            if from_memory > 0 and there[CROSSED] < now:
+                there[CROSSED] = now + clocks.l2_remote * (0.5 + np.random.random())
+                there[BEFORE] = valid
             ready = max(ready, now + clocks.l2_hit + clocks.l2_remote)
             if waiting:
-                ready = max(ready, flight.ready[1 - domain, j] + clocks.l2_remote)
+                ready = max(ready, there[READY] + clocks.l2_remote)
     return missed, given, crossed, from_memory, ready
 
 
 @_jit
-def _in_l1(
-    unit: Any, sectors: Any, lines: Any, names: Any, masks: Any, ages: Any, capacity: Any
-) -> Any:
+def _in_l1(unit: Any, sectors: Any, lines: Any, l1: Any, capacity: Any) -> Any:
     """The sectors of a unit that a workgroup's share of the L1 holds; it then holds all asked for.
 
-    What was touched less than `capacity` filled lines ago is there. `ages[L1_ENTRIES]` counts the
-    lines filled.
+    What was touched less than `capacity` filled lines ago is there. An entry of `l1` is the unit's
+    number with its sectors, and the lines filled when it was touched; the last entry counts them.
     """
-    entry = _spread(unit) & (L1_ENTRIES - 1)
-    filled = ages[L1_ENTRIES]
+    entry = l1[_spread(unit) & (L1_ENTRIES - 1)]
+    filled = l1[L1_ENTRIES]
     held: Any = 0
-    if names[entry] == unit and filled - ages[entry] <= capacity:
-        held = np.int64(masks[entry])
+    if entry[0] >> 4 == unit and filled[0] - entry[1] <= capacity:
+        held = entry[0] & 15
     if sectors & ~held:
-        ages[L1_ENTRIES] += lines
-    names[entry] = unit
-    masks[entry] = np.uint8(held | sectors)
-    ages[entry] = ages[L1_ENTRIES]
+        filled[0] += lines
+    entry[0] = np.int64(unit) << 4 | held | sectors
+    entry[1] = filled[0]
     return held & sectors
 
 
@@ -351,9 +351,8 @@ def replay_timed(
     done = np.zeros((slots, outstanding), np.float64)
     turn = np.zeros(slots, np.int64)
     residents = np.zeros(slot_cu.max() + 1, np.int64)
-    names = np.full((slots, L1_ENTRIES), -1, np.int32)
-    masks = np.zeros((slots, L1_ENTRIES), np.uint8)
-    ages = np.zeros((slots, L1_ENTRIES + 1), np.int64)
+    l1 = np.full((slots, L1_ENTRIES + 1, 2), -1, np.int64)
+    l1[:, L1_ENTRIES] = 0
     times = np.empty(slots, np.float64)
     order = np.empty(slots, np.int64)
     events = following = 0
@@ -401,20 +400,20 @@ def replay_timed(
                 remote += crossed
                 continue
             if l1_lines > 0:
-                held = _in_l1(u, sectors, lines, names[s], masks[s], ages[s], l1_lines)
+                held = _in_l1(u, sectors, lines, l1[s], l1_lines)
                 in_l1 += _POPULATION[held] * lines
                 sectors &= ~held
                 if sectors == 0:
                     continue
-            i = _spread(u) & (MERGED - 1)
+            asked = flight.groups[group, _spread(u) & (MERGED - 1)]
             if (
                 waiting
-                and flight.asked[group, i] == u
-                and flight.until[group, i] > now
-                and sectors & ~np.int64(flight.mask[group, i]) == 0
+                and asked[UNIT] == u
+                and asked[UNTIL] > now
+                and sectors & ~np.int64(asked[MASK]) == 0
             ):
                 merged += _POPULATION[sectors] * lines
-                arrival = max(arrival, flight.until[group, i])
+                arrival = max(arrival, asked[UNTIL])
                 continue
             missed, given, crossed, from_memory, ready = _read(
                 l2, flight, clocks, u, domain, sectors, now, granule, copies, waiting
@@ -429,13 +428,13 @@ def replay_timed(
                 ready = max(ready, memory_free + clocks.memory)
             if waiting:
                 if given > 0 or crossed > 0:
-                    flight.ready[domain, _entry(flight, u, domain)] = ready
+                    _latest(flight, u, domain)[READY] = ready
                 if given > 0 and lines > l2.parts[u, LINES, 2 * domain]:
-                    j = _entry(flight, u, 1 - domain)
-                    flight.ready[1 - domain, j] = max(flight.ready[1 - domain, j], ready)
-                flight.asked[group, i] = u
-                flight.until[group, i] = ready
-                flight.mask[group, i] = np.uint8(sectors)
+                    there = _latest(flight, u, 1 - domain)
+                    there[READY] = max(there[READY], ready)
+                asked[UNIT] = u
+                asked[UNTIL] = ready
+                asked[MASK] = sectors
             arrival = max(arrival, ready)
         at[s] = place
         oldest = (turn[s] + 1) % outstanding
