@@ -145,6 +145,21 @@ def test_candidates_that_fail_the_users_test_leave_every_file_as_it_was(
     assert "output differs" in kinds
 
 
+def test_trace_path_with_a_suffix_is_a_file(any_host, project, small, read_result):
+    """The file of an earlier run is there already, as IntelliPerf's own example repeated."""
+    trace = project / "logs" / "run_1.json"
+    trace.parent.mkdir()
+    trace.write_text("{}")
+    ran = any_host.run(
+        *FORMULA, *small, "--trace_path", "logs/run_1.json", "--", "python", "app.py", cwd=project
+    )
+    assert ran.returncode == 0, ran.stderr
+    events = json.loads(trace.read_text())["events"]
+    assert {event["type"] for event in events} >= {"formula_init", "optimization_pass"}
+    (code,) = trace.parent.glob("gemm_kernel_iteration_*.hip")
+    assert code.read_text() == read_result(ran.stdout)["optimized"]
+
+
 def test_measures_with_the_host_where_it_can(
     any_host, project, small, measuring, temporary, read_result
 ):
@@ -183,6 +198,14 @@ def test_kernel_that_is_renamed_is_an_attempt_that_failed(
     ]
     assert failed
     assert "does not show `gemm_kernel`" in failed[0]["reason"]
+
+
+def test_profiler_that_is_unknown(any_host, project):
+    """The host's is one of those that are listed."""
+    ran = any_host.run(*FORMULA, "--profiler", "none", "--", "python", "app.py", cwd=project)
+    assert ran.returncode == 2
+    assert "there is no profiler `none`" in ran.stderr
+    assert "metrix, intelliperf" in ran.stderr
 
 
 def test_profiler_that_is_demanded_and_missing(any_host, project):

@@ -17,6 +17,7 @@ from intelliperf_swizzle.host.probe import Host, probe
 from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, why_not
 from intelliperf_swizzle.loop import Outcome, Settings, optimize
 from intelliperf_swizzle.profile import Profiler
+from intelliperf_swizzle.profile.tools import PROFILERS
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.report.terminal import Lines, console, summary
 from intelliperf_swizzle.session import (
@@ -105,8 +106,14 @@ def profiler_of(
         number of XCDs that the host's profiler saw.
 
     Raises:
+        UsageError: there is no profiler of that name.
         ProfileError: the profiler that is asked for cannot measure.
     """
+    known = (*PROFILERS, IntelliPerfProfiler.name)
+    if options.profiler not in known:
+        raise UsageError(
+            f"there is no profiler `{options.profiler}`", hint=f"one of: {', '.join(known)}"
+        )
     if options.profiler not in ("auto", IntelliPerfProfiler.name):
         return *measured_by(options, settings, target, progress), target
     demanded = options.profiler == IntelliPerfProfiler.name
@@ -132,9 +139,14 @@ def profiler_of(
 
 
 def write_trace(host: Host, outcome: Outcome, trace_path: str) -> None:
-    """Writes the host's own kind of trace files: the run's events, and the kernel that is best."""
+    """Writes the host's own kind of trace files: the run's events, and the kernel that is best.
+
+    A path with a suffix is the file of the events; the kernel goes beside it.
+    """
+    path = Path(trace_path).absolute()
+    folder = path.parent if path.suffix and not path.is_dir() else path
     log = host.logger(run_name=time.strftime("%Y_%m_%d-%H_%M_%S"))
-    log.trace_path = trace_path
+    log.trace_path = str(folder)
     run = outcome.run
     log.record("formula_init", {"name": run.formula, "kernel": run.kernel, "target": run.target})
     for attempt in run.attempts:
@@ -143,10 +155,8 @@ def write_trace(host: Host, outcome: Outcome, trace_path: str) -> None:
     if run.best is not None and outcome.optimized is not None:
         log.save_iteration_code(run.kernel, run.best.number, outcome.optimized)
     log.record("formula_end", {"success": run.best is not None})
-    path = Path(trace_path)
-    folder = path if not path.suffix else path.parent
     folder.mkdir(parents=True, exist_ok=True)
-    log.flush(trace_path)
+    log.flush(str(path))
     log.buffer.clear()  # the host's logger flushes once more when it is collected
 
 

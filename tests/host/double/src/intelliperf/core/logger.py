@@ -23,8 +23,10 @@ class Logger:
 
     def flush(self, output_file=None):
         if output_file:
-            folder = Path(output_file)
-            folder.mkdir(parents=True, exist_ok=True)
+            path = Path(output_file)
+            if path.is_dir() or not path.suffix:
+                path = path / "intelliperf_run.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
             summary = {"run_name": self.run_name, "events": self.buffer}
-            (folder / "intelliperf_run.json").write_text(json.dumps(summary))
+            path.write_text(json.dumps(summary))
         return True
