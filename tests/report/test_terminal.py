@@ -118,7 +118,9 @@ def test_a_terminal_sees_what_is_over_and_what_goes_on(columns: int) -> None:
     assert re.search(r"✓ searching: best 4.0 % \(\d", text)
     assert re.search(r"━.*4/8 about \d+ s", text)
     assert "best 2.0 %" in text
-    assert all(len(line.rstrip()) <= columns for line in re.split(r"[\r\n]+", text))
+    uncoloured = re.sub(r"\x1b\[[0-9;]*m", "", screen)
+    lines = re.split(r"[\r\n]+|\x1b\[[0-9;?]*[A-Za-z]", uncoloured)
+    assert all(len(line.rstrip()) <= columns for line in lines), lines
     assert "\x1b[?25h" in screen  # the cursor is back
 
 
