@@ -109,6 +109,7 @@ class Workbench:
         self._known = history.known()
         self._proved: dict[int, _Proved] = {}
         self._edits: dict[int, Edit] = {}
+        self._passes_unchanged = False
         self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
 
     # --- the cheap half -------------------------------------------------------------------------
@@ -406,19 +407,30 @@ class Workbench:
         return proofs[0]
 
     def unit_test(self, attempt: Attempt, command: str, project: Path) -> Attempt:
-        """Runs the user's own test on the swizzled kernel, where launches are computed at all."""
+        """Runs the user's own test on the swizzled kernel, where launches are computed at all.
+
+        Raises:
+            ValidationError: the test does not pass on the kernel as it is either.
+        """
         if not self.subject.computed:
             return attempt
-        failure = unit_test(
-            command,
-            project,
-            self.edit(attempt),
-            limit_seconds=UNIT_TEST_LIMIT_SECONDS,
-            gpu=self.testbed.environment if self.testbed else None,
-        )
+        failure = self._failure(command, project, self.edit(attempt))
         if failure is None:
             return attempt
+        if not self._passes_unchanged:
+            without = self._failure(command, project, None)
+            if without is not None:
+                raise ValidationError(
+                    f"without a swizzle too, {without}",
+                    hint="--unittest_command must exit with 0 on the unchanged project",
+                )
+            self._passes_unchanged = True
         return self.history.record(replace(attempt, verdict=Verdict("output differs", failure)))
+
+    def _failure(self, command: str, project: Path, edit: Edit | None) -> str | None:
+        gpu = self.testbed.environment if self.testbed else None
+        limit = UNIT_TEST_LIMIT_SECONDS
+        return unit_test(command, project, edit, limit_seconds=limit, gpu=gpu)
 
     def _refused(self, attempt: Attempt, kind: VerdictKind, error: SwizzleError) -> Attempt:
         return self.history.record(replace(attempt, verdict=Verdict(kind, str(error))))

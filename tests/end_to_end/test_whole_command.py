@@ -331,23 +331,40 @@ copy_kernel[(64,)](x, torch.empty_like(x), BLOCK=1024)
 """
 
 
+NOT_SWIZZLED = f"""\
+import runpy, sys
+sys.argv = ["gemm.py", *{SMALL_GEMM!r}]
+runpy.run_path("gemm.py", run_name="__main__")
+sys.exit("swizzle_" in open("gemm.py").read())
+"""
+
+
 @pytest.mark.parametrize(
     ("compute", "test", "success", "says"),
     [
         ("always", f"python gemm.py {' '.join(SMALL_GEMM)} --check", True, "Better."),
-        ("always", "python gemm.py --m 64 --n 64 --k 32 --dtype nonsense", False, "nothing found"),
+        ("always", "python not_swizzled.py", False, "nothing found"),
         ("never", "python gemm.py --dtype nonsense", True, "the unit test was not run"),
     ],
 )
 def test_the_users_own_test_is_a_gate_where_launches_are_computed(
     project: Path, compute: str, test: str, success: bool, says: str, read_result: Any
 ) -> None:
+    (project / "not_swizzled.py").write_text(NOT_SWIZZLED)
     options = ["--compute", compute, "--unittest_command", test, "--num_attempts", "1"]
     code, out, err = run(*gemm("-o", "../result.json", *options), cwd=project)
     assert code == 0, err
     result = read_result(project.parent / "result.json")
     assert result["success"] is success
     assert says in " ".join(out.split())
+
+
+def test_a_users_test_that_never_passes_is_an_error(project: Path) -> None:
+    failing = "python gemm.py --m 64 --n 64 --k 32 --dtype nonsense"
+    options = ["--compute", "always", "--unittest_command", failing]
+    code, _, err = run(*gemm(*options), cwd=project)
+    assert code == 1
+    assert "error: without a swizzle too, the unit test" in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

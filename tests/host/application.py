@@ -27,7 +27,7 @@ else:
     small = (
         "--m 512 --n 512 --k 128 --block-m 32 --block-n 32 --block-k 32 --group-m 1 --num-warps 8"
     )
-    fails = "and fail" in sys.argv
+    fails = "and fail" in sys.argv and "swizzle_" in (here / "gemm.py").read_text()
     sys.argv[1:] = small.split()
     gemm.main()
     if fails:

@@ -18,7 +18,7 @@ from intelliperf_swizzle.kernel.edit import Edit
 def unit_test(
     command: str,
     project: Path,
-    edit: Edit,
+    edit: Edit | None,
     *,
     limit_seconds: float,
     gpu: Mapping[str, str] | None = None,
@@ -28,7 +28,7 @@ def unit_test(
     Args:
         command: as a shell would split it; run in a copy of the project, which is removed again.
         project: the project directory; the edited files must lie in it.
-        edit: the swizzled kernel.
+        edit: the swizzled kernel; None = the project as it is.
         limit_seconds: a test that takes longer has not passed.
         gpu: the environment in which it runs on a GPU; None = there is none.
     """
