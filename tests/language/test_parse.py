@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -115,3 +118,19 @@ def test_any_text_is_read_or_refused_and_nothing_else_happens(text: str) -> None
     except LanguageError:
         return
     assert swizzle.outputs
+
+
+def test_threads_may_parse_at_the_same_time() -> None:
+    lines = [f"a{n} = ((pid // {n + 1}) * 3 + (pid % 7) * {n}) % num_pids" for n in range(60)]
+    text = "\n".join([*lines, "pid = a59"])
+
+    def parse_often(_: int) -> int:
+        return sum(len(parse(text).statements) for _ in range(50))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            assert list(threads.map(parse_often, range(8))) == [50 * 61] * 8
+    finally:
+        sys.setswitchinterval(interval)

@@ -87,7 +87,8 @@ def test_verbosity_lists_attempts_and_quiet_says_one_thing(run_of_500: Run) -> N
 
 def on_a_terminal(columns: int, *arguments: str, **environment: str) -> str:
     """What a program that shows progress writes to a terminal of so many columns."""
-    plain_environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+    ruling = ("NO_COLOR", "COLUMNS", "LINES")  # of the terminal that runs the tests
+    plain_environment = {name: value for name, value in os.environ.items() if name not in ruling}
     ours, theirs = pty.openpty()
     size = ["stty", "cols", str(columns), "rows", "30"]
     subprocess.run(size, stdin=theirs, check=True)

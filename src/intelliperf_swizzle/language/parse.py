@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import threading
 import warnings
 from collections.abc import Collection
 
@@ -36,6 +37,9 @@ MAX_DEPTH = 64
 MAX_OPERATIONS = 4096
 """Operations of a swizzle with its loops unrolled; a Hilbert curve of 2**32 tiles needs 400."""
 LARGEST = 2**31 - 1
+
+_ONE_AT_A_TIME = threading.Lock()
+"""CPython's `ast` counts its depth, and `warnings` keeps its filters, for all threads at once."""
 
 _BINARY = {
     ast.Add: "+",
@@ -131,7 +135,7 @@ def _meant(name: str, known: tuple[str, ...], assigned: set[str]) -> str:
 
 def _module(text: str) -> ast.Module:
     try:
-        with warnings.catch_warnings():
+        with _ONE_AT_A_TIME, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:
