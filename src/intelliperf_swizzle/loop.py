@@ -139,7 +139,7 @@ def optimize(
         subject, profiler = counted(subject, settings, target, profiler, progress)
         file = subject.launches[0].source.entry.file
         initial = read_exactly(Path(file))
-        with opened_history(settings, subject, target, profiler, proposer) as history:
+        with opened_history(settings, subject, target, profiler, proposer, progress) as history:
             bench = workbench(subject, settings, target, profiler, history, captured)
             best, effort = None, Effort()
             if subject.headroom >= LEAST_GAIN:
@@ -389,17 +389,30 @@ def recorded(settings: Settings, target: Target, progress: Progress) -> Iterator
 
 @contextmanager
 def opened_history(
-    settings: Settings, subject: Subject, target: Target, profiler: Profiler, proposer: Proposer
+    settings: Settings,
+    subject: Subject,
+    target: Target,
+    profiler: Profiler,
+    proposer: Proposer,
+    progress: Progress,
 ) -> Iterator[History]:
     """The run's history file, new or resumed; closed at the end."""
     path = settings.history or settings.output_directory / subject.kernel / "history.jsonl"
+    resumable = path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     identity = _identity(settings, subject, target, profiler, proposer)
     history = History(path, identity, resume=settings.resume)
+    if settings.resume:
+        progress.note(_resumed(history) if resumable else f"nothing to resume: there is no {path}")
     try:
         yield history
     finally:
         history.close()
+
+
+def _resumed(history: History) -> str:
+    count = len(history.attempts)
+    return f"resuming {history.path}: {count} attempt{'' if count == 1 else 's'} taken over"
 
 
 def _identity(

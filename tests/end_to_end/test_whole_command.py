@@ -190,6 +190,8 @@ def test_a_killed_run_is_resumed_without_repeating_attempts(
     code, _, err = run(*gemm("--history", "../history.jsonl", "--resume", "-o", "../resumed.json",
                              candidates=40), cwd=project)  # fmt: skip
     assert code == 0, err
+    taken_over = len({line["number"] for line in kept})
+    assert f"note: resuming ../history.jsonl: {taken_over} attempts taken over\n" in err
     lines = [json.loads(line)["attempt"] for line in history.read_text().splitlines()[1:]]
     assert lines[: len(kept)] == kept
     fresh = [line for line in lines[len(kept) :] if line["measurement"] is None]
@@ -197,9 +199,10 @@ def test_a_killed_run_is_resumed_without_repeating_attempts(
     assert not [line for line in fresh if line["number"] in numbers]
     fingerprints = [line["fingerprint"] for line in kept + fresh if line["fingerprint"]]
     assert len(set(fingerprints)) == len(fingerprints)
-    code, _, err = run(*gemm("--history", "../h2.jsonl", "-o", "../whole.json", candidates=40),
-                       cwd=project)  # fmt: skip
+    code, _, err = run(*gemm("--history", "../h2.jsonl", "--resume", "-o", "../whole.json",
+                             candidates=40), cwd=project)  # fmt: skip
     assert code == 0, err
+    assert "note: nothing to resume: there is no ../h2.jsonl\n" in err
     resumed, whole = (read_result(project.parent / f"{name}.json") for name in ("resumed", "whole"))
     assert resumed["swizzle"]["best"]["fingerprint"] == whole["swizzle"]["best"]["fingerprint"]
 
@@ -228,6 +231,15 @@ def test_where_nothing_can_be_written_files_go_to_a_folder_named_on_stderr(proje
     elsewhere = Path(note.split("files go to ")[1].strip())
     assert (elsewhere / "gemm_kernel" / "result.json").is_file()
     shutil.rmtree(elsewhere)
+
+
+@pytest.mark.parametrize("command", [["python", "missing.py"], ["python", "gemm.py", "--help"]])
+def test_a_run_that_fails_leaves_no_folder(project: Path, command: list[str]) -> None:
+    before = sorted(project.iterdir())
+    code, _, err = run("--", *command, cwd=project)
+    assert code == 1
+    assert "error: no Triton launch was recorded" in err
+    assert sorted(project.iterdir()) == before
 
 
 def test_a_full_disk_is_one_clear_error_and_leaves_the_sources(project: Path) -> None:

@@ -28,6 +28,7 @@ TARGET = replace(
     l2_channel_bits=None, l2_set_bits=None, cus_per_xcd=4,
 )  # fmt: skip
 PROFILER = choose_profiler("model", TARGET)
+PARTIES = (PROFILER, OfflineProposer(), Silent())
 GROUPED = Candidate(load_pattern("xcd-contiguous-grouped").bind(cols=16, group=3), "mine", "user")
 
 
@@ -54,7 +55,7 @@ def test_what_was_found_better_is_validated_again_with_the_same_proof(
     settled = []
     for resume in (False, True):
         mine = replace(settings, history=tmp_path / "history.jsonl", resume=resume)
-        with opened_history(mine, subject, TARGET, PROFILER, OfflineProposer()) as history:
+        with opened_history(mine, subject, TARGET, *PARTIES) as history:
             bench = Workbench(subject, TARGET, PROFILER, history, 1e-6, 5.0)
             trials = tried(mine, bench, Silent())
             [attempt] = trials([GROUPED])
@@ -93,12 +94,12 @@ def test_a_history_under_other_circumstances_is_not_resumed(
     moved: int,
 ) -> None:
     mine = replace(settings, history=tmp_path / "history.jsonl")
-    with opened_history(mine, subject, TARGET, PROFILER, OfflineProposer()):
+    with opened_history(mine, subject, TARGET, *PARTIES):
         pass
     resumed = replace(mine, resume=True, **settings_changed)  # type: ignore[arg-type]
     other = changed(subject, access_base=subject.traced[0].trace.access_base + moved)
     with (
         pytest.raises(HistoryError, match=f"its {what} differ"),
-        opened_history(resumed, other, target, PROFILER, OfflineProposer()),
+        opened_history(resumed, other, target, *PARTIES),
     ):
         pass

@@ -39,10 +39,11 @@ class Finished(Protocol):
 
 
 def writable(folder: Path, tell: Callable[[str], None]) -> Path:
-    """The folder, made if need be; a temporary one, named to `tell`, where it cannot be written."""
+    """The folder, which is not made yet; a temporary one, named to `tell`, where it cannot be."""
+    whole = folder.absolute()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        nearest = next(one for one in (whole, *whole.parents) if one.exists())
+        with tempfile.TemporaryFile(dir=nearest):
             return folder
     except OSError as error:
         elsewhere = Path(tempfile.mkdtemp(prefix="swizzle-out-"))
@@ -94,11 +95,10 @@ def write_files(
         written["result"] = write(path, _render(fields, check_format(path)))
     if attempts_directory:
         attempts = Path(attempts_directory)
-        attempts.mkdir(parents=True, exist_ok=True)
         for attempt in run.attempts:
             if attempt.diff:
                 write(attempts / f"{run.kernel}_iteration_{attempt.number}.patch", attempt.diff)
-        written["attempts"] = attempts
+                written["attempts"] = attempts
     return [f"{what}: {path}" for what, path in written.items()]
 
 
