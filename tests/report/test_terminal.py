@@ -15,8 +15,9 @@ from dataclasses import replace
 import pytest
 
 from intelliperf_swizzle.records import KernelSummary, Run
+from intelliperf_swizzle.report import terminal
 from intelliperf_swizzle.report.faces import plain
-from intelliperf_swizzle.report.terminal import Lines, console, summary
+from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.report.words import numbers
 from intelliperf_swizzle.units import percent
 
@@ -35,21 +36,36 @@ with progress_display(len(sys.argv) > 1) as progress:
 """
 
 
+FILE = f"report: swizzle-out/{LONG}/report.html"
+
+
 def printed(run: Run, width: int, verbosity: int = 0) -> str:
     stream = io.StringIO()
-    screen = console(stream)
-    screen.width = width
-    screen.print(summary(run, ["report: swizzle-out/report.html"], verbosity))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(terminal, "PIPE_WIDTH", width)
+        show(summary(run, [FILE], verbosity), stream)
     return stream.getvalue()
 
 
 @pytest.mark.parametrize("verbosity", [-1, 0, 1, 2])
 @pytest.mark.parametrize("width", [40, 80])
 def test_it_fits_its_width_whatever_the_names(shown: Run, width: int, verbosity: int) -> None:
+    """But for the lines that people copy: those of the swizzle, and where files are."""
     row = KernelSummary(LONG, 3, 10**9, 0.5, 0.9, 10**12)
     run = replace(shown, kernel=LONG, kernels=(row, replace(row, note="it waits for others")))
+    copied = {FILE, *(run.best.candidate.text.splitlines() if run.best else ())}
     for line in printed(run, width, verbosity).splitlines():
-        assert len(line) <= width
+        assert len(line) <= width or line in copied
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_swizzle_and_a_path_are_copied_whole(run: Run, width: int) -> None:
+    assert run.best is not None
+    text = "\n".join(f"step_{i} = {' + '.join(['pid % num_xcds'] * i)}" for i in range(1, 20))
+    best = replace(run.best, candidate=replace(run.best.candidate, text=f"{text}\n"))
+    shown = printed(replace(run, best=best), width)
+    assert f"\n{text}\n" in shown
+    assert f"\n{FILE}\n" in shown
 
 
 def test_the_numbers_are_those_of_the_run(shown: Run) -> None:

@@ -46,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     options, command = parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.loop import optimize
-    from intelliperf_swizzle.report.terminal import console, summary
+    from intelliperf_swizzle.report.terminal import show, summary
     from intelliperf_swizzle.session import (
         STDOUT,
         finish,
@@ -68,5 +68,5 @@ def run(arguments: Sequence[str]) -> int:
     written = finish(options, settings, outcome)
     stream = sys.stderr if options.output_file == STDOUT else sys.stdout
     verbosity = -1 if options.quiet else options.verbose
-    console(stream).print(summary(outcome.run, written, verbosity))
+    show(summary(outcome.run, written, verbosity), stream)
     return 0

@@ -14,7 +14,7 @@ def run(arguments: Sequence[str]) -> int:
     """Prints the catalogue."""
     Parser(prog=f"{PROGRAM} patterns", description="List the catalogue.").parse_args(arguments)
     from intelliperf_swizzle.formulas import patterns
-    from intelliperf_swizzle.report.terminal import catalogue, console
+    from intelliperf_swizzle.report.terminal import catalogue, show
 
-    console(sys.stdout).print(catalogue(patterns()))
+    show(catalogue(patterns()), sys.stdout)
     return 0

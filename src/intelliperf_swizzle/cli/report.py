@@ -31,7 +31,7 @@ def run(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.report.files import write
     from intelliperf_swizzle.report.read import read_run
     from intelliperf_swizzle.report.schema import schema_text
-    from intelliperf_swizzle.report.terminal import console, summary
+    from intelliperf_swizzle.report.terminal import show, summary
 
     if options.schema:
         text = schema_text()
@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
         face = face_name(options.format, options.output_file)
         finished = read_run(Path(options.result))
         if face == "text" and not options.output_file:
-            console(sys.stdout).print(summary(finished))
+            show(summary(finished), sys.stdout)
             return 0
         text = FACES[face](finished)
     if options.output_file:

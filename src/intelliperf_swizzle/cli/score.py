@@ -30,7 +30,7 @@ def run(arguments: Sequence[str]) -> int:
 
     from intelliperf_swizzle.loop import score
     from intelliperf_swizzle.records import Candidate
-    from intelliperf_swizzle.report.terminal import console, scored
+    from intelliperf_swizzle.report.terminal import scored, show
     from intelliperf_swizzle.session import measured_by, run_build, settings_of, target_of
 
     pattern, text = swizzle_of(options.swizzle, options.set)
@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
         run_build(options.build_command, settings.project_directory)
         candidate = Candidate(text, pattern.name, "user")
         subject, attempt = score(candidate, settings, target, profiler, progress)
-    console(sys.stdout).print(scored(subject.kernel, subject.baseline, subject.ceiling, attempt))
+    show(scored(subject.kernel, subject.baseline, subject.ceiling, attempt), sys.stdout)
     if attempt.verdict.kind == "not a swizzle":
         return 2
     return 0 if attempt.measurement else 1

@@ -14,7 +14,7 @@ def run(arguments: Sequence[str]) -> int:
     """Prints the GPUs."""
     Parser(prog=f"{PROGRAM} targets", description="List the GPUs.").parse_args(arguments)
     from intelliperf_swizzle.hardware import load_target, targets
-    from intelliperf_swizzle.report.terminal import console, gpus
+    from intelliperf_swizzle.report.terminal import gpus, show
 
-    console(sys.stdout).print(gpus([load_target(name) for name in targets()]))
+    show(gpus([load_target(name) for name in targets()]), sys.stdout)
     return 0

@@ -19,7 +19,7 @@ from intelliperf_swizzle.loop import Outcome, Settings, optimize
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.tools import PROFILERS
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.report.terminal import Lines, console, summary
+from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.session import (
     STDOUT,
     finish,
@@ -83,7 +83,7 @@ def deliver(options: argparse.Namespace, settings: Settings, outcome: Outcome, h
     if options.trace_path:
         write_trace(host, outcome, options.trace_path)
         written.append(f"trace: {options.trace_path}")
-    console(sys.stderr).print(summary(outcome.run, written))
+    show(summary(outcome.run, written), sys.stderr)
 
 
 def command_of(options: argparse.Namespace) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.html import render
 from intelliperf_swizzle.report.markdown import markdown
-from intelliperf_swizzle.report.terminal import console, summary
+from intelliperf_swizzle.report.terminal import show, summary
 
 ENDINGS = {".html": "html", ".htm": "html", ".md": "md", ".txt": "text"}
 
@@ -19,7 +19,7 @@ ENDINGS = {".html": "html", ".htm": "html", ".md": "md", ".txt": "text"}
 def plain(run: Run) -> str:
     """The run as the terminal shows it, 80 columns wide and without colours."""
     stream = io.StringIO()
-    console(stream).print(summary(run))
+    show(summary(run), stream)
     return stream.getvalue()
 
 

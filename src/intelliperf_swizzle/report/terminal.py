@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A run on the terminal: tables that fit 80 columns, and progress."""
+"""A run on the terminal: tables that fit 80 columns, code that is never wrapped, and progress."""
 
 from __future__ import annotations
 
@@ -51,6 +51,16 @@ def console(stream: TextIO) -> Console:
     )
 
 
+def show(shown: RenderableType, stream: TextIO) -> None:
+    """Prints on a stream; `_whole` lines may be longer than it is wide, all else fits."""
+    console(stream).print(shown, crop=False)
+
+
+def _whole(text: str, style: str = "") -> Text:
+    """Text whose lines stay whole, as people copy them."""
+    return Text(text, style=style, no_wrap=True, overflow="ignore")
+
+
 def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> RenderableType:
     """The end of a run: kernels, before and after, the swizzle, what was written where.
 
@@ -72,14 +82,14 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
     if run.picture:
         parts += tile_map(run.picture, first_tiles=verbosity > 0)
     if run.best:
-        parts += ["", Text(run.best.candidate.text.strip(), style="cyan")]
+        parts += ["", _whole(run.best.candidate.text.strip(), "cyan")]
     if run.attempts:
         parts += ["", Text(f"{len(run.attempts)} attempts: {words.outcomes(run)}")]
     if run.attempts and verbosity > 0:
         parts += ["", attempts(run.attempts, None if verbosity > 1 else LEADERS)]
     parts += [Text(f"note: {note}", style="dim") for note in run.notes]
     if written:
-        parts += ["", *(Text(line) for line in written)]
+        parts += ["", *(_whole(line) for line in written)]
     return Group(*parts)
 
 
