@@ -96,12 +96,14 @@ class Score:
         baseline: the unchanged kernel's measurement.
         ceiling: no permutation exceeds it.
         attempt: the swizzle with its proof or verdict, and its measurement where it has one.
+        cautions: what makes the numbers doubtful, a sentence each.
     """
 
     kernel: str
     baseline: Measurement
     ceiling: Ceiling
     attempt: Attempt
+    cautions: tuple[str, ...] = ()
 
 
 def prove(
@@ -216,7 +218,7 @@ def score(
     subject, attempt = loop.score(
         Candidate(text, name, "user"), asked.settings, asked.target, asked.profiler, asked.progress
     )
-    return Score(subject.kernel, subject.baseline, subject.ceiling, attempt)
+    return Score(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions)
 
 
 def explain(

@@ -162,6 +162,8 @@ def explain(
     with recorded(settings, target, progress) as captured:
         subject, _ = choose(captured, settings, target, profiler, progress)
         subject, _ = counted(subject, settings, target, profiler, progress)
+        for caution in subject.cautions:
+            progress.note(caution)
         return described(subject, target)
 
 
@@ -340,6 +342,8 @@ def conclude(
         picture=pictured(bench, best),
         file=largest.source.entry.file,
         predicted=subject.predicted,
+        cautions=subject.cautions,
+        domain_name=bench.target.domain_name,
     )
 
 

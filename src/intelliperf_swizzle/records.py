@@ -237,11 +237,13 @@ class Trace:
         shape_kind: uint8[shapes]; `Access`.
         segments: the address space, by increasing first line.
         method: `batched`, or `sequential` where the plain interpreter had to be used.
-        notes: sentences for the report (why not batched, lines outside every tensor, …).
+        notes: sentences for the report (why not batched, …).
         shared_writes: names of tensors of which programs of this launch read, or store over, what
             others write.
         waits: whether a program waits for another (a spin loop on memory).
         order_matters: whether programs update the same address with atomics.
+        tiles_outside: tiles with accesses outside every tensor, which are left out.
+        elements_outside: how many elements these accesses have.
     """
 
     grid: Grid
@@ -258,6 +260,8 @@ class Trace:
     shared_writes: tuple[str, ...] = ()
     waits: bool = False
     order_matters: bool = False
+    tiles_outside: int = 0
+    elements_outside: int = 0
 
     @property
     def tiles(self) -> int:
@@ -717,6 +721,8 @@ class Run:
         picture: what its pictures are drawn from; None in a result file of an older version.
         file: the user's file that holds the kernel, an absolute path; empty likewise.
         predicted: the model's measurement of the unchanged kernel, where hardware measures.
+        cautions: what makes the numbers doubtful, a sentence each; they stand beside the verdict.
+        domain_name: what the target calls an L2 with the CUs that it serves.
     """
 
     kernel: str
@@ -741,6 +747,8 @@ class Run:
     picture: Picture | None = None
     file: str = ""
     predicted: Measurement | None = None
+    cautions: tuple[str, ...] = ()
+    domain_name: str = "XCD"
 
     @property
     def modelled(self) -> bool:

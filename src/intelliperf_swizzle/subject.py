@@ -30,6 +30,7 @@ from intelliperf_swizzle.records import (
     Launch,
     Measurement,
     Proof,
+    Trace,
     Witness,
 )
 from intelliperf_swizzle.trace import trace
@@ -52,6 +53,7 @@ class Subject:
         ceiling: a bound on any permutation's L2 hit rate.
         notes: sentences for the report.
         predicted: the model's measurement of the unchanged kernel, where hardware measures.
+        cautions: what makes its numbers doubtful, for beside the verdict.
     """
 
     kernel: str
@@ -61,6 +63,7 @@ class Subject:
     ceiling: Ceiling
     notes: tuple[str, ...]
     predicted: Measurement | None = None
+    cautions: tuple[str, ...] = ()
 
     @property
     def headroom(self) -> float:
@@ -229,6 +232,19 @@ def _examine_kernel(
         baseline=profiler.measure(traced, identity),
         ceiling=ceiling(traces, target, [launch.count for launch in largest]),
         notes=tuple(dict.fromkeys(notes)),
+        cautions=_out_of_bounds(traces),
+    )
+
+
+def _out_of_bounds(traces: Sequence[Trace]) -> tuple[str, ...]:
+    """Says so where tiles access what lies outside every tensor."""
+    outside = sum(one.tiles_outside for one in traces)
+    if not outside:
+        return ()
+    elements = sum(one.elements_outside for one in traces)
+    return (
+        f"{outside} of {sum(one.tiles for one in traces)} tiles access {elements} elements outside "
+        "every tensor: the numbers leave these accesses out, and a GPU may fault on them",
     )
 
 

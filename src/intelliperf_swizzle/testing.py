@@ -47,7 +47,9 @@ def assert_swizzle_is_permutation(
     for one in (grids,) if isinstance(grids, int) else grids:
         verdict = prove(swizzle, one, target=gpu, sweep=False, **constants)
         if isinstance(verdict, Witness):
-            raise AssertionError(str(refusal(verdict, name, grid_of(one), num_xcds=gpu.num_xcds)))
+            raise AssertionError(
+                str(refusal(verdict, name, grid_of(one), domains=gpu.domain_count))
+            )
 
 
 def assert_source_is_permutation(

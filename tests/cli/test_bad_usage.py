@@ -120,6 +120,10 @@ def test_prove_takes_grids_in_every_usual_spelling(capsys: pytest.CaptureFixture
 def test_the_target_decides_the_number_of_domains(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", "stream-k", "--grid", "228", "--target", "mi300a"]) == 0
     assert "on 6 XCDs" in capsys.readouterr().out
+    assert main(["prove", "stream-k", "--grid", "228", "--target", "h200"]) == 0
+    assert "on 2 L2 partitions" in capsys.readouterr().out
+    assert main(["prove", "stream-k", "--grid", "229", "--target", "h200"]) == 1
+    assert "on 2 L2 partitions" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("verb", ["patterns", "targets"])

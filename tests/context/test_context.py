@@ -114,6 +114,16 @@ def test_sections_say_the_numbers(context):
     assert told["source"] == "def k(): ..."
 
 
+def test_a_domain_has_the_name_that_the_vendor_gives_it(context):
+    """`context` is of an AMD GPU."""
+    partitions = replace(context, target=replace(context.target, vendor="NVIDIA"))
+    counters = list(COUNTERS)
+    for section in ("target", "dispatch", "locality"):
+        assert "XCD" in render(context, section, counters)
+        assert "L2 partition" in render(partitions, section, counters)
+        assert "XCD" not in render(partitions, section, counters)
+
+
 def test_what_was_not_collected_is_not_told(context):
     assert "time" not in render(context, "bottleneck", list(COUNTERS))
 

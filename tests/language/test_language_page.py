@@ -53,7 +53,7 @@ def test_the_refusal_is_as_shown() -> None:
     swizzle = load_pattern("stream-k-remap")
     witness = prove(parse(swizzle.text), (228, 1, 1), {}, num_xcds=8, cus_per_xcd=38)
     assert isinstance(witness, Witness)
-    assert str(refusal(witness, swizzle.name, (228, 1, 1), num_xcds=8)) in PAGE
+    assert str(refusal(witness, swizzle.name, (228, 1, 1), domains="8 XCDs")) in PAGE
 
 
 def test_names_and_limits_are_those_of_the_code() -> None:

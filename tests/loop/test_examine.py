@@ -12,13 +12,30 @@ import pytest
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.loop import Settings, optimize
+from intelliperf_swizzle.loop import Settings, explain, optimize
 from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.report.words import message
 from intelliperf_swizzle.subject import examine
 
 TARGET = load_target("mi300x")
+OVER_THE_END = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x, y, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at) * 2)
+
+
+x, y = (torch.ones(64 * 16, device="cuda") for _ in range(2))
+scale[(64,)](x, y, B=16)
+scale[(80,)](x, y, B=16)
+"""
 NAMESAKES = """\
 import torch
 import triton
@@ -58,6 +75,30 @@ def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
         assert not untraced
         grids = [[launch.grid[0] for launch in subject.launches] for subject in subjects]
         assert sorted(grids) == [[32, 16], [64]]
+
+
+def test_accesses_out_of_bounds_are_said_beside_the_verdict(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(OVER_THE_END)
+    settings = Settings((sys.executable, "app.py"), tmp_path, tmp_path / "out", candidates=1)
+    profiler = choose_profiler("model", TARGET)
+    run = optimize(settings, TARGET, profiler, OfflineProposer()).run
+    [caution] = run.cautions
+    # 16 tiles read 16 floats each from what follows `x`, which is `y`, and write them after `y`
+    assert caution.startswith("16 of 144 tiles access 256 elements outside every tensor")
+    assert caution in message(run)
+    said = Heard()
+    explain(settings, TARGET, profiler, said)
+    assert caution in said.notes
+
+
+class Heard(Silent):
+    """Keeps the notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, sentence: str) -> None:
+        self.notes.append(sentence)
 
 
 def test_a_file_that_cannot_be_edited_is_refused_before_the_search(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_a_failing_text_is_a_witness_with_the_reason() -> None:
     assert isinstance(witness, Witness)
     assert witness.failure is not None
     assert witness.failure.startswith("1:7: the divisor of `//` is 0")
-    message = str(refusal(witness, "mine", (8, 1, 1), num_xcds=8))
+    message = str(refusal(witness, "mine", (8, 1, 1), domains="8 XCDs"))
     assert message.startswith("`mine` is not a permutation of 8 tiles on 8 XCDs: it has no value")
     assert "the divisor of `//` is 0 for program 0; it must be positive" in message
 
@@ -148,7 +148,7 @@ def test_the_refusal_reads_as_in_the_style_guide() -> None:
     witness = proved(STRIDE, (228, 1, 1))
     assert isinstance(witness, Witness)
     hint = "the swizzle needs num_pids % 8 == 0; `xcd-contiguous` has no such condition"
-    assert str(refusal(witness, "xcd-stride", (228, 1, 1), num_xcds=8, hint=hint)) == (
+    assert str(refusal(witness, "xcd-stride", (228, 1, 1), domains="8 XCDs", hint=hint)) == (
         "`xcd-stride` is not a permutation of 228 tiles on 8 XCDs: 4 tiles are never computed\n"
         "  tile 28 is computed by programs 1 and 224\n"
         "  never computed: 224 225 226 227\n"

@@ -70,7 +70,8 @@ def test_a_trace_says_how_it_was_made_and_what_programs_share(runs: Path, name: 
     assert found.waits == case.waits
     assert found.shared_writes == case.shared_writes
     assert found.order_matters == case.order_matters
-    assert bool(found.notes) == (case.method == "sequential" or case.waits or name == "outside")
+    assert bool(found.notes) == (case.method == "sequential" or case.waits)
+    assert (found.tiles_outside, found.elements_outside) == case.outside
 
 
 def test_too_many_sectors_to_look_at_count_as_shared(

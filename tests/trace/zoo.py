@@ -395,6 +395,24 @@ def outside(x, o, n, BLOCK: tl.constexpr):
     tl.store(o + at, tl.load(x + at), mask=at < n)
 
 
+@triton.jit
+def outside_and_apart(o, x, n, BLOCK: tl.constexpr):
+    """Programs part ways after the access."""
+    pid = tl.program_id(0)
+    at = pid * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + at)
+    if pid % 2 == 0:
+        v = -v
+    tl.store(o + at, v, mask=at < n)
+
+
+@triton.jit
+def outside_one_by_one(x, o, tickets, n, BLOCK: tl.constexpr):
+    """What a program reads depends on the others."""
+    at = tl.atomic_add(tickets, 1) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(o + at, tl.load(x + at), mask=at < n)
+
+
 @dataclass(frozen=True)
 class Descriptor:
     """A host-made tensor descriptor, before it is recorded."""
@@ -405,7 +423,10 @@ class Descriptor:
 
 @dataclass(frozen=True)
 class Case:
-    """One launch of a kernel; `unrecorded` tensors lose their contents."""
+    """One launch of a kernel; `unrecorded` tensors lose their contents.
+
+    `outside`: tiles with accesses outside every tensor, and the elements of these accesses.
+    """
 
     kernel: Any
     grid: tuple[int, int, int]
@@ -415,6 +436,7 @@ class Case:
     waits: bool = False
     shared_writes: tuple[str, ...] = ()
     order_matters: bool = False
+    outside: tuple[int, int] = (0, 0)
 
 
 def _floats(*shape: int, dtype: Any = np.float32, seed: int = 0) -> np.ndarray:
@@ -563,7 +585,15 @@ def cases() -> dict[str, Case]:
         "side_by_side_and_over": Case(side_by_side, (2, 1, 1), {
             "o": np.zeros(128, np.float16), "WIDTH": 2}, shared_writes=("o",)),
         "outside": Case(outside, (8, 1, 1), {
-            "x": _floats(1000), "o": np.zeros(1000, np.float32), "n": 1000, "BLOCK": 128}),
+            "x": _floats(1000), "o": np.zeros(1000, np.float32), "n": 1000, "BLOCK": 128},
+            outside=(1, 24)),
+        "outside_and_apart": Case(outside_and_apart, (8, 1, 1), {
+            "o": np.zeros(1000, np.float32), "x": _floats(700), "n": 1000, "BLOCK": 128},
+            outside=(3, 324)),
+        "outside_one_by_one": Case(outside_one_by_one, (8, 1, 1), {
+            "x": _floats(1000), "o": np.zeros(1000, np.float32),
+            "tickets": np.zeros(1, np.int32), "n": 1000, "BLOCK": 128},
+            outside=(1, 24), method="sequential", order_matters=True),
     }  # fmt: skip
     if TRITON < (3, 9):
         zoo["block_pointer_copy"] = Case(block_pointer_copy, (5, 1, 1), {

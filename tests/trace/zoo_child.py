@@ -27,8 +27,13 @@ from intelliperf_swizzle.records import Access, Launch  # noqa: E402
 from intelliperf_swizzle.trace.child import trace_here  # noqa: E402
 from intelliperf_swizzle.trace.files import save_trace  # noqa: E402
 
-NOT_FOR_THE_PLAIN_INTERPRETER = ("stream_k", "outside")
-"""It hangs in the one and may be aborted in the other."""
+NOT_FOR_THE_PLAIN_INTERPRETER = (
+    "stream_k",
+    "outside",
+    "outside_and_apart",
+    "outside_one_by_one",
+)
+"""It hangs in the first and may be aborted in the others."""
 
 
 class Listing:

@@ -114,9 +114,9 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
         if verdict.failure is not None:
             raise LanguageError(verdict.failure)
         refused = refusal(
-            verdict, pattern.name, grid, num_xcds=target.num_xcds, hint=condition_hint(pattern)
+            verdict, pattern.name, grid, domains=target.domain_count, hint=condition_hint(pattern)
         )
         print(f"Refused: {refused}")
         return 1
-    print(proved(pattern.name, verdict, target.num_xcds))
+    print(proved(pattern.name, verdict, target.domain_count))
     return 0

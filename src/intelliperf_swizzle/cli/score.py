@@ -41,7 +41,10 @@ def run(arguments: Sequence[str]) -> int:
         run_build(options.build_command, settings.project_directory)
         candidate = Candidate(text, pattern.name, "user")
         subject, attempt = score(candidate, settings, target, profiler, progress)
-    show(scored(subject.kernel, subject.baseline, subject.ceiling, attempt), sys.stdout)
+    show(
+        scored(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions),
+        sys.stdout,
+    )
     if attempt.verdict.kind == "not a swizzle":
         return 2
     return 0 if attempt.measurement else 1

@@ -30,19 +30,19 @@ OVERLOAD_ROWS = 1500
 
 
 def _domains(rates: tuple[float, ...]) -> str:
-    return f"{percent(min(rates))} lowest, {percent(max(rates))} highest of {len(rates)} XCDs"
+    return f"{percent(min(rates))} lowest, {percent(max(rates))} highest of {len(rates)} L2s"
 
 
 COUNTERS: Mapping[str, tuple[str, Callable[..., str]]] = {
     "l2_hit_rate": ("L2 hit rate", percent),
-    "l2_hit_rate_per_domain": ("L2 hit rate by XCD", _domains),
+    "l2_hit_rate_per_domain": ("hit rate of each L2", _domains),
     "llc_hit_rate": ("last-level cache hit rate", percent),
     "l2_requests": ("L2 requests", "{:,}".format),
     "l2_bytes": ("bytes from L2", size),
     "llc_bytes": ("bytes between L2 and last-level cache", size),
     "memory_bytes": ("bytes from memory", size),
     "compulsory_bytes": ("bytes of distinct lines, each fetched once", size),
-    "balance": ("L2 requests of the idlest XCD / of the busiest", "{:.3f}".format),
+    "balance": ("requests of the idlest L2 / of the busiest", "{:.3f}".format),
     "time_ms": ("time", milliseconds),
     "modelled_memory_time_ms": ("modelled memory time", milliseconds),
 }
@@ -84,17 +84,18 @@ def _bottleneck(context: HardwareContext, counters: Collection[str]) -> str:
 
 def _target(context: HardwareContext, _: Collection[str]) -> str:
     target, wave = context.target, context.wave
+    domain = target.domain_name
     lines = [
         f"{target.product} ({target.arch})",
-        f"- {target.num_xcds} XCDs of {target.cus_per_xcd} CUs: {target.cus} CUs",
-        f"- L2: {size(target.l2_bytes_per_xcd)} an XCD, {target.l2_ways} ways, lines of "
-        f"{LINE_BYTES} B; an XCD's L2 serves its own CUs only, so a line that two XCDs need is "
-        "fetched twice",
+        f"- {target.domain_count} of {target.cus_per_xcd} CUs: {target.cus} CUs",
+        f"- L2: {size(target.l2_bytes_per_xcd)} an {domain}, {target.l2_ways} ways, lines of "
+        f"{LINE_BYTES} B; it serves the CUs of its {domain} only, so a line that two {domain}s "
+        "need is fetched twice",
         f"- L1: {size(target.l1_bytes)} a CU",
         *_sets(target),
     ]
     if target.llc_bytes is not None:
-        lines.append(f"- last-level cache: {size(target.llc_bytes)}, shared by all XCDs")
+        lines.append(f"- last-level cache: {size(target.llc_bytes)}, shared by all {domain}s")
     bandwidths = [("L2", target.l2_gb_s), ("last-level cache", target.llc_gb_s)]
     bandwidths.append(("memory", target.memory_gb_s))
     named = [f"{name} {speed:,.0f} GB/s" for name, speed in bandwidths if speed is not None]
@@ -103,7 +104,7 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
             *lines,
             f"- bandwidth of the device: {', '.join(named)}",
             f"- {wave.occupancy} workgroup{'s' if wave.occupancy > 1 else ''} of this kernel on a "
-            f"CU at once: {wave.workgroups_per_domain} on an XCD, "
+            f"CU at once: {wave.workgroups_per_domain} on an {domain}, "
             f"{wave.workgroups_per_domain * target.num_xcds} on the device (one wave)",
         ]
     )
@@ -129,21 +130,23 @@ def _bits(rule: BitRule) -> str:
 
 def _dispatch(context: HardwareContext, _: Collection[str]) -> str:
     target, launch = context.target, context.launch
+    domain = target.domain_name
     cycle = target.dispatch_domains
     lines = [
         "Workgroups are dispatched in launch order (program_id(0) varies fastest), in turn to the "
-        f"XCDs: launch index i runs on XCD {_cycle_words(target)}. A remap cannot change that; it "
-        "changes which tile the workgroup computes.",
-        "On this grid, launch index (its own tile) -> XCD:",
+        f"{domain}s: launch index i runs on {domain} {_cycle_words(target)}. A remap cannot change "
+        "that; it changes which tile the workgroup computes.",
+        f"On this grid, launch index (its own tile) -> {domain}:",
     ]
     for first in range(0, min(launch.programs, ROUNDS * len(cycle)), len(cycle)):
         last = min(first + len(cycle), launch.programs)
         places = [f"{i} {_tile(launch, i)} -> {cycle[i % len(cycle)]}" for i in range(first, last)]
         lines.append(f"- round {first // len(cycle)}: " + ", ".join(places))
     per_domain = launch.programs // target.num_xcds
+    or_one_more = f" or {per_domain + 1}" if _uneven(context) else ""
     lines.append(
-        f"Each XCD runs {per_domain}{' or ' + str(per_domain + 1) if _uneven(context) else ''} "
-        f"workgroups in {context.wave.waves} wave{'s' if context.wave.waves > 1 else ''}."
+        f"Each {domain} runs {per_domain}{or_one_more} workgroups in "
+        f"{context.wave.waves} wave{'s' if context.wave.waves > 1 else ''}."
     )
     return "\n".join(lines)
 
@@ -178,19 +181,21 @@ def _locality(context: HardwareContext, _: Collection[str]) -> str:
         parts = [f"Computed from one line in {context.sampled} of a trace of the launch."]
     parts += [_tensor(tensor, context.launch) for tensor in context.tensors]
     reuse, wave, target = context.reuse, context.wave, context.target
+    domain = target.domain_name
     parts.append(
         "Where a tile finds its lines, with the kernel as it is (of all pairs of tile and line):\n"
         f"- touched by no tile before: {percent(reuse.first)}\n"
-        f"- touched before, but on other XCDs only, so fetched again: "
+        f"- touched before, but on other {domain}s only, so fetched again: "
         f"{percent(reuse.other_domain)}\n"
-        f"- touched by another tile of the same XCD in the same wave: {percent(reuse.same_wave)}\n"
-        f"- touched on the same XCD, but in an earlier wave: {percent(reuse.earlier_wave)}"
+        f"- touched by another tile of the same {domain} in the same wave: "
+        f"{percent(reuse.same_wave)}\n"
+        f"- touched on the same {domain}, but in an earlier wave: {percent(reuse.earlier_wave)}"
         + _distance(context)
         + f"\nA line that more than one tile touches is fetched by "
-        f"{reuse.domains_per_shared_line:.1f} of {target.num_xcds} XCDs."
+        f"{reuse.domains_per_shared_line:.1f} of {target.domain_count}."
     )
     parts.append(
-        f"Working set of one wave: {size(wave.domain_bytes)} on an XCD (its L2 holds "
+        f"Working set of one wave: {size(wave.domain_bytes)} on an {domain} (its L2 holds "
         f"{size(target.l2_bytes_per_xcd)}; tiles of a wave advance side by side, so they share "
         f"lines that they touch at the same step), {size(wave.device_bytes)} on the device."
     )
@@ -198,12 +203,13 @@ def _locality(context: HardwareContext, _: Collection[str]) -> str:
 
 
 def _distance(context: HardwareContext) -> str:
-    reuse = context.reuse
+    reuse, target = context.reuse, context.target
     if reuse.distance_bytes is None:
         return ""
     return (
-        f"; the XCD touches {size(reuse.distance_bytes)} in between (median), which fits its L2 "
-        f"of {size(context.target.l2_bytes_per_xcd)} in {percent(reuse.distance_fits)} of the cases"
+        f"; the {target.domain_name} touches {size(reuse.distance_bytes)} in between (median), "
+        f"which fits its L2 of {size(target.l2_bytes_per_xcd)} in {percent(reuse.distance_fits)} "
+        "of the cases"
     )
 
 

@@ -147,6 +147,16 @@ class Target:
         )
 
     @property
+    def domain_name(self) -> str:
+        """What the vendor calls a domain."""
+        return "XCD" if self.vendor == "AMD" else "L2 partition"
+
+    @property
+    def domain_count(self) -> str:
+        """How many domains there are, in words: `8 XCDs`."""
+        return f"{self.num_xcds} {self.domain_name}{'' if self.num_xcds == 1 else 's'}"
+
+    @property
     def cus(self) -> int:
         """CUs of the device."""
         return self.num_xcds * self.cus_per_xcd

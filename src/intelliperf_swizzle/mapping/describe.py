@@ -34,16 +34,16 @@ def describe(witness: Witness) -> tuple[str, ...]:
 
 
 def refusal(
-    witness: Witness, name: str, grid: Grid, *, num_xcds: int, hint: str | None = None
+    witness: Witness, name: str, grid: Grid, *, domains: str, hint: str | None = None
 ) -> NotAPermutationError:
-    """The error that refuses a swizzle, with its witness as details."""
+    """The error that refuses a swizzle, with its witness as details; `domains`: `8 XCDs`."""
     tiles = math.prod(grid)
     missing = witness.missing_count
     count = f"{missing} {'tile is' if missing == 1 else 'tiles are'} never computed"
     if witness.failure is not None:
         count = "it has no value on this grid"
     return NotAPermutationError(
-        f"`{name}` is not a permutation of {tiles} tiles on {num_xcds} XCDs: {count}",
+        f"`{name}` is not a permutation of {tiles} tiles on {domains}: {count}",
         hint=hint,
         details=describe(witness),
     )

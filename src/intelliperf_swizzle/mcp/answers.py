@@ -86,6 +86,7 @@ class Scored:
         before: the unchanged kernel.
         after: with the swizzle; null where it was refused.
         ceiling_l2_hit_rate: no permutation exceeds it.
+        cautions: what makes these numbers doubtful.
     """
 
     kernel: str
@@ -95,6 +96,7 @@ class Scored:
     before: Numbers
     after: Numbers | None
     ceiling_l2_hit_rate: float
+    cautions: list[str]
 
 
 @dataclass(frozen=True)

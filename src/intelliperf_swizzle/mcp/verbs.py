@@ -59,6 +59,7 @@ def score(arguments: Mapping[str, Any], progress: Progress) -> Scored:
         before=_numbers(scored.baseline),
         after=_numbers(scored.attempt.measurement) if scored.attempt.measurement else None,
         ceiling_l2_hit_rate=scored.ceiling.l2_hit_rate,
+        cautions=list(scored.cautions),
     )
 
 

@@ -100,6 +100,8 @@ def run_of(fields: Any) -> Run:
         picture=_value(own, "picture", Picture | None) if schema > 1 else None,
         file=_value(launch, "file", str) if schema > 1 else "",
         predicted=_value(own, "predicted", Measurement | None) if schema > 1 else None,
+        cautions=_value(own, "cautions", tuple[str, ...]) if schema > 2 else (),
+        domain_name=_value(own, "domain_name", str) if schema > 2 else "XCD",
     )
 
 

@@ -17,8 +17,9 @@ from intelliperf_swizzle.history import attempt_to_json
 from intelliperf_swizzle.records import Measurement, Run
 from intelliperf_swizzle.report.words import bottleneck, message
 
-SCHEMA = 2
-"""2 added `invocation`, `file`, `picture`, `predicted`, `timing` and requests per domain."""
+SCHEMA = 3
+"""2 added `invocation`, `file`, `picture`, `predicted`, `timing` and requests per domain;
+3 `cautions` and `domain_name`."""
 
 
 def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
@@ -52,6 +53,7 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
         "swizzle": {
             "schema": SCHEMA,
             "target": run.target,
+            "domain_name": run.domain_name,
             "profiler": run.profiler,
             "proposer": run.proposer,
             "seed": run.seed,
@@ -70,6 +72,7 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
             "nothing_to_gain": run.nothing_to_gain,
             "best": _best(run),
             "attempts": [attempt_to_json(attempt) for attempt in run.attempts],
+            "cautions": list(run.cautions),
             "notes": list(run.notes),
             "usage": asdict(run.usage) if run.usage else None,
             "history": run.history,

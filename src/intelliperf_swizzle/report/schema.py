@@ -82,7 +82,7 @@ def _own(named: Definitions) -> dict[str, Any]:
         "What IntelliPerf's own formulas do not know.",
         {
             "schema": {"const": SCHEMA, "description": "Grows when the file's shape changes."},
-            **_fields(Run, named, "target", "profiler", "proposer", "seed"),
+            **_fields(Run, named, "target", "domain_name", "profiler", "proposer", "seed"),
             "launch": _object(
                 "The kernel's largest launch.",
                 launch | {"distinct": _fields(Run, named, "launches")["launches"]},
@@ -93,7 +93,7 @@ def _own(named: Definitions) -> dict[str, Any]:
             **_fields(Run, named, "nothing_to_gain"),
             "best": _optional(_best(named)),
             "attempts": {"type": "array", "items": _attempt(named)},
-            **_fields(Run, named, "notes", "usage", "history", "invocation", "picture"),
+            **_fields(Run, named, "cautions", "notes", "usage", "history", "invocation", "picture"),
         },
     )
 

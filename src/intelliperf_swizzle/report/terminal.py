@@ -80,7 +80,7 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
     numbers = _comparison(title, words.numbers(run), run.ceiling, with_after=run.best is not None)
     parts += [outcome, "", numbers]
     if run.picture:
-        parts += tile_map(run.picture, first_tiles=verbosity > 0)
+        parts += tile_map(run.picture, run.domain_name, first_tiles=verbosity > 0)
     if run.best:
         parts += ["", _whole(run.best.candidate.text.strip(), "cyan")]
     if run.attempts:
@@ -112,11 +112,14 @@ def attempts(tried: Sequence[Attempt], most: int | None = None) -> Table:
     return table
 
 
-def tile_map(picture: Picture, *, first_tiles: bool = False) -> list[RenderableType]:
-    """The XCD of each tile in digits, before and after; empty where the grid is too large.
+def tile_map(
+    picture: Picture, domain_name: str, *, first_tiles: bool = False
+) -> list[RenderableType]:
+    """The domain of each tile in digits, before and after; empty where the grid is too large.
 
     Args:
         picture: of the run.
+        domain_name: what the target calls one (`XCD`).
         first_tiles: of a large grid, show the first tiles.
     """
     for shown in picture.tiles:
@@ -125,7 +128,7 @@ def tile_map(picture: Picture, *, first_tiles: bool = False) -> list[RenderableT
         if shown.tiles_per_cell == (1, 1) and (whole or first_tiles):
             if columns > MAP_COLUMNS or rows > MAP_ROWS:
                 return []
-            return ["", Text(f"XCD of each tile, {shown.title}"), _digits(shown)]
+            return ["", Text(f"{domain_name} of each tile, {shown.title}"), _digits(shown)]
     return []
 
 
@@ -158,10 +161,17 @@ def kernels(rows: Sequence[KernelSummary]) -> Table:
 
 
 def scored(
-    kernel: str, baseline: Measurement, ceiling: Ceiling, attempt: Attempt
+    kernel: str,
+    baseline: Measurement,
+    ceiling: Ceiling,
+    attempt: Attempt,
+    cautions: Sequence[str] = (),
 ) -> RenderableType:
     """One candidate beside the kernel as it is."""
-    verdict = Text(f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}")
+    verdict = Text(
+        " ".join([f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}",
+                  *words.cautions(cautions)])
+    )  # fmt: skip
     if attempt.measurement is None:
         return verdict
     rows = words.comparison(baseline, attempt.measurement)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -27,6 +27,15 @@ Source: TypeAlias = Literal["modelled", "measured", "computed"]
 
 def message(run: Run) -> str:
     """What came of the run, in a few sentences; begins with `Modelled:` where it is."""
+    return " ".join([_outcome(run), *cautions(run.cautions)])
+
+
+def cautions(found: Sequence[str]) -> list[str]:
+    """What stands beside a verdict because it makes its numbers doubtful."""
+    return [f"Caution: {caution}." for caution in found]
+
+
+def _outcome(run: Run) -> str:
     source = "Modelled: " if run.modelled else ""
     if run.best is not None:
         return source + _improved(run, run.best)
@@ -94,11 +103,11 @@ def proof(attempt: Attempt) -> str:
     return f"a permutation ({grids} checked{condition})"
 
 
-def proved(name: str, certificate: Proof, num_xcds: int) -> str:
-    """A certificate on its own, for `prove`."""
+def proved(name: str, certificate: Proof, domains: str) -> str:
+    """A certificate on its own, for `prove`; `domains`: `8 XCDs`."""
     tiles = len(certificate.tile)
     lines = [
-        f"Proved: `{name}` is a permutation of {tiles} tiles on {num_xcds} XCDs.",
+        f"Proved: `{name}` is a permutation of {tiles} tiles on {domains}.",
         f"  fingerprint: {certificate.fingerprint}",
         f"  further grids: holds on {certificate.grids_checked}, the largest of "
         f"{certificate.largest_checked} programs",
@@ -233,12 +242,14 @@ def provenance(run: Run) -> list[tuple[str, Source, str]]:
         (
             "pictures of tiles",
             "computed",
-            "the proved mapping and the order in which the GPU deals out workgroups to its XCDs",
+            "the proved mapping and the order in which the GPU deals out workgroups to its "
+            f"{run.domain_name}s",
         ),
         (
             "maps of tensors",
             "computed",
-            "the lines that each tile of the recorded launch touches, and the XCD it runs on",
+            "the lines that each tile of the recorded launch touches, and the "
+            f"{run.domain_name} it runs on",
         ),
     ]
 

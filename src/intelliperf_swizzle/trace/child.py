@@ -73,7 +73,7 @@ def _batched(live: LiveLaunch, run_again: Callable[[ByteWatch], object]) -> Trac
         live.launch.grid,
         live.memory.segments,
         method="batched",
-        notes=_notes(recorder, (_WAITING_NOTE,) if run.waits else ()),
+        notes=(_WAITING_NOTE,) if run.waits else (),
         waits=run.waits,
     )
     if reads_what_is_written(trace, run.control, recorder.value_loads):
@@ -95,19 +95,10 @@ def _sequential(live: LiveLaunch, note: str, run_again: Callable[[ByteWatch], ob
         live.launch.grid,
         live.memory.segments,
         method="sequential",
-        notes=_notes(recorder, (note,)),
+        notes=(note,),
         waits=run.waits or run.locks,
     )
     return _with_sharing(trace, recorder, run_again)
-
-
-def _notes(recorder: TraceRecorder, notes: tuple[str, ...]) -> tuple[str, ...]:
-    if not recorder.lanes_outside:
-        return notes
-    return (
-        *notes,
-        f"{recorder.lanes_outside} element accesses lie outside every tensor and are left out",
-    )
 
 
 def _with_sharing(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -73,12 +74,16 @@ class _Lines:
 
 @dataclass(frozen=True)
 class _Part:
-    """Accesses of some programs, program by program."""
+    """Accesses of some programs, program by program.
+
+    `outside`: how many elements outside every storage each program accesses.
+    """
 
     programs: Int64Array
     count: Int64Array
     base: Int32Array
     shape: Int32Array
+    outside: Int64Array
 
 
 class TraceRecorder:
@@ -97,7 +102,7 @@ class TraceRecorder:
         self._remembered: dict[tuple[int, int], tuple[Any, _Groups]] = {}
         self._regular: dict[tuple[Any, ...], _Lines] = {}
         self._single: dict[int, list[tuple[int, int]]] = {}
-        self.lanes_outside = 0
+        self._single_outside: Counter[int] = Counter()
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
         self.atomic_words: list[tuple[Int64Array, Int64Array]] | None = []
         self._word_count = 0
@@ -115,7 +120,8 @@ class TraceRecorder:
         """One access of one program; `addresses` of any shape, in C order."""
         lanes = np.ascontiguousarray(addresses).reshape(1, -1).view(np.int64)
         active = np.broadcast_to(mask, addresses.shape).reshape(1, -1)
-        first, shape = self._spread(kind, lanes, active, item_bytes)
+        first, shape, outside = self._spread(kind, lanes, active, item_bytes)
+        self._single_outside[program] += int(outside[0])
         accesses = self._single.setdefault(program, [])
         if kind == Access.ATOMIC:
             words = lanes[active]
@@ -133,9 +139,10 @@ class TraceRecorder:
                     np.array([len(table)], np.int64),
                     table[:, 0].astype(np.int32),
                     table[:, 1].astype(np.int32),
+                    np.array([self._single_outside[program]], np.int64),
                 )
             )
-        self._single = {}
+        self._single, self._single_outside = {}, Counter()
 
     # --- in batches ----------------------------------------------------------------------------
 
@@ -144,6 +151,7 @@ class TraceRecorder:
         self._programs = programs
         self._accesses: list[tuple[Int64Array, Int32Array]] = []
         self._words: list[tuple[Int64Array, Int64Array]] = []
+        self._outside = np.zeros(len(programs), np.int64)
         self._remembered.clear()
 
     def access(
@@ -185,9 +193,8 @@ class TraceRecorder:
             whole_base, whole_shape = self._broadcast(number)
             base[number], shape[number] = whole_base[active], whole_shape[active]
         touching = shape.T != NO_SHAPE
-        self._parts.append(
-            _Part(programs, touching.sum(axis=1), base.T[touching], shape.T[touching])
-        )
+        count, outside = touching.sum(axis=1), self._outside[active]
+        self._parts.append(_Part(programs, count, base.T[touching], shape.T[touching], outside))
         self._accesses = []
 
     def _note_words(
@@ -371,7 +378,9 @@ class TraceRecorder:
         done = 0
         for rows, lanes, active in lanes_in_pieces(addresses, mask, programs):
             piece = slice(done, done + len(rows))
-            first[piece], shape[piece] = self._spread(kind, lanes, active, item_bytes)
+            spread = self._spread(kind, lanes, active, item_bytes)
+            first[piece], shape[piece] = spread[:2]
+            self._outside[rows] += spread[2]
             done = piece.stop
         return first, shape
 
@@ -381,12 +390,12 @@ class TraceRecorder:
         lanes: npt.NDArray[np.int64],
         active: npt.NDArray[np.bool_],
         item_bytes: int,
-    ) -> tuple[Int64Array, Int32Array]:
-        """First line and shape of each row of lanes, without the lanes outside every storage."""
+    ) -> tuple[Int64Array, Int32Array, Int64Array]:
+        """First line and shape of each row of lanes inside a storage; how many lie outside all."""
         place = np.searchsorted(self._begin, lanes, side="right") - 1
         inside = active & (place >= 0) & (lanes < self._end[place])
-        self.lanes_outside += int(np.count_nonzero(active)) - int(np.count_nonzero(inside))
-        return self._shapes.add(kind, *touched_lines(lanes, inside, item_bytes))
+        first, shape = self._shapes.add(kind, *touched_lines(lanes, inside, item_bytes))
+        return first, shape, np.count_nonzero(active & ~inside, axis=1)
 
     # --- the trace -----------------------------------------------------------------------------
 
@@ -413,6 +422,8 @@ class TraceRecorder:
         return Trace(
             grid, tile_offset, base, shape, shape_offset, shape_line, shape_sectors, shape_kind,
             segments, method, notes, waits=waits,
+            tiles_outside=sum(int(np.count_nonzero(part.outside)) for part in self._parts),
+            elements_outside=sum(int(part.outside.sum()) for part in self._parts),
         )  # fmt: skip
 
 
