@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.context import HardwareContext, hardware_context
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.gpu import Rig
-from intelliperf_swizzle.hardware import Device, Target
+from intelliperf_swizzle.hardware import Device, Target, targets
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernel.edit import Edit, read_exactly
 from intelliperf_swizzle.picture import picture
@@ -37,7 +38,7 @@ from intelliperf_swizzle.records import (
     Run,
     Trace,
 )
-from intelliperf_swizzle.subject import Subject, examine, measured
+from intelliperf_swizzle.subject import Subject, doubted, examine, measured
 from intelliperf_swizzle.testbed import Testbed
 from intelliperf_swizzle.trials import Trials
 from intelliperf_swizzle.workbench import Workbench
@@ -210,7 +211,18 @@ def choose(
         top_n=settings.top_n,
         progress=progress,
     )
-    return subjects[0], [*(subject.summary for subject in subjects[1:]), *untraced]
+    subject = doubted(subjects[0], prove_command(settings, subjects[0], target), progress)
+    return subject, [*(other.summary for other in subjects[1:]), *untraced]
+
+
+def prove_command(settings: Settings, subject: Subject, target: Target) -> str:
+    """Shell text that proves the remap which the kernel's source has already."""
+    directory = settings.project_directory
+    place = [] if directory.resolve() == Path.cwd() else ["-p", str(directory)]
+    source = ["--source", subject.launches[0].source.entry.file, "-k", subject.kernel]
+    gpu = ["--target", target.name] if target.name in targets() else []
+    words = ["intelliperf-swizzle", "prove", *source, *place, *gpu, "--", *settings.command]
+    return shlex.join(words)
 
 
 def counted(

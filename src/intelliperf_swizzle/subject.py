@@ -33,12 +33,16 @@ from intelliperf_swizzle.records import (
     Trace,
     Witness,
 )
+from intelliperf_swizzle.remap import prove_launches
 from intelliperf_swizzle.trace import trace
 
 MOST_LAUNCHES = 16
 """Distinct launches of one kernel that are traced and validated, the largest; all are proved."""
 
 IDENTITY = "pid = pid"
+
+LOOK_SECONDS = 20.0
+"""For finding out unasked whether a kernel drops tiles."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,31 @@ def measured(subject: Subject, target: Target, profiler: Profiler) -> Subject:
     read = profiler.measure(subject.traced, identity)
     baseline = replace(read, time_ms=None)  # a profiler's own times are not compared
     return replace(subject, predicted=subject.baseline, baseline=baseline)
+
+
+def doubted(subject: Subject, prove_command: str, progress: Progress) -> Subject:
+    """The subject with a caution where the remap that its source has already drops tiles.
+
+    Costs nothing where no program touches what another one stores, else a second or two for the
+    largest such launch.
+
+    Args:
+        subject: the kernel.
+        prove_command: what shows the whole verdict.
+        progress: told where there is something to look at.
+    """
+    suspects = [one.launch for one in subject.traced if one.trace.shared_writes]
+    if not suspects:
+        return subject
+    progress.phase(f"looking at who stores what in {subject.kernel}")
+    [verdict] = prove_launches(suspects[:1], timeout_seconds=LOOK_SECONDS)
+    if not verdict.drops_tiles:
+        return subject
+    caution = (
+        f"{subject.kernel} as it is computes some tiles twice and others never: {verdict.reason}, "
+        f"{verdict.evidence[0]} ({prove_command})"
+    )
+    return replace(subject, cautions=(*subject.cautions, caution))
 
 
 def prove_on(

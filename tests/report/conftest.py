@@ -135,9 +135,14 @@ def crowded(run: Run, attempts: int = 500) -> Run:
     return replace(run, attempts=tuple(tried), best=replace(best, diff=run.best and run.best.diff))
 
 
+ODD = (
+    "7 of 256 tiles do <odd> things (intelliperf-swizzle prove --source gemm.py -- python gemm.py)"
+)
+
+
 def doubtful(run: Run) -> Run:
     """The run on a GPU whose domains have another name, and with something to beware of."""
-    return replace(run, cautions=("7 of 256 tiles do <odd> things",), domain_name="L2 partition")
+    return replace(run, cautions=(ODD,), domain_name="L2 partition")
 
 
 VARIANTS = {

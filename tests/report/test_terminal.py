@@ -18,7 +18,7 @@ from intelliperf_swizzle.records import KernelSummary, Run
 from intelliperf_swizzle.report import terminal
 from intelliperf_swizzle.report.faces import plain
 from intelliperf_swizzle.report.terminal import Lines, show, summary
-from intelliperf_swizzle.report.words import numbers
+from intelliperf_swizzle.report.words import cautions, numbers
 from intelliperf_swizzle.units import percent
 
 LONG = "a_kernel_whose_name_is_that_of_the_model_and_its_layer_and_all_its_types_" * 2
@@ -50,10 +50,14 @@ def printed(run: Run, width: int, verbosity: int = 0) -> str:
 @pytest.mark.parametrize("verbosity", [-1, 0, 1, 2])
 @pytest.mark.parametrize("width", [40, 80])
 def test_it_fits_its_width_whatever_the_names(shown: Run, width: int, verbosity: int) -> None:
-    """But for the lines that people copy: those of the swizzle, and where files are."""
+    """But for the lines that people copy: the swizzle's, commands, and where files are."""
     row = KernelSummary(LONG, 3, 10**9, 0.5, 0.9, 10**12)
     run = replace(shown, kernel=LONG, kernels=(row, replace(row, note="it waits for others")))
-    copied = {FILE, *(run.best.candidate.text.splitlines() if run.best else ())}
+    copied = {
+        FILE,
+        *cautions(run.cautions),
+        *(run.best.candidate.text.splitlines() if run.best else ()),
+    }
     for line in printed(run, width, verbosity).splitlines():
         assert len(line) <= width or line in copied
 

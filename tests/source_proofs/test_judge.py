@@ -84,3 +84,19 @@ def test_gaps_beside_shared_elements_are_refused_unless_the_tiles_are_all_taken(
 def test_what_writes_nothing_is_not_told() -> None:
     nothing = replace(seen([2, 0, 3, 1], ()), writes=np.zeros(4, np.bool_))
     assert judge(nothing, "kernel", GRID).kind == "not told"
+
+
+@pytest.mark.parametrize(
+    ("tiles", "shared", "unwritten", "dropped"),
+    [
+        ([0, 0, 1, 2], 1, 1, True),
+        ([0, 0, 1, 2], 1, 0, False),  # all that there is is computed, some of it twice
+        ([0, 0, 1, 2], 0, 1, False),  # what is written by nobody may be meant to be
+        ([0, 1, 2, 3], 1, 1, False),  # no two programs do the same
+    ],
+)
+def test_dropped_tiles_are_told_where_there_is_no_doubt(
+    tiles: list[int], shared: int, unwritten: int, dropped: bool
+) -> None:
+    output = replace(WHOLE, shared=shared, unwritten=unwritten, unwritten_range=((3, 3),))
+    assert judge(seen(tiles, (output,)), "kernel", GRID).drops_tiles == dropped

@@ -43,6 +43,9 @@ class RemapVerdict:
         reason: in one sentence.
         evidence: what was found, a fact a line: the witness, or what was checked.
         count: how often this launch was seen.
+        drops_tiles: programs do the work of others, and of a tensor that several programs store to,
+            elements are stored by none, and that does not follow from loaded values, which need
+            not be those of a real run. Narrower than `not a permutation`: it is said unasked.
     """
 
     kernel: str
@@ -51,6 +54,7 @@ class RemapVerdict:
     reason: str
     evidence: tuple[str, ...] = ()
     count: int = 1
+    drops_tiles: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,14 @@ class _Tiles:
 def judge(observation: Observation, kernel: str, grid: Grid, count: int = 1) -> RemapVerdict:
     """The verdict, with its evidence."""
     kind, reason, evidence = _verdict(observation, grid)
-    return RemapVerdict(kernel, grid, kind, reason, tuple(evidence), count)
+    dropped = kind == "not a permutation" and _drops_tiles(observation)
+    return RemapVerdict(kernel, grid, kind, reason, tuple(evidence), count, dropped)
+
+
+def _drops_tiles(seen: Observation) -> bool:
+    repeated = len(np.unique(seen.work[seen.writes])) < int(seen.writes.sum())
+    gaps = any(one.shared and one.unwritten for one in seen.outputs or ())
+    return repeated and gaps and not seen.places_loaded
 
 
 def _verdict(seen: Observation, grid: Grid) -> tuple[RemapKind, str, list[str]]:

@@ -70,6 +70,7 @@ class Observation:
         sizes: integers that are the same in all programs; extents of the tile grid are among them.
         outputs: the tensors written to; None where they have too many elements to be looked at.
         lanes_outside: elements written outside every tensor.
+        places_loaded: whether an address or a mask is computed from values that were loaded.
     """
 
     sites: tuple[Site, ...]
@@ -82,6 +83,7 @@ class Observation:
     sizes: frozenset[int]
     outputs: tuple[Output, ...] | None
     lanes_outside: int
+    places_loaded: bool = False
 
 
 _ARRAYS = ("work", "writes", "program", "values", "wrote")
@@ -95,6 +97,7 @@ def save_observation(observation: Observation, path: Path) -> None:
         "sizes": sorted(observation.sizes),
         "outputs": None if observation.outputs is None else list(map(asdict, observation.outputs)),
         "lanes_outside": observation.lanes_outside,
+        "places_loaded": observation.places_loaded,
     }
     arrays = {name: getattr(observation, name) for name in _ARRAYS}
     np.savez(path, stated=np.array(json.dumps(stated)), **arrays)
@@ -112,6 +115,7 @@ def load_observation(path: Path) -> Observation:
         sizes=frozenset(stated["sizes"]),
         outputs=None if outputs is None else tuple(_output(one) for one in outputs),
         lanes_outside=stated["lanes_outside"],
+        places_loaded=stated["places_loaded"],
         **arrays,
     )
 

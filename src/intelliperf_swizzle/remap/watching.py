@@ -32,6 +32,7 @@ MOST_SCALARS = 1 << 27
 
 _FIRST_BIT = 256
 """Of the sites in the origin of a value; the bits below stand for storages."""
+_STORAGES = (1 << _FIRST_BIT) - 1
 
 
 def observe(live: LiveLaunch, sites: tuple[Site, ...]) -> Observation:
@@ -87,8 +88,7 @@ class _ProvenanceBuilder(BatchedBuilder):
         if not self._sites_of(handle):
             self._watcher.size(int(np.asarray(handle.data).reshape(-1)[0]))
             return
-        storages = origin_of(handle) & (1 << _FIRST_BIT) - 1
-        handle.origin = storages | 1 << _FIRST_BIT + site
+        handle.origin = origin_of(handle) & _STORAGES | 1 << _FIRST_BIT + site
         self._watcher.scalar(site, handle.data)
 
     def create_get_program_id(self, axis: int) -> Block:
@@ -107,7 +107,8 @@ class _ProvenanceBuilder(BatchedBuilder):
             yield _with_origin(value, sites << _FIRST_BIT) if sites else value
 
     def _touch(self, kind: Access, ptr: Any, mask: Any) -> int:
-        self._watcher.depends_on(self._sites_of(ptr, mask))
+        loaded = (origin_of(ptr) | origin_of(mask)) & _STORAGES
+        self._watcher.depends_on(self._sites_of(ptr, mask), loaded=bool(loaded))
         return super()._touch(kind, ptr, mask)
 
     def _load(self, ptr: Any, mask: Any, other: Any) -> Block:
@@ -170,6 +171,7 @@ class Watcher:
         self._work = np.zeros(programs, np.uint64)
         self._writes = np.zeros(programs, np.bool_)
         self._frontier = 0
+        self._places_loaded = False
         self._kept = _Kept()
         self._sizes = {*live.launch.grid, *live.launch.constants.values()}
         self._hash: npt.NDArray[np.uint64]
@@ -186,9 +188,10 @@ class Watcher:
             self._changed = True
         self._current[site] = values
 
-    def depends_on(self, sites: int) -> None:
-        """An address or a mask is computed from these sites (bit set)."""
+    def depends_on(self, sites: int, *, loaded: bool) -> None:
+        """An address or a mask is computed from these sites (bit set), and from loaded values?"""
         self._frontier |= sites
+        self._places_loaded |= loaded
 
     def puts(self, sites: int) -> None:
         """What is written is computed from these sites (bit set): their values are work too."""
@@ -263,6 +266,7 @@ class Watcher:
             sizes=frozenset(size for size in self._sizes if size > 0),
             outputs=self._written.outputs(),
             lanes_outside=self._written.lanes_outside,
+            places_loaded=self._places_loaded,
         )
 
 

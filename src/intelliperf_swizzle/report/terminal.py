@@ -70,15 +70,15 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
         verbosity: -1 = what came of it and no more; 1 = the leading attempts and the first tiles
             of any grid too; 2 = all attempts.
     """
-    outcome = Text(words.message(run))
+    verdict = _verdict(words.outcome(run), run.cautions)
     if verbosity < 0:
-        return outcome
+        return verdict
     parts: list[RenderableType] = []
     if len(run.kernels) > 1:
         parts += [kernels(run.kernels), ""]
     title = f"{run.kernel} on {run.baseline.device}"
     numbers = _comparison(title, words.numbers(run), run.ceiling, with_after=run.best is not None)
-    parts += [outcome, "", numbers]
+    parts += [verdict, "", numbers]
     if run.picture:
         parts += tile_map(run.picture, run.domain_name, first_tiles=verbosity > 0)
     if run.best:
@@ -91,6 +91,10 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
     if written:
         parts += ["", *(_whole(line) for line in written)]
     return Group(*parts)
+
+
+def _verdict(outcome: str, cautions: Sequence[str]) -> RenderableType:
+    return Group(Text(outcome), *(_whole(line) for line in words.cautions(cautions)))
 
 
 def attempts(tried: Sequence[Attempt], most: int | None = None) -> Table:
@@ -168,10 +172,7 @@ def scored(
     cautions: Sequence[str] = (),
 ) -> RenderableType:
     """One candidate beside the kernel as it is."""
-    verdict = Text(
-        " ".join([f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}",
-                  *words.cautions(cautions)])
-    )  # fmt: skip
+    verdict = _verdict(f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}", cautions)
     if attempt.measurement is None:
         return verdict
     rows = words.comparison(baseline, attempt.measurement)

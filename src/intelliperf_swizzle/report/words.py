@@ -26,8 +26,8 @@ Source: TypeAlias = Literal["modelled", "measured", "computed"]
 
 
 def message(run: Run) -> str:
-    """What came of the run, in a few sentences; begins with `Modelled:` where it is."""
-    return " ".join([_outcome(run), *cautions(run.cautions)])
+    """`outcome` and `cautions` in one."""
+    return " ".join([outcome(run), *cautions(run.cautions)])
 
 
 def cautions(found: Sequence[str]) -> list[str]:
@@ -35,7 +35,8 @@ def cautions(found: Sequence[str]) -> list[str]:
     return [f"Caution: {caution}." for caution in found]
 
 
-def _outcome(run: Run) -> str:
+def outcome(run: Run) -> str:
+    """What came of the run, in a few sentences; begins with `Modelled:` where it is."""
     source = "Modelled: " if run.modelled else ""
     if run.best is not None:
         return source + _improved(run, run.best)
@@ -72,7 +73,7 @@ def _obstacle(run: Run) -> str:
     """Why the first candidate that was chosen, and not merely rated low, could not be taken."""
     stopped = ("does not build", "output differs", "unsafe order", "not measured", "not validated")
     first = next((one.verdict for one in run.attempts if one.verdict.kind in stopped), None)
-    return f" The first `{first.kind}`: {first.reason}" if first else ""
+    return f" The first `{first.kind}`: {first.reason.rstrip('.')}." if first else ""
 
 
 def validation(outcome: Validation | None) -> str:
