@@ -140,13 +140,13 @@ def normal(*shape):
     return torch.randn(*shape, device="cuda", dtype=torch.float16)
 
 
-def gemm(M, N, K, BM, BN, BK, warps=8):
+def gemm(M, N, K, BM, BN, BK, warps=8, stages=3):
     """Blocks are BM x BN of C."""
     a, b, c = normal(M, K), normal(K, N), torch.empty(M, N, device="cuda", dtype=torch.float16)
 
     def launch(order):
         k_gemm[(order.numel(),)](
-            a, b, c, order, M, N, K, K, N, N, BM=BM, BN=BN, BK=BK, num_warps=warps, num_stages=3
+            a, b, c, order, M, N, K, K, N, N, BM, BN, BK, num_warps=warps, num_stages=stages
         )
 
     return (M // BM, N // BN), launch
@@ -225,10 +225,10 @@ CONFIGS = {
 }
 
 
-def main(mode, prefixes):
+def main(configs, mode="list", *prefixes):
     """List the configurations, or time or run those whose names begin with a prefix."""
-    for name, build in CONFIGS.items():
-        if prefixes and not name.startswith(tuple(prefixes)):
+    for name, build in configs.items():
+        if prefixes and not name.startswith(prefixes):
             continue
         if mode == "list":
             print(name)
@@ -254,4 +254,4 @@ def main(mode, prefixes):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "list", sys.argv[2:])
+    main(CONFIGS, *sys.argv[1:])
