@@ -131,7 +131,7 @@ def test_sets_taken_together_are_the_line_by_line_replay_exactly(occupancy, whol
     trace = gemm(1024, 1024, 1024, 128, 128, 64)
     l2 = {"l2_bytes_per_xcd": 4194304 // 8, "l2_set_bits": ((4,), (5,), (6,), (7,))}
     target = dataclasses.replace(MI300X, **l2)
-    screen = Screen(trace, target, occupancy, whole_units=whole_units, associativity="sets")
+    screen = Screen(trace, target, occupancy, whole_units=whole_units, associativity="parts")
     for seed in range(3):
         tile = np.random.default_rng(seed).permutation(trace.tiles)
         run = Run(trace, tile, 1, occupancy)
@@ -141,7 +141,7 @@ def test_sets_taken_together_are_the_line_by_line_replay_exactly(occupancy, whol
 
 @pytest.mark.parametrize(
     ("k", "target", "associativity"),
-    [(1024, MI300X, "sets"), (1024, load_target("h200"), "full"), (1152, MI300X, "full")],
+    [(1024, MI300X, "parts"), (1024, load_target("h200"), "full"), (1152, MI300X, "full")],
 )
 def test_sets_are_kept_apart_where_strides_are_powers_of_two(k, target, associativity):
     assert Screen(gemm(1024, k, k, 128, 128, 64), target, 1).associativity == associativity
@@ -186,7 +186,7 @@ def test_pieces_of_a_few_quanta_are_the_line_by_line_replay_exactly(ways, occupa
     tile = rng.permutation(trace.tiles)
     full = replay([Run(trace, tile, 1, occupancy)], target, Physics(l1=False, llc=False))
     assert 0.01 < full.l2_hit_rate < 0.9
-    screen = Screen(trace, target, occupancy, associativity="sets")
+    screen = Screen(trace, target, occupancy, associativity="parts")
     assert screen.hit_rate(tile) == pytest.approx(full.l2_hit_rate, abs=1e-12)
 
 

@@ -212,7 +212,81 @@ def _references(tiles: Any, first: Any, end: Any, tile_offset: Any) -> Any:
     return count
 
 
-# --- screening: fully associative, whole units --------------------------------------------------
+# --- screening: channels that hold the same units taken together --------------------------------
+
+
+@_jit
+def part_signatures(unit_offset: Any, part_of: Any, parts: Any) -> Any:
+    """For each part of an L2 a hash of the units with lines in it, and of how many."""
+    signature = np.zeros(parts, np.int64)
+    count = np.zeros(parts, np.int64)
+    for u in range(len(unit_offset) - 1):
+        for k in range(unit_offset[u], unit_offset[u + 1]):
+            count[part_of[k]] += 1
+        for k in range(unit_offset[u], unit_offset[u + 1]):
+            if count[part_of[k]] > 0:
+                signature[part_of[k]] += np.int64(_mix(u * 65536 + count[part_of[k]]))
+                count[part_of[k]] = 0
+    return signature
+
+
+@_jit
+def unit_pieces(unit_offset: Any, part_of: Any, class_of: Any, class_parts: Any) -> Any:
+    """The pieces of each unit: offsets, and of each piece its class and its lines in a part."""
+    offset = np.zeros(len(unit_offset), np.int64)
+    mark = np.full(len(class_parts), -1, np.int64)
+    total = 0
+    for u in range(len(unit_offset) - 1):
+        for k in range(unit_offset[u], unit_offset[u + 1]):
+            c = class_of[part_of[k]]
+            if mark[c] != u:
+                mark[c] = u
+                total += 1
+        offset[u + 1] = total
+    mark[:] = -1
+    piece_class = np.empty(total, np.int32)
+    piece_lines = np.zeros(total, np.int32)
+    n = 0
+    for u in range(len(unit_offset) - 1):
+        for k in range(unit_offset[u], unit_offset[u + 1]):
+            c = class_of[part_of[k]]
+            if mark[c] < offset[u]:
+                mark[c] = n
+                piece_class[n] = c
+                n += 1
+            piece_lines[mark[c]] += 1
+    for p in range(total):
+        piece_lines[p] //= class_parts[piece_class[p]]
+    return offset, piece_class, piece_lines
+
+
+@_jit
+def expand(tile_offset: Any, ref_unit: Any, ref_misses: Any, offset: Any, piece_lines: Any) -> Any:
+    """The stream in pieces: offsets of the tiles, pieces, and what each counts if it is missing.
+
+    `ref_misses: int64[references]` is what a line that is not there counts, `piece_lines` the
+    lines of each piece in all parts, and `offset` that of each unit in the pieces. All pieces but
+    an access's last are stored complemented.
+    """
+    total = 0
+    for r in range(len(ref_unit)):
+        u = ref_unit[r] if ref_unit[r] >= 0 else ~ref_unit[r]
+        total += offset[u + 1] - offset[u]
+    new_offset = np.zeros(len(tile_offset), np.int64)
+    ref_piece = np.empty(total, np.int32)
+    piece_misses = np.empty(total, np.int32)
+    n = 0
+    for t in range(len(tile_offset) - 1):
+        for r in range(tile_offset[t], tile_offset[t + 1]):
+            u = ref_unit[r] if ref_unit[r] >= 0 else ~ref_unit[r]
+            for p in range(offset[u], offset[u + 1]):
+                ref_piece[n] = ~p
+                piece_misses[n] = ref_misses[r] * piece_lines[p]
+                n += 1
+            if ref_unit[r] >= 0:
+                ref_piece[n - 1] = ~ref_piece[n - 1]
+        new_offset[t + 1] = n
+    return new_offset, ref_piece, piece_misses
 
 
 @_jit
@@ -220,170 +294,27 @@ def screen_misses(
     tiles: Any,
     domain_offset: Any,
     tile_offset: Any,
-    ref_unit: Any,
+    ref_piece: Any,
     ref_misses: Any,
-    unit_lines: Any,
-    turn_offset: Any,
-    turn_slot: Any,
-    first_turn: Any,
-    slots: Any,
+    piece_class: Any,
+    piece_lines: Any,
+    classes: Any,
     capacity: Any,
-) -> Any:
-    """L2 misses of all domains together, weighted as counted, with LRU over whole units.
-
-    The recency list is a log of references: a unit's newest place in it is `latest[unit]`, older
-    places are stale, and eviction walks the log from its old end. That is LRU with one store to
-    the log a reference and no list to relink.
-    """
-    latest = np.empty(len(unit_lines), np.int32)
-    at = np.zeros(slots, np.int64)
-    stop = np.zeros(slots, np.int64)
-    log = np.empty(0, np.int32)
-    misses = 0
-    for d in range(len(domain_offset) - 1):
-        following, end = domain_offset[d], domain_offset[d + 1]
-        total = _references(tiles, following, end, tile_offset)
-        if total > len(log):
-            log = np.empty(total, np.int32)
-        following = _start(tiles, following, end, tile_offset, at, stop)
-        latest[:] = -1
-        turn = first_turn[d]
-        head = 0
-        tail = 0
-        used = 0
-        while head < total:
-            for entry in range(turn_offset[turn], turn_offset[turn + 1]):
-                s = turn_slot[entry]
-                place = at[s]
-                while place == stop[s] and following < end:
-                    place = tile_offset[tiles[following]]
-                    stop[s] = tile_offset[tiles[following] + 1]
-                    following += 1
-                if place == stop[s]:
-                    at[s] = place
-                    continue
-                reference = np.int32(-1)
-                while reference < 0:
-                    reference = ref_unit[place]
-                    u = reference if reference >= 0 else ~reference
-                    before = latest[u]
-                    latest[u] = head
-                    log[head] = u
-                    head += 1
-                    if before < 0:
-                        misses += ref_misses[place]
-                        used += unit_lines[u]
-                        while used > capacity:
-                            v = log[tail]
-                            if latest[v] == tail:
-                                latest[v] = -1
-                                used -= unit_lines[v]
-                            tail += 1
-                    place += 1
-                at[s] = place
-            turn += 1
-            if turn == len(turn_offset) - 1:
-                turn = 0
-    return misses
-
-
-# --- screening: sets, those that hold the same units taken together -----------------------------
-
-
-@_jit
-def set_signatures(unit_offset: Any, set_of: Any, sets: Any) -> Any:
-    """For each set a hash of the units with lines in it, and of how many."""
-    signature = np.zeros(sets, np.int64)
-    count = np.zeros(sets, np.int64)
-    for u in range(len(unit_offset) - 1):
-        for k in range(unit_offset[u], unit_offset[u + 1]):
-            count[set_of[k]] += 1
-        for k in range(unit_offset[u], unit_offset[u + 1]):
-            if count[set_of[k]] > 0:
-                signature[set_of[k]] += np.int64(_mix(u * 65536 + count[set_of[k]]))
-                count[set_of[k]] = 0
-    return signature
-
-
-@_jit
-def unit_pieces(unit_offset: Any, set_of: Any, class_of: Any, class_sets: Any) -> Any:
-    """The pieces of each unit: offsets, and of each piece its class and its lines in a set."""
-    offset = np.zeros(len(unit_offset), np.int64)
-    mark = np.full(len(class_sets), -1, np.int64)
-    total = 0
-    for u in range(len(unit_offset) - 1):
-        for k in range(unit_offset[u], unit_offset[u + 1]):
-            c = class_of[set_of[k]]
-            if mark[c] != u:
-                mark[c] = u
-                total += 1
-        offset[u + 1] = total
-    mark[:] = -1
-    piece_class = np.empty(total, np.int64)
-    piece_lines = np.zeros(total, np.int64)
-    n = 0
-    for u in range(len(unit_offset) - 1):
-        for k in range(unit_offset[u], unit_offset[u + 1]):
-            c = class_of[set_of[k]]
-            if mark[c] < offset[u]:
-                mark[c] = n
-                piece_class[n] = c
-                n += 1
-            piece_lines[mark[c]] += 1
-    for p in range(total):
-        piece_lines[p] //= class_sets[piece_class[p]]
-    return offset, piece_class, piece_lines
-
-
-@_jit
-def expand(tile_offset: Any, ref_unit: Any, offset: Any, words: Any) -> Any:
-    """The stream in pieces: offsets of the tiles, and `int64[...]` their packed pieces.
-
-    `words: int64[pieces]` are the packed pieces of the units, by `offset`; all but an access's
-    last are stored complemented.
-    """
-    total = 0
-    for r in range(len(ref_unit)):
-        u = ref_unit[r] if ref_unit[r] >= 0 else ~ref_unit[r]
-        total += offset[u + 1] - offset[u]
-    new_offset = np.zeros(len(tile_offset), np.int64)
-    ref_word = np.empty(total, np.int64)
-    n = 0
-    for t in range(len(tile_offset) - 1):
-        for r in range(tile_offset[t], tile_offset[t + 1]):
-            u = ref_unit[r] if ref_unit[r] >= 0 else ~ref_unit[r]
-            for p in range(offset[u], offset[u + 1]):
-                ref_word[n] = ~words[p]
-                n += 1
-            if ref_unit[r] >= 0:
-                ref_word[n - 1] = ~ref_word[n - 1]
-        new_offset[t + 1] = n
-    return new_offset, ref_word
-
-
-@_jit
-def screen_set_misses(
-    tiles: Any,
-    domain_offset: Any,
-    tile_offset: Any,
-    ref_word: Any,
-    class_sets: Any,
     turn_offset: Any,
     turn_slot: Any,
     first_turn: Any,
     slots: Any,
-    ways: Any,
 ) -> Any:
-    """Missed lines of all domains together, with an LRU list of `ways` lines a class of sets.
+    """L2 misses of all domains together, as counted, with an LRU list of pieces for each class.
 
-    A word is `piece << 32 | class << 8 | lines`, the lines in one set, at most 255; `class_sets`
-    is the number of sets of each class. A piece of more lines than a set has ways drives out
-    everything, itself included.
+    `piece_lines` are the lines of each piece in one part, of which a part holds `capacity`. A
+    class's list is a ring: `newer[end]` is its oldest piece and `older[end]` its newest one, where
+    `end` stands behind all pieces. A piece that is not there has no `newer`.
     """
-    classes = len(class_sets)
-    held = np.empty(classes * ways, np.int64)
-    count = np.zeros(classes, np.int64)
-    used = np.zeros(classes, np.int64)
+    pieces = len(piece_class)
+    newer = np.empty(pieces + classes, np.int32)
+    older = np.empty(pieces + classes, np.int32)
+    used = np.empty(classes, np.int64)
     at = np.zeros(slots, np.int64)
     stop = np.zeros(slots, np.int64)
     misses = 0
@@ -391,8 +322,9 @@ def screen_set_misses(
         following, end = domain_offset[d], domain_offset[d + 1]
         left = _references(tiles, following, end, tile_offset)
         following = _start(tiles, following, end, tile_offset, at, stop)
-        held[:] = -1
-        count[:] = 0
+        newer[:pieces] = -1
+        newer[pieces:] = np.arange(pieces, pieces + classes)
+        older[pieces:] = newer[pieces:]
         used[:] = 0
         turn = first_turn[d]
         while left > 0:
@@ -403,160 +335,38 @@ def screen_set_misses(
                     place = tile_offset[tiles[following]]
                     stop[s] = tile_offset[tiles[following] + 1]
                     following += 1
-                if place == stop[s]:
-                    at[s] = place
-                    continue
-                before = place
-                last = False
+                left += place
+                last = place == stop[s]
                 while not last:
-                    word = ref_word[place]
-                    last = word >= 0
+                    p = ref_piece[place]
+                    last = p >= 0
                     if not last:
-                        word = ~word
-                    c = word >> 8 & 0xFFFFFF
-                    row = c * ways
-                    if held[row] != word:
-                        n = count[c]
-                        i = 1
-                        while i < n and held[row + i] != word:
-                            i += 1
-                        if i >= n:
-                            misses += class_sets[c] * (word & 255)
-                            full = used[c] + (word & 255)
-                            while full > ways:
-                                n -= 1
-                                if n < 0:
-                                    full = 0
-                                    break
-                                full -= held[row + n] & 255
-                            used[c] = full
-                            count[c] = n + 1
-                            i = n
-                        while i > 0:
-                            held[row + i] = held[row + i - 1]
-                            i -= 1
-                        held[row] = word if count[c] > 0 else -1
+                        p = ~p
+                    c = piece_class[p]
+                    ring = pieces + c
+                    if older[ring] != p:
+                        if newer[p] >= 0:
+                            older[newer[p]] = older[p]
+                            newer[older[p]] = newer[p]
+                        else:
+                            misses += ref_misses[place]
+                            used[c] += piece_lines[p]
+                        older[p] = older[ring]
+                        newer[p] = ring
+                        newer[older[p]] = p
+                        older[ring] = p
+                        while used[c] > capacity:
+                            oldest = newer[ring]
+                            used[c] -= piece_lines[oldest]
+                            newer[ring] = newer[oldest]
+                            older[newer[oldest]] = ring
+                            newer[oldest] = -1
                     place += 1
+                left -= place
                 at[s] = place
-                left -= place - before
             turn += 1
             if turn == len(turn_offset) - 1:
                 turn = 0
-    return misses
-
-
-_ONES = np.uint64(0x0001_0001_0001_0001)
-_TOPS = np.uint64(0x8000_8000_8000_8000)
-
-
-@_jit
-def screen_lane_misses(
-    tiles: Any,
-    domain_offset: Any,
-    tile_offset: Any,
-    ref_word: Any,
-    word_misses: Any,
-    turn_offset: Any,
-    turn_slot: Any,
-    first_turn: Any,
-    slots: Any,
-    lanes: Any,
-) -> Any:
-    """What `screen_set_misses` counts, where a set holds at most four quanta of lines.
-
-    Every piece is 1 to 4 quanta. A class's recency list is then one 64-bit word: a lane of 16 bits
-    for each of `lanes` quanta, newest first, with the number of the piece in its class, from 1. A
-    piece is there if its first lane is so far from the end that all of them are.
-
-    `ref_word: uint32[...]` is `last of its access << 31 | class << 18 | quanta - 1 << 16 | number`.
-    `word_misses: uint64[8 * classes]` is the lines missed, by bits 16 to 30 of the word and then
-    one that says whether the piece is missing.
-    """
-    recent = np.empty(len(word_misses) // 8, np.uint64)
-    at = np.zeros(slots, np.int64)
-    stop = np.zeros(slots, np.int64)
-    misses = np.uint64(0)
-    for d in range(len(domain_offset) - 1):
-        recent[:] = 0
-        misses += _lane_misses(
-            tiles[domain_offset[d] : domain_offset[d + 1]],
-            tile_offset,
-            ref_word,
-            word_misses,
-            turn_offset,
-            turn_slot,
-            first_turn[d],
-            lanes,
-            recent,
-            at,
-            stop,
-        )
-    return misses
-
-
-@_jit
-def _lane_misses(
-    tiles: Any,
-    tile_offset: Any,
-    ref_word: Any,
-    word_misses: Any,
-    turn_offset: Any,
-    turn_slot: Any,
-    turn: Any,
-    lanes: Any,
-    recent: Any,
-    at: Any,
-    stop: Any,
-) -> Any:
-    """The misses of one domain.
-
-    The processor cannot foresee hits and misses, so both take the same instructions; the lines
-    missed come from a table because the compiler makes a branch of a product or a choice. Indices
-    are unsigned because the compiler asks of others whether they count from the end.
-    """
-    one = np.uint64(1)
-    tops = _TOPS >> np.uint64(16 * (4 - lanes))
-    following, end = 0, len(tiles)
-    left = _references(tiles, following, end, tile_offset)
-    following = _start(tiles, following, end, tile_offset, at, stop)
-    misses = np.uint64(0)
-    while left > 0:
-        for entry in range(np.uint64(turn_offset[turn]), np.uint64(turn_offset[turn + 1])):
-            s = np.uint64(turn_slot[entry])
-            place = at[s]
-            while place == stop[s] and following < end:
-                place = tile_offset[tiles[following]]
-                stop[s] = tile_offset[tiles[following] + 1]
-                following += 1
-            if place == stop[s]:
-                at[s] = place
-                continue
-            left += place
-            last = False
-            while not last:
-                word = np.uint64(ref_word[np.uint64(place)])
-                place += 1
-                last = word >> np.uint64(31) != np.uint64(0)
-                kind = word >> np.uint64(16) & np.uint64(0x7FFF)
-                more = word >> np.uint64(12) & np.uint64(0x30)
-                number = (word & np.uint64(0xFFFF)) * _ONES
-                before = recent[kind >> np.uint64(2)]
-                # A piece of q quanta moves up q lanes what is newer than it. Moved up q - 1 lanes
-                # its first lane lies where its last one was, and only if that one is there.
-                moved = before << more
-                other = moved ^ number
-                found = (other - _ONES) & ~other & tops
-                missed = ((found - one) & ~found) >> np.uint64(63)
-                misses += word_misses[kind << one | missed]
-                # up to the lowest top bit, that of the first lane without difference, or all
-                newer = found ^ (found - one)
-                moved = moved << np.uint64(16) | number >> (np.uint64(48) - more)
-                recent[kind >> np.uint64(2)] = (before & ~newer) | (moved & newer)
-            left -= place
-            at[s] = place
-        turn += 1
-        if turn == len(turn_offset) - 1:
-            turn = 0
     return misses
 
 

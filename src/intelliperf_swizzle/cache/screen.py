@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -19,29 +18,22 @@ from intelliperf_swizzle.cache.stream import Stream, merge, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace
 
-Associativity: TypeAlias = Literal["sets", "full"]
+Associativity: TypeAlias = Literal["parts", "full"]
 
 MOST_PIECES = 4
-"""Pieces a reference, on average, up to which sets are worth keeping apart. Where strides are
-powers of two a block lies in one or two classes of sets (a GEMM at 8192: 1.5), and conflicts
-decide; where it lies in a hundred (at 9216: 120) it is spread evenly and conflicts are rare."""
-
-MOST_LINES = 255
-"""Lines of a piece in one set that the packed words of the compiled loop can say."""
-
-MOST_LANES = 4
-MOST_NUMBERED = 2**16 - 1
-MOST_CLASSES = 2**13
-"""Quanta of a set, pieces of a class, and classes that the faster loop's packed words can say."""
+"""Pieces a reference, on average, up to which the parts of an L2 are worth keeping apart. Where
+strides are powers of two a block lies in one or two channels (a GEMM at 8192: 1.5), and conflicts
+decide; where it lies in all of them it is spread evenly and conflicts are rare."""
 
 
 class Screen:
     """A launch made ready, once, for the scoring of many orders.
 
-    The physics is that of `replay` without the L1s and the last-level cache. Units are kept whole
-    and sets that hold the same units alike are taken together, which changes nothing; where that
-    does not make the work small, or where the target hashes its sets, each L2 is taken as fully
-    associative.
+    The physics is that of `replay` without the L1s and the last-level cache. Units are kept whole.
+    The *parts* of an L2 are its channels, or its sets where the target does not hash them; each is
+    taken as fully associative, and those that hold the same units alike are taken together. Where
+    that does not make the work small, or where the target hashes its channels, too, each L2 is one
+    part.
 
     Args:
         trace: of the launch.
@@ -49,7 +41,7 @@ class Screen:
         occupancy: workgroups resident on one CU.
         seed: of the drift between workgroups.
         whole_units: False scores line by line; slow, for comparison.
-        associativity: `sets` or `full`; None chooses as said above.
+        associativity: of `parts` or `full`; None chooses as said above.
     """
 
     def __init__(
@@ -77,8 +69,7 @@ class Screen:
     def hit_rate(self, tile: Int64Array) -> float:
         """The L2 hit rate of the order `tile: int64[programs]`, from 0 to 1; 0 without requests.
 
-        Cost: 3 to 5 ns a reference (a GEMM of 4096 tiles has 1.05 M) where sets hold few pieces of
-        units, else 5 to 20 ns.
+        Cost: 5 to 20 ns a piece of a unit (a GEMM of 4096 tiles refers to 1.6 M).
         """
         if self._requests == 0:
             return 0.0
@@ -100,78 +91,44 @@ Turns: TypeAlias = tuple[Int64Array, Int32Array, Int64Array, int]
 def _counter(
     stream: Stream, target: Target, wish: Associativity | None, turns: Turns
 ) -> tuple[Associativity, Misses]:
-    hashed = target.l2_channel_bits is None or target.l2_set_bits is None
-    if wish == "full" or (wish is None and hashed):
-        return "full", _fully_associative(stream, target, turns)
-    by_sets = _by_sets(stream, target, turns, None if wish else MOST_PIECES)
-    if by_sets is None:
-        return "full", _fully_associative(stream, target, turns)
-    return "sets", by_sets
+    """How the misses of an order are counted.
 
-
-def _fully_associative(stream: Stream, target: Target, turns: Turns) -> Misses:
-    from intelliperf_swizzle.cache.kernels import screen_misses
-
-    unit_lines = stream.unit_lines
-    weight = unit_lines[stream.plain_units] * misses_per_line(target)[stream.ref_code]
-    refs = (stream.tile_offset, stream.ref_unit, weight.astype(np.int32), unit_lines)
-    capacity = target.l2_lines_per_xcd
-    return lambda tiles, offset: int(screen_misses(tiles, offset, *refs, *turns, capacity))
-
-
-def _by_sets(
-    stream: Stream, target: Target, turns: Turns, most_pieces: int | None
-) -> Misses | None:
-    """The counter that keeps sets apart; None where a reference has too many pieces.
-
-    A *class* is the sets that hold equally many lines of each unit: they see the same and so do
-    the same. A *piece* is what a unit has in the sets of one class. For targets on which a line
-    that is not there counts as one miss, which is all that do not hash.
+    A *class* is the parts that hold equally many lines of each unit: they see the same and so do
+    the same. A *piece* is what a unit has in the parts of one class.
     """
     from intelliperf_swizzle.cache import kernels
 
-    set_of = l2_sets(stream, target)
-    sets = target.l2_channels_per_xcd * target.l2_sets_per_channel
-    class_of, _ = kernels.dense_ids(kernels.set_signatures(stream.unit_offset, set_of, sets))
-    class_sets = np.bincount(class_of)
+    full = np.zeros(len(stream.unit_line), np.int32), 1
+    part_of, parts = full if wish == "full" else _parts(stream, target)
+    class_of, _ = kernels.dense_ids(kernels.part_signatures(stream.unit_offset, part_of, parts))
+    class_parts = np.bincount(class_of)
     offset, piece_class, lines = kernels.unit_pieces(
-        stream.unit_offset, set_of, class_of, class_sets
+        stream.unit_offset, part_of, class_of, class_parts
     )
     pieces = np.diff(offset)[stream.plain_units].sum()
-    if most_pieces is not None and pieces > most_pieces * len(stream.ref_unit):
-        return None
-    if lines.max(initial=0) > MOST_LINES or (misses_per_line(target)[stream.ref_code] != 1).any():
-        return None
-    expand = partial(kernels.expand, stream.tile_offset, stream.ref_unit, offset)
-    ways = target.l2_ways
-    quantum = max(1, int(np.gcd.reduce(lines)))
-    number = _number_within(piece_class)
-    if (
-        1 <= ways // quantum <= MOST_LANES
-        and lines.max(initial=0) <= MOST_LANES * quantum
-        and number.max(initial=0) <= MOST_NUMBERED
-        and len(class_sets) <= MOST_CLASSES
-    ):
-        tile_offset, word = expand(piece_class << 18 | lines // quantum - 1 << 16 | number)
-        refs = (tile_offset, np.where(word < 0, ~word, word | 1 << 31).astype(np.uint32))
-        lines_missed = np.outer(quantum * np.arange(1, MOST_LANES + 1), (0, 1))
-        misses = np.multiply.outer(class_sets, lines_missed).astype(np.uint64)
-        return lambda tiles, at: int(
-            kernels.screen_lane_misses(tiles, at, *refs, misses.ravel(), *turns, ways // quantum)
-        )
-    refs = expand(np.arange(len(lines)) << 32 | piece_class << 8 | lines)
-    return lambda tiles, at: int(
-        kernels.screen_set_misses(tiles, at, *refs, class_sets, *turns, ways)
+    if wish is None and pieces > MOST_PIECES * len(stream.ref_unit):
+        return _counter(stream, target, "full", turns)
+    refs = kernels.expand(
+        stream.tile_offset,
+        stream.ref_unit,
+        misses_per_line(target)[stream.ref_code],
+        offset,
+        lines * class_parts[piece_class],
+    )
+    lru = (piece_class, lines, len(class_parts), target.l2_lines_per_xcd // parts)
+    return "parts" if parts > 1 else "full", lambda tiles, at: int(
+        kernels.screen_misses(tiles, at, *refs, *lru, *turns)
     )
 
 
-def _number_within(group: Int64Array) -> Int64Array:
-    """Each element's number, from 1, among those of its group: int64[n] -> int64[n]."""
-    order = np.argsort(group, kind="stable")
-    size = np.bincount(group)
-    number = np.empty(len(group), np.int64)
-    number[order] = np.arange(1, len(group) + 1) - np.repeat(np.cumsum(size) - size, size)
-    return number
+def _parts(stream: Stream, target: Target) -> tuple[Int32Array, int]:
+    """The part of the L2 of each line of `stream.unit_line`, and how many there are."""
+    sets = l2_sets(stream, target)
+    if target.l2_channel_bits is None:
+        return np.zeros_like(sets), 1
+    if target.l2_set_bits is None:
+        return sets // np.int32(target.l2_sets_per_channel), target.l2_channels_per_xcd
+    return sets, target.l2_channels_per_xcd * target.l2_sets_per_channel
 
 
 def cores() -> int:
