@@ -92,7 +92,7 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
         f"{LINE_BYTES} B; it serves the CUs of its {domain} only, so a line that two {domain}s "
         "need is fetched twice",
         f"- L1: {size(target.l1_bytes)} a CU",
-        *_sets(target),
+        *_places(target),
     ]
     if target.llc_bytes is not None:
         lines.append(f"- last-level cache: {size(target.llc_bytes)}, shared by all {domain}s")
@@ -110,16 +110,21 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
     )
 
 
-def _sets(target: Target) -> list[str]:
+def _places(target: Target) -> list[str]:
     """How an address picks its place in an L2, where that is not a hash of everything."""
-    if target.l2_channel_bits is None or target.l2_set_bits is None:
+    if target.l2_channel_bits is None:
         return []
+    channel_bytes = target.l2_bytes_per_xcd // target.l2_channels_per_xcd
+    within = (
+        "the set in it is a hash"
+        if target.l2_set_bits is None
+        else f"bits {_bits(target.l2_set_bits)} one of {target.l2_sets_per_channel} sets in it"
+    )
     return [
         f"- place of a line in the L2: of its number (address / {LINE_BYTES}), bits "
-        f"{_bits(target.l2_channel_bits)} pick one of {target.l2_channels_per_xcd} channels and "
-        f"bits {_bits(target.l2_set_bits)} one of {target.l2_sets_per_channel} sets in it; lines "
-        f"that agree in all of these compete for {target.l2_ways} ways, so rows at a stride of a "
-        "power of two may crowd a few sets while others stay empty"
+        f"{_bits(target.l2_channel_bits)} pick one of {target.l2_channels_per_xcd} channels of "
+        f"{size(channel_bytes)}, and {within}; rows at a stride of a power of two may crowd a few "
+        "of them while others stay empty"
     ]
 
 
