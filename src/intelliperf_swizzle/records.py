@@ -244,6 +244,10 @@ class Trace:
         order_matters: whether programs update the same address with atomics.
         tiles_outside: tiles with accesses outside every tensor, which are left out.
         elements_outside: how many elements these accesses have.
+        shape_late: uint8[...]; those sectors that no thread's first instruction touches. A thread
+            has 16 bytes of a row; where they are not aligned it takes several instructions.
+        shape_passes: uint8[...]; so many instructions touch the line, as a power of two up to 8.
+            Both None = every access is aligned.
     """
 
     grid: Grid
@@ -262,6 +266,8 @@ class Trace:
     order_matters: bool = False
     tiles_outside: int = 0
     elements_outside: int = 0
+    shape_late: UInt8Array | None = None
+    shape_passes: UInt8Array | None = None
 
     @property
     def tiles(self) -> int:

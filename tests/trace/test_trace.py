@@ -22,6 +22,7 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.records import Access, Launch, Storage, TensorArgument, Trace
 from intelliperf_swizzle.trace import overwrites, trace
 from intelliperf_swizzle.trace.files import load_trace, save_trace
+from intelliperf_swizzle.trace.shapes import touched_lines
 
 ZOO = cases()
 
@@ -89,6 +90,33 @@ def test_shapes_are_shared_and_normal(runs: Path) -> None:
     assert len(found.shape_kind) < 10
     assert (found.shape_line[found.shape_offset[:-1]] == 0).all()
     assert set(found.shape_kind) == {Access.READ, Access.WRITE}
+
+
+def test_unaligned_accesses_take_several_instructions(runs: Path) -> None:
+    """Tile 3 loads bytes 366 to 493: eight lanes, 16 bytes, are a thread's, two bytes at a time."""
+    found = load_trace(runs / "halo_of_halves.npz")
+    loads = [found.access_shape[found.tile_offset[tile]] for tile in (0, 3)]
+    aligned, unaligned = (slice(*found.shape_offset[shape : shape + 2]) for shape in loads)
+    assert found.shape_passes[aligned].tolist() == [1]
+    assert found.shape_passes[unaligned].tolist() == [8, 8]
+    assert found.shape_late[aligned].tolist() == [0]
+    assert found.shape_late[unaligned].tolist() == [0, 0b1000]  # bytes 480 on: lane 57 is second
+
+
+@pytest.mark.parametrize(
+    ("first_byte", "item_bytes", "passes"), [(32, 2, 1), (36, 2, 4), (40, 2, 2), (36, 4, 4)]
+)
+def test_instructions_follow_from_alignment(first_byte: int, item_bytes: int, passes: int) -> None:
+    addresses = first_byte + item_bytes * np.arange(8, dtype=np.int64)[None]
+    _, _, mark = touched_lines(addresses, np.ones_like(addresses, np.bool_), item_bytes)
+    assert 1 << (mark[0] >> 8) == passes
+
+
+def test_lanes_that_lie_apart_are_threads_of_their_own() -> None:
+    addresses = 1000 * np.arange(8, dtype=np.int64)[None] + 6
+    _, line, mark = touched_lines(addresses, np.ones_like(addresses, np.bool_), 2)
+    assert len(line) == 8
+    assert (mark < 16).all()
 
 
 def test_storages_lie_apart_and_large_ones_at_two_mebibytes(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ _ARRAYS = (
     "shape_line",
     "shape_sectors",
     "shape_kind",
+    "shape_late",
+    "shape_passes",
 )
 
 

@@ -332,8 +332,8 @@ class TraceRecorder:
         touched = lanes[active]
         # Lines are counted from one that is below all lanes, because numbers must not be negative.
         raised = -(int(touched.min()) // LINE_BYTES) * LINE_BYTES
-        offset, line, sectors = touched_lines(lanes + raised, active, item_bytes)
-        first, shape = self._shapes.add(kind, offset, line, sectors)
+        offset, line, mark = touched_lines(lanes + raised, active, item_bytes)
+        first, shape = self._shapes.add(kind, offset, line, mark)
         return _Lines(
             int(shape[0]),
             int(first[0]) - raised // LINE_BYTES,
@@ -418,10 +418,10 @@ class TraceRecorder:
         shape = np.empty(tile_offset[-1], np.int32)
         for part in self._parts:
             _place(tile_offset, part.programs, part.count, part.base, part.shape, base, shape)
-        shape_offset, shape_line, shape_sectors, shape_kind = self._shapes.arrays()
+        shape_arrays: dict[str, Any] = self._shapes.arrays()
         return Trace(
-            grid, tile_offset, base, shape, shape_offset, shape_line, shape_sectors, shape_kind,
-            segments, method, notes, waits=waits,
+            grid, tile_offset, base, shape,
+            segments=segments, method=method, notes=notes, waits=waits, **shape_arrays,
             tiles_outside=sum(int(np.count_nonzero(part.outside)) for part in self._parts),
             elements_outside=sum(int(part.outside.sum()) for part in self._parts),
         )  # fmt: skip

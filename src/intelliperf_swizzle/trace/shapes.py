@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numba
 import numpy as np
@@ -19,18 +19,51 @@ from intelliperf_swizzle.records import (
     UInt8Array,
 )
 
+_UInt16Array: TypeAlias = npt.NDArray[np.uint16]
+
 _SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
 _SECTORS_MASK = LINE_BYTES // SECTOR_BYTES - 1
+_ALL_SECTORS = (1 << LINE_BYTES // SECTOR_BYTES) - 1
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 NO_SHAPE = -1
 """The shape of an access that touches no line."""
+_THREAD_BYTES = 16
+"""What a thread loads at most with one instruction; compilers give each thread so much of a row."""
+_MOST_PASSES_LOG2 = 3
+_LATE, _PASSES = 4, 8
+"""Where a mark (uint16) of a line holds, above its sectors, the late ones and log2 of its passes.
+"""
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _vectors(
+    addresses: Int64Array, mask: npt.NDArray[np.bool_], item_bytes: int
+) -> tuple[int, int]:
+    """Lanes of a thread, and how many of them an instruction takes, of one row of lanes.
+
+    Lanes side by side in memory, 16 bytes of them, are a thread's. It loads them with one
+    instruction if all threads' addresses are aligned to 16 bytes, else in smaller pieces.
+    """
+    each = max(1, min(_THREAD_BYTES // item_bytes, addresses.size))
+    offsets = 0
+    for lane in range(addresses.size):
+        if not mask[lane]:
+            continue
+        place = lane % each
+        if place > 0 and mask[lane - 1] and addresses[lane] - addresses[lane - 1] != item_bytes:
+            return 1, 1
+        offsets |= addresses[lane] - place * item_bytes
+    together = each
+    while together > 1 and offsets & (together * item_bytes - 1):
+        together >>= 1
+    return each, together
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def touched_lines(
     addresses: Int64Array, mask: npt.NDArray[np.bool_], item_bytes: int
-) -> tuple[Int64Array, Int64Array, UInt8Array]:
+) -> tuple[Int64Array, Int64Array, _UInt16Array]:
     """Lines of each row of lanes, once each, in the order of first touch.
 
     Args:
@@ -39,12 +72,15 @@ def touched_lines(
         item_bytes: bytes that a lane touches.
 
     Returns:
-        offset int64[rows + 1], line int64[offset[-1]], sectors uint8[offset[-1]].
+        offset int64[rows + 1], line int64[offset[-1]], mark uint16[offset[-1]]: sectors, those of
+        them that no thread's first instruction touches, log2 of the instructions that touch it.
     """
     rows, lanes = addresses.shape
     offset = np.zeros(rows + 1, np.int64)
     line = np.empty(max(lanes, 16), np.int64)
-    sectors = np.empty(max(lanes, 16), np.uint8)
+    sectors = np.empty(max(lanes, 16), np.uint16)
+    early = np.empty(max(lanes, 16), np.uint16)
+    passes = np.empty(max(lanes, 16), np.uint16)
     size = 16
     while size < 4 * lanes:
         size *= 2
@@ -56,15 +92,19 @@ def touched_lines(
         last_at = np.int64(-1)
         if count + 2 * lanes > line.size:
             line = np.concatenate((line, np.empty(line.size + 2 * lanes, np.int64)))
-            sectors = np.concatenate((sectors, np.empty(sectors.size + 2 * lanes, np.uint8)))
+            sectors = np.concatenate((sectors, np.empty(sectors.size + 2 * lanes, np.uint16)))
+            early = np.concatenate((early, np.empty(early.size + 2 * lanes, np.uint16)))
+            passes = np.concatenate((passes, np.empty(passes.size + 2 * lanes, np.uint16)))
+        each, together = _vectors(addresses[row], mask[row], item_bytes)
         for lane in range(lanes):
             if not mask[row, lane]:
                 continue
+            instruction = lane % each // together
             first = addresses[row, lane] >> _SECTOR_SHIFT
             final = (addresses[row, lane] + item_bytes - 1) >> _SECTOR_SHIFT
             for sector in range(first, final + 1):
                 at_line = sector // (_SECTORS_MASK + 1)
-                bit = np.uint8(1) << np.uint8(sector & _SECTORS_MASK)
+                bit = np.uint16(1) << np.uint16(sector & _SECTORS_MASK)
                 if at_line != last:
                     slot = np.int64((np.uint64(at_line) * _MULTIPLIER) >> np.uint64(40)) & np.int64(
                         size - 1
@@ -75,25 +115,44 @@ def touched_lines(
                         stamp[slot] = row
                         table[slot] = count
                         line[count] = at_line
-                        sectors[count] = 0
+                        sectors[count] = early[count] = passes[count] = 0
                         count += 1
                     last = np.int64(at_line)
                     last_at = table[slot]
                 sectors[last_at] |= bit
+                if instruction == 0:
+                    early[last_at] |= bit
+                passes[last_at] |= np.uint16(1) << np.uint16(instruction)
         offset[row + 1] = count
+    for at in range(count):
+        sectors[at] |= (sectors[at] & ~early[at]) << np.uint16(_LATE)
+        sectors[at] |= _log2_of_ones(passes[at]) << np.uint16(_PASSES)
     return offset, line[:count], sectors[:count]
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _log2_of_ones(word: int) -> np.uint16:
+    """log2 of how many bits are set, rounded up."""
+    ones = 0
+    while word:
+        ones += word & 1
+        word >>= 1
+    log2 = 0
+    while 1 << log2 < ones and log2 < _MOST_PASSES_LOG2:
+        log2 += 1
+    return np.uint16(log2)
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _intern(
     offset: Int64Array,
     line: Int64Array,
-    sectors: UInt8Array,
+    mark: _UInt16Array,
     kind: int,
     shape_count: int,
     shape_offset: Int64Array,
     shape_line: Int32Array,
-    shape_sectors: UInt8Array,
+    shape_mark: _UInt16Array,
     shape_kind: UInt8Array,
     table: Int32Array,
 ) -> tuple[int, Int32Array]:
@@ -107,7 +166,7 @@ def _intern(
         base = line[begin]
         key = np.uint64(kind + 1)
         for at in range(begin, end):
-            key = (key ^ np.uint64((line[at] - base) * 16 + sectors[at])) * _MULTIPLIER
+            key = (key ^ np.uint64((line[at] - base) * 16 + mark[at])) * _MULTIPLIER
             key ^= key >> np.uint64(29)
         slot = np.int64(key >> np.uint64(20)) & np.int64(size - 1)
         while True:
@@ -116,7 +175,7 @@ def _intern(
                 start = shape_offset[shape_count]
                 for at in range(begin, end):
                     shape_line[start + at - begin] = line[at] - base
-                    shape_sectors[start + at - begin] = sectors[at]
+                    shape_mark[start + at - begin] = mark[at]
                 shape_offset[shape_count + 1] = start + end - begin
                 shape_kind[shape_count] = kind
                 table[slot] = shape_count
@@ -129,7 +188,7 @@ def _intern(
                 for at in range(begin, end):
                     if (
                         shape_line[start + at - begin] != line[at] - base
-                        or shape_sectors[start + at - begin] != sectors[at]
+                        or shape_mark[start + at - begin] != mark[at]
                     ):
                         same = False
                         break
@@ -145,7 +204,7 @@ def _rehash(
     count: int,
     shape_offset: Int64Array,
     shape_line: Int32Array,
-    shape_sectors: UInt8Array,
+    shape_mark: _UInt16Array,
     shape_kind: UInt8Array,
     size: int,
 ) -> Int32Array:
@@ -153,7 +212,7 @@ def _rehash(
     for shape in range(count):
         key = np.uint64(np.int64(shape_kind[shape]) + 1)
         for at in range(shape_offset[shape], shape_offset[shape + 1]):
-            key = (key ^ np.uint64(np.int64(shape_line[at]) * 16 + shape_sectors[at])) * _MULTIPLIER
+            key = (key ^ np.uint64(np.int64(shape_line[at]) * 16 + shape_mark[at])) * _MULTIPLIER
             key ^= key >> np.uint64(29)
         slot = np.int64(key >> np.uint64(20)) & np.int64(size - 1)
         while table[slot] >= 0:
@@ -169,46 +228,49 @@ class ShapeTable:
         self._count = 0
         self._offset = np.zeros(257, np.int64)
         self._line = np.empty(4096, np.int32)
-        self._sectors = np.empty(4096, np.uint8)
+        self._mark = np.empty(4096, np.uint16)
         self._kind = np.empty(256, np.uint8)
         self._table = np.full(1024, -1, np.int32)
 
     def add(
-        self, kind: Access, offset: Int64Array, line: Int64Array, sectors: UInt8Array
+        self, kind: Access, offset: Int64Array, line: Int64Array, mark: _UInt16Array
     ) -> tuple[Int64Array, Int32Array]:
         """First line and shape of each row of `touched_lines`; `NO_SHAPE` for empty rows."""
         self._grow(len(offset) - 1, len(line))
         self._count, ids = _intern(
-            offset, line, sectors, int(kind), self._count,
-            self._offset, self._line, self._sectors, self._kind, self._table,
+            offset, line, mark, int(kind), self._count,
+            self._offset, self._line, self._mark, self._kind, self._table,
         )  # fmt: skip
         first = np.zeros(len(ids), np.int64)
         first[ids >= 0] = line[offset[:-1][ids >= 0]]
         return first, ids
 
-    def arrays(self) -> tuple[Int64Array, Int32Array, UInt8Array, UInt8Array]:
-        """`shape_offset`, `shape_line`, `shape_sectors`, `shape_kind` of a trace."""
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a trace that describe its shapes, by their names there."""
         offset = self._offset[: self._count + 1].copy()
         lines = int(offset[-1])
-        return (
-            offset,
-            self._line[:lines].copy(),
-            self._sectors[:lines].copy(),
-            self._kind[: self._count].copy(),
-        )
+        mark = self._mark[:lines]
+        return {
+            "shape_offset": offset,
+            "shape_line": self._line[:lines].copy(),
+            "shape_sectors": (mark & _ALL_SECTORS).astype(np.uint8),
+            "shape_kind": self._kind[: self._count].copy(),
+            "shape_late": (mark >> _LATE & _ALL_SECTORS).astype(np.uint8),
+            "shape_passes": (1 << (mark >> _PASSES)).astype(np.uint8),
+        }
 
     def _grow(self, rows: int, lines: int) -> None:
         self._offset = _longer(self._offset, self._count + rows + 1)
         self._kind = _longer(self._kind, self._count + rows)
         used = int(self._offset[self._count])
         self._line = _longer(self._line, used + lines)
-        self._sectors = _longer(self._sectors, used + lines)
+        self._mark = _longer(self._mark, used + lines)
         size = self._table.size
         while size < 2 * (self._count + rows):
             size *= 2
         if size > self._table.size:
             self._table = _rehash(
-                self._count, self._offset, self._line, self._sectors, self._kind, size
+                self._count, self._offset, self._line, self._mark, self._kind, size
             )
 
 
