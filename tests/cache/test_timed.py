@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from traces_by_hand import ATOMIC, READ, WRITE, gemm, written_out
+from traces_by_hand import ATOMIC, READ, WRITE, assembled, gemm, written_out
 
 from intelliperf_swizzle.cache import ABLATIONS, FULL, Physics, Run, replay
 from intelliperf_swizzle.cache.stream import merge
@@ -93,6 +93,48 @@ def test_writes_hit_and_are_written_back_once():
 def test_atomics_fetch_what_they_change():
     total = counted([[(ATOMIC, LINES)], []], two_cus())
     assert total.misses.sum() == total.fetched == total.written == 4 * len(LINES)
+
+
+def unaligned(tiles, shapes, passes, late):
+    """What a launch of accesses (shape, first line) of shapes (lines, sectors) reads, on two CUs.
+
+    Both are on one side; every access is made by `passes` instructions, and only the later ones
+    of the first shape touch its sectors `late`.
+    """
+    accesses = [access for tile in tiles for access in tile]
+    trace = assembled(
+        np.cumsum([0, *(len(tile) for tile in tiles)]),
+        [base for _, base in accesses],
+        [shape for shape, _ in accesses],
+        [(READ, np.array(lines), sectors) for lines, sectors in shapes],
+    )
+    touched = len(trace.shape_line)
+    masks = np.zeros(touched, np.uint8)
+    masks[: len(shapes[0][0])] = late
+    marked = dataclasses.replace(
+        trace, shape_late=masks, shape_passes=np.full(touched, passes, np.uint8)
+    )
+    one_side = two_cus(cus_per_xcd=2, gpc_cus=(1, 1), gpc_domains=(0, 0))
+    stream = merge(marked)
+    return replay_timed(stream, np.arange(stream.tiles), one_side, 1, Switches(l1=False))
+
+
+def test_every_instruction_of_an_access_takes_the_cu_its_time():
+    shapes = [(LINES, 1)]
+    once, often = (unaligned([[(0, 0), (0, 8192)]], shapes, passes, 0) for passes in (1, 8))
+    assert once.requests.tolist() == often.requests.tolist()
+    assert often.clocks - once.clocks > 6 * len(LINES)
+
+
+def test_a_sector_that_a_later_instruction_touches_is_asked_for_later():
+    """The first workgroup touches sectors 0 and 2, the second one a little later 2 and 3."""
+    shapes = [(LINES, 0b0101), (LINES, 0b1100), ([0], 1)]
+    waits = [(2, 100_000 + i) for i in range(3)]
+    tiles = [[(0, 0)], [*waits, (1, 0)]]
+    in_step, late = (unaligned(tiles, shapes, 8, mask) for mask in (0, 0b0100))
+    assert in_step.misses.sum() == 2 * len(LINES) + len(waits)
+    assert late.misses.sum() == 3 * len(LINES) + len(waits)
+    assert late.requests.sum() == in_step.requests.sum()
 
 
 def test_dispatch_fills_one_gpc_after_the_other():

@@ -63,7 +63,7 @@ def line_signatures(
     signature = np.zeros(n, np.uint64)
     for f in range(len(base)):
         for i in range(shape_offset[shape[f]], shape_offset[shape[f] + 1]):
-            signature[base[f] + shape_line[i]] += _mix(f * 256 + code[i])
+            signature[base[f] + shape_line[i]] += _mix(f * 65536 + code[i])
     return signature
 
 
@@ -131,7 +131,7 @@ def footprint_units(
         offset[f + 1] = total
     mark[:] = -1
     ref_unit = np.empty(total, np.int32)
-    ref_code = np.empty(total, np.uint8)
+    ref_code = np.empty(total, code.dtype)
     n = 0
     for f in range(len(base)):
         for i in range(shape_offset[shape[f]], shape_offset[shape[f] + 1]):
@@ -153,7 +153,7 @@ def unroll(access_offset: Any, access_footprint: Any, offset: Any, unit: Any, co
         total += offset[f + 1] - offset[f]
     tile_offset = np.zeros(len(access_offset), np.int64)
     ref_unit = np.empty(total, np.int32)
-    ref_code = np.empty(total, np.uint8)
+    ref_code = np.empty(total, code.dtype)
     n = 0
     for t in range(len(access_offset) - 1):
         for a in range(access_offset[t], access_offset[t + 1]):

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace, UInt8Array
 
@@ -25,6 +27,8 @@ class Stream:
         tile_offset: int64[tiles + 1]; into the references.
         ref_unit: int32[references].
         ref_code: uint8[references].
+        ref_issue: uint8[references]; `log2(passes) << 4 | late sectors`, as `Trace` has them of
+            every line of the unit. Empty where all accesses are aligned.
         unit_offset: int64[units + 1]; into `unit_line`.
         unit_line: int32[lines touched]; line numbers, grouped by unit.
     """
@@ -34,6 +38,7 @@ class Stream:
     ref_code: UInt8Array
     unit_offset: Int64Array
     unit_line: Int32Array
+    ref_issue: UInt8Array
 
     @property
     def tiles(self) -> int:
@@ -83,7 +88,10 @@ def merge(trace: Trace, *, whole_units: bool = True) -> Stream:
     footprint, first = kernels.dense_ids(key)
     base, shape = trace.access_base[first], trace.access_shape[first]
     line_kind = np.repeat(trace.shape_kind, np.diff(trace.shape_offset))
-    code = (line_kind << 4 | trace.shape_sectors).astype(np.uint8)
+    issue = _issue(trace)
+    code: npt.NDArray[Any] = (line_kind << 4 | trace.shape_sectors).astype(np.uint8)
+    if issue is not None:
+        code = (issue.astype(np.uint16) << 6 | code).astype(np.uint16)
     where = (base, shape, trace.shape_offset, trace.shape_line)
     lines = _last_line(trace) + 1
     if whole_units:
@@ -93,7 +101,18 @@ def merge(trace: Trace, *, whole_units: bool = True) -> Stream:
     unit, unit_offset, unit_line = kernels.unit_of_line(*where, signature)
     refs = kernels.footprint_units(*where, code, unit, len(unit_offset) - 1)
     tile_offset, ref_unit, ref_code = kernels.unroll(trace.tile_offset, footprint, *refs)
-    return Stream(tile_offset, ref_unit, ref_code, unit_offset, unit_line)
+    ref_issue = np.zeros(0, np.uint8)
+    if issue is not None:
+        ref_issue = (ref_code >> 6).astype(np.uint8)
+        ref_code = (ref_code & 63).astype(np.uint8)
+    return Stream(tile_offset, ref_unit, ref_code, unit_offset, unit_line, ref_issue)
+
+
+def _issue(trace: Trace) -> UInt8Array | None:
+    """What `ref_issue` holds, for every line of every shape; None where all are aligned."""
+    if trace.shape_passes is None or trace.shape_late is None or (trace.shape_passes == 1).all():
+        return None
+    return (np.log2(trace.shape_passes).astype(np.uint8) << 4 | trace.shape_late).astype(np.uint8)
 
 
 def _last_line(trace: Trace) -> int:

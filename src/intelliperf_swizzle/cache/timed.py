@@ -112,6 +112,7 @@ def replay_timed(
         stream.tile_offset,
         stream.ref_unit,
         stream.ref_code,
+        stream.ref_issue,
         cu,
         group,
         domain,
