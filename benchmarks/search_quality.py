@@ -69,7 +69,9 @@ def measured(application: Application, work: Path) -> dict[str, Any]:
                     history=work / f"{application.script}-{name}.jsonl",
                     candidates=max(times * scored, 1) if name == "long" else default.candidates,
                 )
-                with loop.opened_history(settings, subject, target, profiler, proposer) as history:
+                with loop.opened_history(
+                    settings, subject, target, profiler, proposer, progress
+                ) as history:
                     bench = Workbench(subject, target, profiler, history, 0.0, 0.0)
                     problem = loop.pose(settings, bench)
                     if name == "catalogue":
