@@ -95,7 +95,7 @@ def test_atomics_fetch_what_they_change():
     assert total.misses.sum() == total.fetched == total.written == 4 * len(LINES)
 
 
-def unaligned(tiles, shapes, passes, late):
+def unaligned(tiles, shapes, passes, late, **switches):
     """What a launch of accesses (shape, first line) of shapes (lines, sectors) reads, on two CUs.
 
     Both are on one side; every access is made by `passes` instructions, and only the later ones
@@ -116,7 +116,9 @@ def unaligned(tiles, shapes, passes, late):
     )
     one_side = two_cus(cus_per_xcd=2, gpc_cus=(1, 1), gpc_domains=(0, 0))
     stream = merge(marked)
-    return replay_timed(stream, np.arange(stream.tiles), one_side, 1, Switches(l1=False))
+    return replay_timed(
+        stream, np.arange(stream.tiles), one_side, 1, Switches(l1=False, **switches)
+    )
 
 
 def test_every_instruction_of_an_access_takes_the_cu_its_time():
@@ -124,6 +126,8 @@ def test_every_instruction_of_an_access_takes_the_cu_its_time():
     once, often = (unaligned([[(0, 0), (0, 8192)]], shapes, passes, 0) for passes in (1, 8))
     assert once.requests.tolist() == often.requests.tolist()
     assert often.clocks - once.clocks > 6 * len(LINES)
+    ignored = unaligned([[(0, 0), (0, 8192)]], shapes, 8, 0, instructions=False)
+    assert ignored.clocks == once.clocks
 
 
 def test_a_sector_that_a_later_instruction_touches_is_asked_for_later():

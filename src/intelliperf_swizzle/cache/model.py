@@ -47,6 +47,7 @@ class Physics:
         l1: an L1 a CU in front of the L2.
         copies: NVIDIA: each side of the L2 keeps copies of lines at home on the other side.
         in_flight: NVIDIA: requests for a line that is under way are merged, or wait for it.
+        instructions: NVIDIA: accesses that are not aligned take several instructions; else one.
         llc: the last-level cache behind the L2, where the target has one.
         cold: caches are empty at the start of every launch; else the same launch has just run.
         seed: of all that is random.
@@ -64,6 +65,7 @@ class Physics:
     l1: bool = True
     copies: bool = True
     in_flight: bool = True
+    instructions: bool = True
     llc: bool = True
     cold: bool = True
     seed: int = 0
@@ -83,6 +85,7 @@ ABLATIONS: Mapping[str, Physics] = {
     "L1": Physics(l1=False),
     "copies of the other side's lines": Physics(copies=False),
     "requests in flight": Physics(in_flight=False),
+    "instructions of a load": Physics(instructions=False),
     "last-level cache": Physics(llc=False),
     "cold start": Physics(cold=False),
 }
@@ -195,6 +198,7 @@ def _timed_traffic(
         drift=physics.drift,
         copies=physics.copies,
         in_flight=physics.in_flight,
+        instructions=physics.instructions,
         write_policy=physics.write_policy,
         sectors=physics.sectors,
         l1=physics.l1,

@@ -6,10 +6,12 @@ Every line has its home in one of the two domains. A read is looked up in the do
 CU; a line at home on the other side is copied when it misses, so that both domains hold what both
 read. What is counted as hit or miss is the lookup next to the CU, in 32-byte sectors.
 
-Time decides what is in flight. A workgroup issues its accesses one after the other, as fast as its
-share of the CU allows, and waits for data where too many are outstanding. Requests of one GPC for
-a line that is under way to it are merged and never reach the L2; requests of others hit, and wait.
-So workgroups that share data fall into step where memory is slow, and drift apart where it is not.
+Time decides what is in flight. The workgroups of a CU queue for its L1, which looks up a line a
+clock, and again for every instruction of an access that is not aligned. A workgroup issues its
+accesses one after the other, no faster than its share of the CU allows, and waits for data where
+too many are outstanding. Requests of one GPC for a line that is under way to it are merged and
+never reach the L2; requests of others hit, and wait. So workgroups that share data fall into step
+where memory is slow, and drift apart where it is not.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ class Switches:
         drift: lots are drawn for what residents of a CU share; else they have turns.
         copies: a domain keeps copies of the other's lines; else they are read at their home.
         in_flight: requests for what is under way are merged or wait; else data are there at once.
+        instructions: accesses that are not aligned take several, one after the other; else one.
         write_policy: writes hit, as the counter has it; else they miss where a sector is absent.
         sectors: a miss brings `l2_fill_bytes`; else whole lines.
         l1: workgroups have an L1.
@@ -41,6 +44,7 @@ class Switches:
     drift: bool = True
     copies: bool = True
     in_flight: bool = True
+    instructions: bool = True
     write_policy: bool = True
     sectors: bool = True
     l1: bool = True
@@ -112,7 +116,7 @@ def replay_timed(
         stream.tile_offset,
         stream.ref_unit,
         stream.ref_code,
-        stream.ref_issue,
+        stream.ref_issue if switches.instructions else stream.ref_issue[:0],
         cu,
         group,
         domain,
