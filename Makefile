@@ -61,6 +61,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy benchmarks/*.py benchmarks/harness
 	$(BIN)/lint-imports
 
 docs: install

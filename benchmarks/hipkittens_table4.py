@@ -92,7 +92,7 @@ def benchmark() -> int:
                 traces[size] = found.launches[0], trace(found.launches[0])
         launch, traced = traces[size]
         text, name = "pid = pid", "row-major"
-        if window is not None:
+        if window is not None and chunk is not None:
             pattern = load_pattern("chunked-xcd-window")
             text = pattern.bind(cols=size // 256, chunk=chunk, window=window)
             name = f"W{window}/C{chunk}"
@@ -124,4 +124,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--application", type=int, metavar="SIZE", help="launch the kernel only")
     chosen = parser.parse_args()
-    sys.exit(application(chosen.application) if chosen.application else benchmark())
+    if chosen.application:
+        application(chosen.application)
+    else:
+        sys.exit(benchmark())
