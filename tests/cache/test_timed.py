@@ -159,6 +159,14 @@ def test_workgroups_of_a_cu_drift_apart_only_where_lots_are_drawn():
     assert in_step.memory_bytes < replay(run, small, FULL).memory_bytes
 
 
+def test_workgroups_alone_on_their_cus_fall_out_of_step():
+    """Of 132 workgroups, one a CU, fewer requests are merged where their pace varies."""
+    trace = gemm(1408, 1536, 32768, 128, 128, 64)
+    run = [Run(trace, np.arange(trace.tiles), 1, 1)]
+    in_step = replay(run, H200, Physics(drift=False))
+    assert replay(run, H200, FULL).l2_requests > 1.05 * in_step.l2_requests
+
+
 def test_the_same_seed_gives_the_same_counts():
     trace = gemm(1024, 1024, 1024, 128, 128, 64)
     run = [Run(trace, np.arange(trace.tiles), 1, 2)]
