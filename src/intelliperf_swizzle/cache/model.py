@@ -161,8 +161,8 @@ def replay(
     Cost: 1 to 20 ns a line access on each core; see `timed.replay_timed` for NVIDIA. Memory: 9
     bytes a touched line and domain at work, 12 bytes a reference.
 
-    Validated: mean error of the L2 hit rate in points: h200 2.1 (105 pairs), h200_held_out 2.4
-    (85 pairs), mi300x 3.6 (69 pairs), mi355x 3.7 (6 pairs); docs/validation.md.
+    Validated: mean error of the L2 hit rate in points: h200 2.0 (105 pairs), h200_held_out 1.3
+    (85 pairs), mi300x 2.1 (69 pairs), mi355x 3.2 (6 pairs); docs/validation.md.
     """
     parts = [
         traffic(stream_of(trace), tile, target, occupancy, physics) * launches
