@@ -139,12 +139,13 @@ def test_sets_taken_together_are_the_line_by_line_replay_exactly(occupancy, whol
         assert screen.hit_rate(tile) == pytest.approx(full, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("k", "target", "associativity"),
-    [(1024, MI300X, "parts"), (1024, load_target("h200"), "full"), (1088, MI300X, "full")],
-)
-def test_channels_are_kept_apart_where_strides_are_powers_of_two(k, target, associativity):
-    assert Screen(gemm(1024, k, k, 128, 128, 64), target, 1).associativity == associativity
+def test_channels_are_kept_apart_where_blocks_lie_in_few_of_them_or_evenly_in_all():
+    blocks = [gemm(512, k, k, 128, 128, 64) for k in (1024, 1088)]
+    assert [Screen(trace, MI300X, 1).associativity for trace in blocks] == ["parts", "parts"]
+    assert Screen(blocks[0], load_target("h200"), 1).associativity == "full"
+    rng = np.random.default_rng(0)
+    scattered = [[(READ, sorted(rng.choice(100_000, 40, replace=False)))] for _ in range(40)]
+    assert Screen(written_out(scattered), MI300X, 1).associativity == "full"
 
 
 @pytest.mark.parametrize("lines", [16, 40, 600])
