@@ -7,7 +7,7 @@ Run from the checkout: `python docs/generate.py [folder]`; without a folder, int
 
 from __future__ import annotations
 
-import sys
+import argparse
 from dataclasses import fields
 from pathlib import Path
 
@@ -32,7 +32,9 @@ ROW = "| {} | {} | {} |"
 
 def main() -> None:
     """Writes the pages into the folder given, or `docs/`."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
+    parser = argparse.ArgumentParser(description="writes the generated pages")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent)
+    folder = parser.parse_args().folder
     pictures = folder / "pictures"
     pictures.mkdir(parents=True, exist_ok=True)
     target = load_target("mi300x")
