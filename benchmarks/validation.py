@@ -199,6 +199,7 @@ def pages(record: Mapping[str, Any]) -> dict[str, str]:
     sets = [(one, record["sets"][one.name]) for one in SETS if one.name in record["sets"]]
     page = environment.get_template("validation.md").render(
         sets=sets,
+        effects=ABLATIONS.keys(),
         worst={one.name: worst_cases(stored["pairs"]) for one, stored in sets},
         best={one.name: best_cases(stored["pairs"]) for one, stored in sets},
         groups=groups,
