@@ -62,7 +62,7 @@ def _run(build: Callable[[], object]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("interrupted; what was tried is in the history file", file=sys.stderr)
+        print("interrupted; what was tried, if anything, is in the history file", file=sys.stderr)
         return 130
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""

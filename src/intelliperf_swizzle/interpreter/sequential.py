@@ -52,12 +52,10 @@ class SequentialRun:
     Attributes:
         waits: whether a program waited for another.
         locks: whether a program took a lock (a compare-and-swap), and so might have waited.
-        lanes_outside: accesses of single elements outside every storage, which were left out.
     """
 
     waits: bool
     locks: bool
-    lanes_outside: int
 
 
 def run_programs(
@@ -105,7 +103,7 @@ def run_programs(
     memory = _WatchedMemory(triton_interpreter._interpreter, scheduler, space, observer, select)
     with _replaced(triton_interpreter, "_interpreter", memory):
         scheduler.run_all()
-    return SequentialRun(scheduler.waited, memory.locks, memory.lanes_outside)
+    return SequentialRun(scheduler.waited, memory.locks)
 
 
 @contextmanager
@@ -153,7 +151,6 @@ class _WatchedMemory:
         self._poll: tuple[Any, ...] | None = None
         self._polls = 0
         self.locks = False
-        self.lanes_outside = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._native, name)
@@ -249,7 +246,7 @@ class _WatchedMemory:
     def _word(self, addresses: Addresses, mask: Mask, item_bytes: int) -> Any:
         if item_bytes > 8:
             return None
-        host, inside = self._inside(addresses, mask, count=False)
+        host, inside = self._inside(addresses, mask)
         dtype = np.dtype(f"u{item_bytes}")
         return self._native.load(host, inside, np.zeros(addresses.shape, dtype), dtype).item()
 
@@ -259,11 +256,5 @@ class _WatchedMemory:
             program = self._scheduler.current
             self._observer.observe(program, kind, addresses, mask, item_bytes)
 
-    def _inside(
-        self, addresses: Addresses, mask: Mask, *, count: bool = True
-    ) -> tuple[Addresses, Mask]:
-        mask = np.broadcast_to(mask, addresses.shape)
-        host, inside = self._space.locate(addresses, mask)
-        if count and inside is not mask:
-            self.lanes_outside += int(np.count_nonzero(mask)) - int(np.count_nonzero(inside))
-        return host, inside
+    def _inside(self, addresses: Addresses, mask: Mask) -> tuple[Addresses, Mask]:
+        return self._space.locate(addresses, np.broadcast_to(mask, addresses.shape))
