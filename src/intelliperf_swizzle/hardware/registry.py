@@ -189,6 +189,7 @@ def _check_whole(target: Target, where: str) -> None:
             target.accesses_per_turn, target.catch_up_turns
         )
         >= 1,
+        "`starts_per_round` must be at least 1, or null": target.starts_per_round != 0,
         "`l1_bytes` is less than one set of 128-byte lines": target.l1_ways >= 1
         and target.l1_bytes >= target.l1_ways * LINE_BYTES,
         "`llc_bytes` and `llc_gb_s` must both be given or both be null": (target.llc_bytes is None)

@@ -65,6 +65,10 @@ class Target:
         turn_skip_fraction: how workgroups drift apart: the share of its turns that each one misses.
         catch_up_turns: within so many turns each workgroup misses the same number, so that none
             stays behind for ever.
+        starts_per_round: workgroups that a domain starts in the time of a turn, until every slot
+            has one; None = all that fit.
+        issued_ahead_from_accesses: workgroups of so many accesses or more make them in loops whose
+            loads are issued ahead of their use, one a turn, and miss no turn; None = none does.
         gpc_cus: CUs of each group that dispatch fills one after the other, before it begins again
             with the first; empty where `dispatch_domains` says it all.
         gpc_domains: the domain that each of these groups is next to.
@@ -119,6 +123,8 @@ class Target:
     accesses_per_turn: int
     turn_skip_fraction: float
     catch_up_turns: int
+    starts_per_round: int | None
+    issued_ahead_from_accesses: int | None
     gpc_cus: tuple[int, ...]
     gpc_domains: tuple[int, ...]
     l2_fill_bytes: int
