@@ -7,11 +7,22 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from traces_by_hand import ATOMIC, READ, WRITE, gemm, streaming, transpose, written_out
+from traces_by_hand import (
+    ATOMIC,
+    READ,
+    WRITE,
+    assembled,
+    gemm,
+    streaming,
+    transpose,
+    written_out,
+)
 
 from intelliperf_swizzle.cache.model import Physics, Run, replay, traffic
 from intelliperf_swizzle.cache.stream import merge
+from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.language import evaluate, parse
 
 MI300X = load_target("mi300x")
 PLAIN = Physics(l1=False, llc=False, drift=False)
@@ -88,6 +99,30 @@ def test_resident_workgroups_take_turns_access_by_access():
     # one after the other: 0 2 4 | 0 2 4 all miss; side by side: 0 0 2 2 4 4
     assert counted(trace, tiny()).misses.tolist() == [6]
     assert counted(trace, tiny(), occupancy=2).misses.tolist() == [3]
+
+
+def test_workgroups_that_start_a_round_later_stay_a_round_behind():
+    trace = written_out([reads(0, 2, 4), reads(0, 2, 4)])
+    facts = {"issued_ahead_from_accesses": 3}
+    physics = Physics(l1=False, llc=False)
+    together = counted(trace, tiny(**facts), physics, occupancy=2)
+    later = counted(trace, tiny(**facts, starts_per_round=1), physics, occupancy=2)
+    # 00 22 44; and 0 20 42 4, where 4 drives out 2, 2 then 0, and the last 4 is still there
+    assert (together.misses.tolist(), later.misses.tolist()) == ([3], [4])
+
+
+def test_where_loads_are_issued_ahead_no_turn_is_missed(small_gemm):
+    facts = {"cus_per_xcd": 16, "l2_bytes_per_xcd": 1 << 16, "l2_set_bits": None}
+    order = np.arange(small_gemm.tiles)
+
+    def rates(accesses):
+        target = tiny(**facts, issued_ahead_from_accesses=accesses)
+        return {counted(small_gemm, target, Physics(seed=seed)).misses[0] for seed in range(4)}
+
+    assert len(small_gemm.access_base) == 9 * small_gemm.tiles
+    in_step = counted(small_gemm, tiny(**facts), Physics(drift=False), tile=order)
+    assert rates(9) == {in_step.misses[0]}
+    assert len(rates(10)) > 1
 
 
 def test_an_l1_hides_what_its_cu_has_just_read():
@@ -265,6 +300,32 @@ def test_same_seed_same_numbers_and_another_seed_others(small_gemm):
 
     assert run(5) == run(5)
     assert len({run(seed).l2_hit_rate for seed in range(4)}) > 1
+
+
+def hipkittens_gemm(size):
+    """Reads of HipKittens' GEMM as `benchmarks/hipkittens_table4.py` makes them, C left out."""
+    row, rows, cols = size // 64, size // 192, size // 256
+    pid, step = np.arange(rows * cols)[:, None], np.arange(row)
+    a = pid // cols * 192 * row + step
+    b = (size + pid % cols * 256) * row + step
+    base = np.stack((b, a, a + 64 * row, a + 128 * row), 2)
+    shapes = [(READ, np.arange(high) * row, 15) for high in (256, 64)]
+    shape = np.tile([0, 1, 1, 1], rows * cols * row)
+    offset = np.arange(rows * cols + 1) * 4 * row
+    return assembled(offset, base.ravel(), shape, shapes, (rows * cols, 1, 1))
+
+
+def test_the_orders_of_hipkittens_table_4_at_9216_are_within_six_points():
+    """MI355X, arXiv 2511.08083; the benchmark has the orders at 14592, which take longer."""
+    trace, target = hipkittens_gemm(9216), load_target("mi355x")
+    pattern = load_pattern("chunked-xcd-window")
+    measured = {(None, None): (55, 95), (7, 216): (79, 24), (5, 25): (75, 93)}
+    for (window, chunk), rates in measured.items():
+        swizzle = parse(pattern.bind(cols=36, chunk=chunk, window=window) if chunk else "pid = pid")
+        order = evaluate(swizzle, (trace.tiles, 1, 1), {}, num_xcds=8, cus_per_xcd=32)
+        found = replay([Run(trace, order)], target)
+        modelled = 100 * found.l2_hit_rate, 100 * found.llc_hit_rate
+        assert np.abs(np.subtract(modelled, rates)).max() <= 6
 
 
 def test_launches_are_summed_with_their_counts():

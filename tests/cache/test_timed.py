@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The timed replay does what the micro-benchmarks of benchmarks/measured/h200_probe saw."""
 
+import csv
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,9 @@ from intelliperf_swizzle.hardware import load_target
 
 H200 = load_target("h200")
 LINES = list(range(4096))
+PROBE = Path(__file__).parents[2] / "benchmarks" / "measured" / "h200_probe"
+SETS = list(csv.DictReader((PROBE / "sets.csv").read_text().splitlines()))
+"""What one SM found there when it read the same lines for the second time."""
 
 
 def two_cus(**changes):
@@ -71,6 +76,25 @@ def test_what_does_not_fit_a_side_is_gone_when_it_is_read_again():
     for lines, times in ((fits, 1), (too_much, 2)):
         pieces = [(READ, lines[i : i + 1000]) for i in range(0, len(lines), 1000)]
         assert missed_sectors([[*pieces, *pieces], []]) == times * 4 * len(lines)
+
+
+@pytest.mark.parametrize(
+    ("lines", "step"), [("one after the other", 1), ("every 16th", 16), ("every 256th", 256)]
+)
+@pytest.mark.parametrize("mebibytes", [16, 24, 28, 36])
+def test_lines_strewn_over_memory_crowd_some_sets(lines, step, mebibytes):
+    [measured] = [
+        row for row in SETS if (row["lines"], row["mebibytes"]) == (lines, str(mebibytes))
+    ]
+    asked = mebibytes * 8192
+    again = int(measured["lts__t_sectors_srcunit_tex_lookup_hit"]) / (4 * asked)
+    pieces = [
+        (READ, range(step * first, step * (first + 256), step)) for first in range(0, asked, 256)
+    ]
+    missed = missed_sectors([[*pieces, *pieces], []])
+    assert 2 - missed / (4 * asked) == pytest.approx(again, abs=0.12), "quarters are coarse steps"
+    if step > 1 and mebibytes == 24:
+        assert missed_sectors([[*pieces, *pieces], []], sets=False) == 4 * asked
 
 
 def test_the_profilers_own_rate_counts_what_crosses_again():

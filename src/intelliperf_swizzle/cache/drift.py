@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""In which order resident workgroups advance: round by round, some of them staying behind."""
+"""In which order resident workgroups start and advance: round by round, some staying behind."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,22 +26,37 @@ class Drift:
     workgroups drift apart. But one that falls behind finds in the L2 what the others have fetched
     and catches up, so each misses the same number of turns in any `catch_up_turns` rounds. In a
     turn it makes `accesses_per_turn` accesses, as a program issues its loads before it waits.
+    A workgroup whose loads are issued ahead does not wait: it misses no turn, and as far apart as
+    it started from the others it stays.
 
     Attributes:
         turn_offset: int64[rounds + 1].
         turn_slot: int32[...]; the slots that make an access in round `r` are
             `turn_slot[turn_offset[r]:turn_offset[r + 1]]`, in this order.
         first_turn: int64[domains]; in which round of the cycle each domain begins.
+        starts: slots of a domain that get their first workgroup in each round, at most `slots`.
     """
 
     turn_offset: Int64Array
     turn_slot: Int32Array
     first_turn: Int64Array
+    starts: int
 
 
 @lru_cache(maxsize=8)
-def drift(target: Target, slots: int, seed: int) -> Drift:
-    """The cycle for `slots` workgroups resident on each domain; same seed, same cycle."""
+def drift(target: Target, slots: int, accesses: float, seed: int) -> Drift:
+    """The cycle for `slots` workgroups resident on each domain; same seed, same cycle.
+
+    Args:
+        target: on which GPU.
+        slots: workgroups resident on a domain.
+        accesses: of a workgroup, on average.
+        seed: of the turns missed.
+    """
+    starts = min(slots, target.starts_per_round or slots)
+    ahead = target.issued_ahead_from_accesses
+    if ahead is not None and accesses >= ahead:
+        return dataclasses.replace(lockstep(target, slots), starts=starts)
     block = target.catch_up_turns
     blocks = max(1, ROUNDS // block)
     missed = round(block * target.turn_skip_fraction)
@@ -48,19 +64,23 @@ def drift(target: Target, slots: int, seed: int) -> Drift:
     advances = place.argsort(axis=1).reshape(-1, slots) >= min(missed, block - 1)
     rounds, turn_slot = np.nonzero(advances)
     offset = np.searchsorted(rounds, np.arange(blocks * block + 1))
-    starts = np.arange(target.num_xcds) * (blocks * block // target.num_xcds)
-    return _in_bursts(offset, turn_slot, starts, target.accesses_per_turn)
+    begin = np.arange(target.num_xcds) * (blocks * block // target.num_xcds)
+    return _in_bursts(offset, turn_slot, begin, starts, target.accesses_per_turn)
 
 
 @lru_cache(maxsize=8)
 def lockstep(target: Target, slots: int) -> Drift:
-    """Every resident workgroup makes one access in every round."""
-    return _in_bursts(np.array([0, slots]), np.arange(slots), np.zeros(target.num_xcds, int), 1)
+    """All resident workgroups start together and make one access in every round."""
+    begin = np.zeros(target.num_xcds, np.int64)
+    return _in_bursts(np.array([0, slots]), np.arange(slots), begin, slots, 1)
 
 
-def _in_bursts(offset: Int64Array, slot: Int64Array, starts: Int64Array, accesses: int) -> Drift:
+def _in_bursts(
+    offset: Int64Array, slot: Int64Array, begin: Int64Array, starts: int, accesses: int
+) -> Drift:
     return Drift(
         turn_offset=offset.astype(np.int64) * accesses,
         turn_slot=np.repeat(slot, accesses).astype(np.int32),
-        first_turn=starts.astype(np.int64),
+        first_turn=begin.astype(np.int64),
+        starts=starts,
     )

@@ -193,14 +193,16 @@ def unit_tiles(tile_offset: Any, ref_unit: Any, ref_misses: Any, units: Any) -> 
 
 
 @_jit
-def _start(tiles: Any, first: Any, end: Any, tile_offset: Any, at: Any, stop: Any) -> Any:
-    """Fill the slots with the first workgroups of a domain; returns the next one."""
+def _start(
+    tiles: Any, first: Any, end: Any, tile_offset: Any, starts: Any, at: Any, stop: Any
+) -> Any:
+    """Fill `starts` slots with the first workgroups of a domain; returns the next one."""
     at[:] = 0
     stop[:] = 0
-    for s in range(min(len(at), end - first)):
+    for s in range(min(starts, end - first)):
         at[s] = tile_offset[tiles[first + s]]
         stop[s] = tile_offset[tiles[first + s] + 1]
-    return min(end, first + len(at))
+    return min(end, first + starts)
 
 
 @_jit
@@ -303,6 +305,7 @@ def screen_misses(
     turn_offset: Any,
     turn_slot: Any,
     first_turn: Any,
+    starts: Any,
     slots: Any,
 ) -> Any:
     """L2 misses of all domains together, as counted, with an LRU list of pieces for each class.
@@ -321,15 +324,18 @@ def screen_misses(
     for d in range(len(domain_offset) - 1):
         following, end = domain_offset[d], domain_offset[d + 1]
         left = _references(tiles, following, end, tile_offset)
-        following = _start(tiles, following, end, tile_offset, at, stop)
+        following = _start(tiles, following, end, tile_offset, starts, at, stop)
         newer[:pieces] = -1
         newer[pieces:] = np.arange(pieces, pieces + classes)
         older[pieces:] = newer[pieces:]
         used[:] = 0
         turn = first_turn[d]
+        started = starts
         while left > 0:
             for entry in range(turn_offset[turn], turn_offset[turn + 1]):
                 s = turn_slot[entry]
+                if s >= started:
+                    continue
                 place = at[s]
                 while place == stop[s] and following < end:
                     place = tile_offset[tiles[following]]
@@ -365,6 +371,7 @@ def screen_misses(
                 left -= place
                 at[s] = place
             turn += 1
+            started += starts
             if turn == len(turn_offset) - 1:
                 turn = 0
     return misses
@@ -448,12 +455,14 @@ def replay_domain(
     turn_offset: Any,
     turn_slot: Any,
     first_turn: Any,
+    starts: Any,
 ) -> Any:
     """Replay one domain's workgroups through its L1s and its L2, line by line, from cold.
 
     `tiles` are those of the domain's workgroups in launch order; slot `s` is on CU `s % cus`.
     `set_of: int32[lines touched]` is the L2 set of each line of `unit_line`. `l1_lines` 0 leaves
-    the L1 out. `first_turn` is where in the drift's cycle to begin.
+    the L1 out. `first_turn` is where in the drift's cycle to begin; in each round `starts` more
+    slots get their first workgroup.
 
     Returns:
         requests: int64[64], lines requested of the L2 by reference code; misses: int64[64], lines
@@ -465,7 +474,7 @@ def replay_domain(
     left = _references(tiles, following, end, tile_offset)
     at = np.zeros(slots, np.int64)
     stop = np.zeros(slots, np.int64)
-    following = _start(tiles, following, end, tile_offset, at, stop)
+    following = _start(tiles, following, end, tile_offset, starts, at, stop)
     units = len(unit_offset) - 1
     unit_lines = np.empty(units, np.int32)
     for u in range(units):
@@ -489,10 +498,13 @@ def replay_domain(
     written_sectors = 0
     now = np.int32(0)
     turn = first_turn
+    started = starts
     elapsed = 0
     while left > 0:
         for entry in range(turn_offset[turn], turn_offset[turn + 1]):
             s = turn_slot[entry]
+            if s >= started:
+                continue
             place = at[s]
             while place == stop[s] and following < end:
                 place = tile_offset[tiles[following]]
@@ -557,6 +569,7 @@ def replay_domain(
             at[s] = place
         elapsed += 1
         turn += 1
+        started += starts
         if turn == len(turn_offset) - 1:
             turn = 0
     log = (log_round[:logged], log_unit[:logged], log_lines[:logged])

@@ -38,7 +38,8 @@ class Physics:
         dispatch: workgroups go to domains in the target's order; else each domain gets one run of
             launch indices (on NVIDIA: they alternate between the sides).
         occupancy: as many workgroups are resident as the build allows; else one a CU.
-        drift: workgroups drift apart as the target says; else they advance access by access.
+        drift: workgroups start and drift apart as the target says; else they start together and
+            advance access by access.
         sets: lines are confined to the sets of a channel; else to any place, which a hash of all
             bits stands for.
         write_policy: a write that allocates a line counts as the target's counter counts it; else
@@ -161,8 +162,8 @@ def replay(
     Cost: 1 to 20 ns a line access on each core; see `timed.replay_timed` for NVIDIA. Memory: 9
     bytes a touched line and domain at work, 12 bytes a reference.
 
-    Validated: mean error of the L2 hit rate in points: h200 2.0 (105 pairs), h200_held_out 1.3
-    (85 pairs), mi300x 2.1 (69 pairs), mi355x 3.2 (6 pairs); docs/validation.md.
+    Validated: mean error of the L2 hit rate in points: h200 2.0 (105 pairs), h200_held_out 1.2
+    (85 pairs), mi300x 2.1 (69 pairs), mi355x 1.4 (6 pairs); docs/validation.md.
     """
     parts = [
         traffic(stream_of(trace), tile, target, occupancy, physics) * launches
@@ -202,6 +203,7 @@ def _timed_traffic(
         write_policy=physics.write_policy,
         sectors=physics.sectors,
         l1=physics.l1,
+        sets=physics.sets,
     )
     timed = replay_timed(stream, tile, target, occupancy, switches, physics.seed)
     return Traffic(
@@ -229,7 +231,9 @@ def _traffic_in_rounds(
     if not physics.sectors:
         target = dataclasses.replace(target, l2_write_request_bytes=LINE_BYTES)
     slots = target.cus_per_xcd * occupancy
-    turns = drift(target, slots, physics.seed) if physics.drift else lockstep(target, slots)
+    turns = lockstep(target, slots)
+    if physics.drift:
+        turns = drift(target, slots, stream.accesses_per_tile, physics.seed)
     sets = l2_sets(stream, target)
     index = np.arange(len(tile))
     if physics.dispatch:
@@ -252,6 +256,7 @@ def _traffic_in_rounds(
             turns.turn_offset,
             turns.turn_slot,
             turns.first_turn[d],
+            turns.starts,
         )
 
     with ThreadPoolExecutor(cores()) as pool:

@@ -62,8 +62,8 @@ class Screen:
             domain[self._by_domain], np.arange(target.num_xcds + 1)
         ).astype(np.int64)
         slots = target.cus_per_xcd * occupancy
-        turns = drift(target, slots, seed)
-        self._turns = (turns.turn_offset, turns.turn_slot, turns.first_turn, slots)
+        turns = drift(target, slots, stream.accesses_per_tile, seed)
+        self._turns = (turns.turn_offset, turns.turn_slot, turns.first_turn, turns.starts, slots)
         self.associativity, self._misses = _counter(stream, target, associativity, self._turns)
 
     def hit_rate(self, tile: Int64Array) -> float:
@@ -85,7 +85,7 @@ class Screen:
 Misses: TypeAlias = Callable[[Int32Array, Int64Array], int]
 """Counts the misses of tiles, by domain, with the domains' offsets."""
 
-Turns: TypeAlias = tuple[Int64Array, Int32Array, Int64Array, int]
+Turns: TypeAlias = tuple[Int64Array, Int32Array, Int64Array, int, int]
 
 
 def _counter(

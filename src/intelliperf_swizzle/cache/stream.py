@@ -51,6 +51,11 @@ class Stream:
         return len(self.unit_offset) - 1
 
     @property
+    def accesses_per_tile(self) -> float:
+        """Accesses that a tile makes, on average; 0 without tiles."""
+        return float((self.ref_unit >= 0).sum()) / self.tiles if self.tiles else 0.0
+
+    @property
     def unit_lines(self) -> Int32Array:
         """Lines of each unit: int32[units]."""
         return np.diff(self.unit_offset).astype(np.int32)

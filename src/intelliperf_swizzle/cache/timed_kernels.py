@@ -8,6 +8,7 @@ in domain 1, and the same in domain 1. A part is numbered `2 * domain + copy`.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,19 +36,39 @@ L1_ENTRIES = 256
 class L2(NamedTuple):
     """Both domains' caches: LRU over parts of units, with the sectors of their lines.
 
-    The recency list is a log, as in `kernels.screen_misses`: a part's newest place in it is
-    `PLACE`, older entries are stale, and the log is rewritten without them when it is full.
+    A hash spreads lines over the sets; those of a block, as many in a row as there are sets, it
+    spreads evenly. So where a domain holds some lines of many blocks some of its sets are crowded,
+    and where it holds whole blocks none is. Parts belong to quarters of the cache, from the crowded
+    sets to the empty ones: quarter `q` holds `capacity / 4 * (1 + crowding * uneven[q])` lines.
+
+    The recency list of a quarter is a log, as in `kernels.screen_misses`: a part's newest place in
+    it is `PLACE`, older entries are stale, and the log is rewritten without them when it is full.
     """
 
     parts: Any  # int32[units, 2, 4]; PLACE (-1 = not there) and LINES of each part
     sectors: Any  # uint8[units, 2, 4]; VALID and DIRTY ones of each part
-    log: Any  # int32[2, n]; 4 * unit + part
-    marks: Any  # int64[2, 4]; head and tail of the log, lines held, sectors written back
-    capacity: Any  # lines of one domain
+    log: Any  # int32[8, n]; 4 * unit + part
+    marks: Any  # int64[8, 5]; BEGIN and END of each log, LINES that are there and how many have
+    # ROOM, and sectors WRITTEN back
 
 
 PLACE, LINES = 0, 1
 VALID, DIRTY = 0, 1
+BEGIN, END, ROOM, WRITTEN = 0, 2, 3, 4
+
+
+class Crowding(NamedTuple):
+    """What tells how crowded the sets of a domain are: where lines of one unit in `SAMPLED` lie."""
+
+    unit: Any  # int32[n]
+    block: Any  # int32[n]; in which some of its lines lie
+    share: Any  # float64[n]; of its lines
+    block_lines: Any  # lines of a block
+    capacity: Any  # lines of a domain
+    uneven: Any  # float64[4]; ascending
+
+
+SAMPLED = 8
 
 
 class Flight(NamedTuple):
@@ -96,35 +117,87 @@ def lines_at_home(unit_offset: Any, unit_line: Any) -> Any:
 
 
 @_jit
+def _spread(u: Any) -> Any:
+    """A number in whose low bits units of regular numbers differ (Knuth's multiplicative hash)."""
+    return (np.int64(u) * 2654435761) >> 12
+
+
+@_jit
+def sampled_blocks(unit_offset: Any, unit_line: Any, block_lines: Any) -> Any:
+    """The first three fields of `Crowding`. Blocks begin at multiples of their size."""
+    size = 0
+    for u in range(len(unit_offset) - 1):
+        if _spread(u) % SAMPLED == 0:
+            size += unit_offset[u + 1] - unit_offset[u]
+    unit, block, share = np.empty(size, np.int32), np.empty(size, np.int32), np.zeros(size)
+    n = 0
+    for u in range(len(unit_offset) - 1):
+        if _spread(u) % SAMPLED == 0:
+            begin, end = unit_offset[u], unit_offset[u + 1]
+            for i in range(begin, end):
+                b = unit_line[i] // block_lines
+                if i == begin or block[n - 1] != b:
+                    unit[n], block[n] = u, b
+                    n += 1
+                share[n - 1] += 1 / (end - begin)
+    return unit[:n].copy(), block[:n].copy(), share[:n].copy()
+
+
+@_jit
 def _touch(l2: Any, u: Any, part: Any) -> Any:
-    """Make a part its domain's newest; the oldest ones make room."""
-    marks = l2.marks[part >> 1]
-    log = l2.log[part >> 1]
+    """Make a part the newest of its quarter; the oldest ones make room."""
+    quarter = (part >> 1) << 2 | _spread(4 * u + part) & 3
+    marks = l2.marks[quarter]
+    log = l2.log[quarter]
     if l2.parts[u, PLACE, part] < 0:
-        marks[2] += l2.parts[u, LINES, part]
-    l2.parts[u, PLACE, part] = marks[0]
-    log[marks[0]] = 4 * u + part
-    marks[0] += 1
-    while marks[2] > l2.capacity:
-        v = log[marks[1]] >> 2
-        oldest = log[marks[1]] & 3
-        if l2.parts[v, PLACE, oldest] == marks[1]:
+        marks[LINES] += l2.parts[u, LINES, part]
+    l2.parts[u, PLACE, part] = marks[END]
+    log[marks[END]] = 4 * u + part
+    marks[END] += 1
+    while marks[LINES] > marks[ROOM]:
+        v = log[marks[BEGIN]] >> 2
+        oldest = log[marks[BEGIN]] & 3
+        if l2.parts[v, PLACE, oldest] == marks[BEGIN]:
             l2.parts[v, PLACE, oldest] = -1
             lines = l2.parts[v, LINES, oldest]
-            marks[2] -= lines
-            marks[3] += lines * _POPULATION[l2.sectors[v, DIRTY, oldest]]
+            marks[LINES] -= lines
+            marks[WRITTEN] += lines * _POPULATION[l2.sectors[v, DIRTY, oldest]]
             l2.sectors[v, VALID, oldest] = 0
             l2.sectors[v, DIRTY, oldest] = 0
-        marks[1] += 1
-    if marks[0] == len(log):
+        marks[BEGIN] += 1
+    if marks[END] == len(log):
         kept = 0
-        for i in range(marks[1], marks[0]):
+        for i in range(marks[BEGIN], marks[END]):
             if l2.parts[log[i] >> 2, PLACE, log[i] & 3] == i:
                 log[kept] = log[i]
                 l2.parts[log[i] >> 2, PLACE, log[i] & 3] = kept
                 kept += 1
-        marks[0] = kept
-        marks[1] = 0
+        marks[BEGIN] = 0
+        marks[END] = kept
+
+
+@_jit
+def _share_out(l2: Any, crowding: Any) -> Any:
+    """How many lines have room in each quarter, from what is there.
+
+    The deviation of a set's number of lines, a sum of binomials, one a block, by that of a Poisson
+    number tells how uneven the quarters are.
+    """
+    held = np.zeros(1 + (crowding.block.max() if len(crowding.block) > 0 else 0))
+    for domain in range(2):
+        held[:] = 0
+        for i in range(len(crowding.unit)):
+            for part in range(2 * domain, 2 * domain + 2):
+                if l2.parts[crowding.unit[i], PLACE, part] >= 0:
+                    lines = l2.parts[crowding.unit[i], LINES, part]
+                    held[crowding.block[i]] += crowding.share[i] * lines
+        drawn = 0.0
+        if held.sum() > 0:
+            whole = SAMPLED * (held**2).sum() / (held.sum() * crowding.block_lines)
+            drawn = math.sqrt(max(1 - whole, 0.0))
+        for quarter in range(4):
+            room = crowding.capacity / 4 * (1 + drawn * crowding.uneven[quarter])
+            l2.marks[4 * domain + quarter, ROOM] = int(room)
 
 
 @_jit
@@ -173,12 +246,6 @@ def _write(
         _touch(l2, u, copy)
         l2.sectors[u, VALID, copy] |= np.uint8(sectors)
     return absent, given, _POPULATION[sectors] * l2.parts[u, LINES, copy]
-
-
-@_jit
-def _spread(u: Any) -> Any:
-    """A number in whose low bits units of regular numbers differ (Knuth's multiplicative hash)."""
-    return (np.int64(u) * 2654435761) >> 12
 
 
 @_jit
@@ -377,6 +444,7 @@ def replay_timed(
     slot_group: Any,
     slot_domain: Any,
     l2: Any,
+    crowding: Any,
     flight: Any,
     clocks: Any,
     l1_lines: Any,
@@ -428,7 +496,12 @@ def replay_timed(
         residents[slot_cu[s]] += 1
         _push(times, order, events, s + 50 * np.random.random(), s)
         events += 1
+    passed = period = max(len(l2.parts) // 2, 2 * len(crowding.unit))
     while events > 0:
+        if passed >= period:
+            _share_out(l2, crowding)
+            passed = 0
+        passed += 1
         now = times[0]
         s = order[0]
         _pop(times, order, events)
@@ -535,7 +608,7 @@ def replay_timed(
             unpaid[s] = 0
         _push(times, order, events, max(proceeds, now + looked_up), s)
         events += 1
-    written = l2.marks[0, 3] + l2.marks[1, 3]
+    written = l2.marks[:, WRITTEN].sum()
     for u in range(len(l2.parts)):
         for part in range(4):
             written += l2.parts[u, LINES, part] * _POPULATION[l2.sectors[u, DIRTY, part]]
