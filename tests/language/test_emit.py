@@ -57,6 +57,15 @@ def test_a_linear_output_is_split_along_the_axes_that_are_read() -> None:
     assert code.outputs == {1: "swizzle_pid_1"}
 
 
+def test_axes_are_not_divided_out_of_a_launch_index_that_is_still_theirs() -> None:
+    assert triton("pid = pid", axes=2).lines == (
+        "swizzle_pid_0 = tl.program_id(0)",
+        "swizzle_pid_1 = tl.program_id(1)",
+    )
+    code = triton("pid = pid % grid_0 * (num_pids // grid_0) + pid // grid_0", axes=2)
+    assert "swizzle_pid = swizzle_pid_0 * swizzle_grid_1 + swizzle_pid_1" in code.lines
+
+
 def test_an_axis_that_the_swizzle_leaves_alone_is_read_as_before() -> None:
     code = triton("pid_0 = grid_0 - 1 - pid_0", axes=2)
     assert code.outputs == {0: "swizzle_pid_0", 1: "swizzle_pid_1"}

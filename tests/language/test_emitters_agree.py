@@ -100,6 +100,12 @@ REWRITTEN = (
     "pid = max(min(pid, 3) if pid > 1 else 9, 2 if M == 37 else 1, pid - 5)",
     "pid = cdiv(pid, cdiv(pid + 1, 2)) * (pid // (2 * 1) // 2) % (7 % 4)",
     "num_pids = num_pids // 2\npid = pid % max(num_pids, 1)",
+    "cols = grid_0\nrow = pid // cols\nrows = num_pids // cols\npid = pid % cols * rows + row",
+    "cols = grid_0\ncols = cols + 1\npid = pid // cols * cols + pid % cols",
+    "a = pid // grid_0 % grid_1\nb = pid // grid_0 // grid_1\npid = pid + 0 * (a - b)",
+    "a = pid // grid_0\npid = num_pids - 1 - pid\npid = pid // grid_0 * grid_0 + pid % grid_0 + a",
+    "num_pids = num_pids // 2\npid = pid % grid_0 + num_pids // grid_0",
+    "for _ in range(2):\n    a = pid // grid_0\n    pid = num_pids - 1 - pid\npid = pid + 0 * a",
     "pid_1 = grid_1 - 1 - pid_1",
     "a = pid_0\npid_0 = grid_0 - 1 - a\npid_2 = grid_2 - 1 - pid_2",
 )

@@ -11,6 +11,7 @@ from intelliperf_swizzle.language.simplify import simplify
 from intelliperf_swizzle.language.syntax import (
     AXES,
     GRID,
+    INPUTS,
     Assignment,
     Expression,
     Loop,
@@ -167,9 +168,10 @@ def _lower(
         axis: "pid" if linear and axes == 1 and axis == 0 else AXES[axis]
         for axis in sorted(axes_read)
     }
-    statements, constants = simplify(
-        (*before, *swizzle.statements, *after), known, set(results.values())
-    )
+    own = (*swizzle.statements, *after)
+    if linear and "pid" not in expressions:
+        own = _undivided(own, axes)
+    statements, constants = simplify((*before, *own), known, set(results.values()))
     assigned = assigned_names(statements)
     unassigned = [
         name for name in results.values() if name not in assigned and name not in constants
@@ -188,12 +190,65 @@ def _lower(
 
 def _linear_inputs(axes: int) -> tuple[Assignment, ...]:
     """`pid` and `num_pids` from the axes; assignments that are not needed are dropped later."""
+    pid, programs = _linear(0, axes)
+    return Assignment("pid", pid), Assignment("num_pids", programs)
+
+
+def _linear(first: int, axes: int) -> tuple[Expression, Expression]:
+    """The launch index over the axes from the first one on, and the number of its values."""
     pid: Expression = Name(AXES[axes - 1])
     programs: Expression = Name(GRID[axes - 1])
-    for axis in reversed(range(axes - 1)):
+    for axis in reversed(range(first, axes - 1)):
         pid = Operation("+", (Name(AXES[axis]), Operation("*", (Name(GRID[axis]), pid))))
         programs = Operation("*", (Name(GRID[axis]), programs))
-    return Assignment("pid", pid), Assignment("num_pids", programs)
+    return pid, programs
+
+
+def _undivided(statements: tuple[Statement, ...], axes: int) -> tuple[Statement, ...]:
+    """The statements, with axes and extents where they divide the launch index into these again.
+
+    For two axes, `pid % grid_0` is `pid_0`, `pid // grid_0` is `pid_1` and `num_pids // grid_0` is
+    `grid_1`: a division less each, of the twenty instructions that one takes. So it goes on until
+    `pid` is assigned.
+    """
+    forms = _quotients(axes)
+    names: dict[str, Name] = {}  # local names of axes and extents
+
+    def undivided(expression: Expression) -> Expression:
+        if isinstance(expression, Name):
+            return names.get(expression.name, expression)
+        if isinstance(expression, Number):
+            return expression
+        whole = Operation(expression.operator, tuple(map(undivided, expression.operands)))
+        return forms.get(whole, whole)
+
+    done: list[Statement] = []
+    for index, statement in enumerate(statements):
+        if isinstance(statement, Loop):
+            return (*done, *statements[index:])
+        target, value = statement.target, undivided(statement.value)
+        if target in INPUTS and value != Name(target):
+            return (*done, Assignment(target, value), *statements[index + 1 :])
+        names.pop(target, None)
+        if isinstance(value, Name) and value.name in INPUTS:
+            names[target] = value
+        done.append(Assignment(target, value))
+    return tuple(done)
+
+
+def _quotients(axes: int) -> dict[Expression, Expression]:
+    """What the launch index and the number of programs are, divided by the extents in turn."""
+    forms: dict[Expression, Expression] = {}
+    index: Expression = Name("pid")
+    count: Expression = Name("num_pids")
+    for axis in range(axes - 1):
+        extent = Name(GRID[axis])
+        forms[Operation("%", (index, extent))] = Name(AXES[axis])
+        above, programs = _linear(axis + 1, axes)
+        forms[Operation("//", (index, extent))] = above
+        forms[Operation("//", (count, extent))] = programs
+        index, count = above, programs
+    return forms
 
 
 def _axes_of_pid(axes: int) -> tuple[Assignment, ...]:

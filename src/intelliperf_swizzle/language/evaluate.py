@@ -121,7 +121,8 @@ def _program_ids(names: frozenset[str], pid: Int64Array, grid: Grid) -> dict[str
         ids["pid"] = _Lanes(pid, int(pid[0]), int(pid[-1]))
     for axis, name in enumerate(AXES):
         if name in names:
-            ids[name] = _Lanes(pid // math.prod(grid[:axis]) % grid[axis], 0, grid[axis] - 1)
+            along = _remainder(pid // math.prod(grid[:axis]), grid[axis])
+            ids[name] = _Lanes(along, 0, grid[axis] - 1)
     return ids
 
 
@@ -214,12 +215,21 @@ def _either(
     return apply
 
 
+def _remainder(a: Values, b: Values) -> Values:
+    """`a % b` of legal operands; where `b` is one number, NumPy has a faster `//` than `%`."""
+    if isinstance(a, int) or not isinstance(b, int):
+        return a % b
+    whole = a // b
+    whole *= b
+    return np.subtract(a, whole, out=whole)
+
+
 _VALUES: dict[str, Callable[[Values, Values], Values]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
     "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
+    "%": _remainder,
     "<<": lambda a, b: a << b,
     ">>": lambda a, b: a >> b,
     "&": lambda a, b: a & b,
