@@ -4,7 +4,7 @@
 
 The application must not be slowed down. A launch like one before costs a look at its arguments'
 types, shapes and strides, some microseconds of the host. Where even these add up to more than
-`MOST_OVERHEAD` of the time since the start (kernels that are shorter than their launch, in an
+`MOST_OVERHEAD` of the time since the first one (kernels that are shorter than their launch, in an
 endless loop), most launches of known kernels are only counted, as the last one that was looked at.
 """
 
@@ -26,9 +26,12 @@ from intelliperf_swizzle.capture.journal import Execution
 from intelliperf_swizzle.capture.sources import UnreadableKernelError, is_jit_function
 from intelliperf_swizzle.capture.store import MOST_VARIANTS, Store
 
-MOST_OVERHEAD = 0.02
-"""Share of the time since the start that looking at known launches may take."""
-UNLOOKED = 64
+MOST_OVERHEAD = 0.01
+"""Share of the time since the first launch that looking at known ones may take; to hand a launch on
+costs another one or two percent of the shortest."""
+FIRST_LOOKS = 512
+"""So many launches of each kernel are looked at in any case: new kinds come at the beginning."""
+UNLOOKED = 128
 """So many launches of a known kernel are only counted when it took more."""
 TELL_SECONDS = 0.5
 """Counts are written to the journal this often, because the application may be killed."""
@@ -50,13 +53,14 @@ class CompiledRecorder:
         self._names: dict[Any, str | None] = {}
         self._kernels: list[Any] = []  # kept alive, so that no other one gets its number
         self.passes: Passes = {}
-        self._granted: dict[int, str] = {}
+        self._granted: dict[int, tuple[str, int]] = {}  # name, and passes that are not counted yet
         self._looks: Counter[Any] = Counter()
+        self._seen: Counter[int] = Counter()
         self._untold: Counter[str] = Counter()
         self._told = self._start = perf_counter()
         self._spent = 0.0
         self._busy = False
-        atexit.register(self._end)
+        atexit.register(self._tell)
 
     def launch(
         self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
@@ -65,6 +69,7 @@ class CompiledRecorder:
         if self._busy:
             return
         begun = perf_counter()
+        self._settle(id(kernel))
         key = self._key(kernel, args, kwargs, grid)
         if key not in self._names:
             if _is_capturing():
@@ -81,10 +86,11 @@ class CompiledRecorder:
             self._untold[name] += 1
         now = perf_counter()
         self._spent += now - begun
-        if name is not None and self._spent > MOST_OVERHEAD * (now - self._start):
+        self._seen[id(kernel)] += 1
+        spent = self._spent > MOST_OVERHEAD * (now - self._start)
+        if name is not None and spent and self._seen[id(kernel)] > FIRST_LOOKS:
             self.passes[id(kernel)] = UNLOOKED
-            self._untold[name] += UNLOOKED
-            self._granted[id(kernel)] = name
+            self._granted[id(kernel)] = (name, UNLOOKED)
         if now - self._told > TELL_SECONDS:
             self._tell()
 
@@ -130,22 +136,28 @@ class CompiledRecorder:
         self._untold[name] -= 1  # this one is counted by the event
         execution = Execution(computed=True, seconds=None)
         journal.write(self._folder, "ran", record=name, **asdict(execution))
-        self._start += perf_counter() - begun  # a first launch is no overhead of known ones
-        self._spent -= perf_counter() - begun
+        now = perf_counter()
+        # A first launch is no overhead of known ones, and the time before gives them none to spend.
+        self._start = self._start + now - begun if self._names else now
+        self._spent -= now - begun
         return name
 
     def _refuse(self, kernel: Any, reason: str) -> None:
         sentence = f"`{kernel.fn.__name__}` was not recorded: {reason}"
         journal.write(self._folder, "refused", text=sentence)
 
-    def _end(self) -> None:
-        """Takes back what was counted and not launched."""
-        for kernel, name in self._granted.items():
-            self._untold[name] -= self.passes.get(kernel, 0)
-        self._tell()
+    def _settle(self, kernel: int) -> None:
+        """Counts the launches of a kernel that were let pass since the last time."""
+        if kernel in self._granted:
+            name, before = self._granted[kernel]
+            left = self.passes[kernel]
+            self._untold[name] += before - left
+            self._granted[kernel] = (name, left)
 
     def _tell(self) -> None:
         """Writes the counts since the last time to the journal."""
+        for kernel in self._granted:
+            self._settle(kernel)
         for name, times in self._untold.items():
             if times:
                 journal.write(self._folder, "again", record=name, times=times)
