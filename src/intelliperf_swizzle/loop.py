@@ -143,7 +143,7 @@ def optimize(
         with opened_history(settings, subject, target, profiler, proposer, progress) as history:
             bench = workbench(subject, settings, target, profiler, history, captured)
             best, effort = None, Effort()
-            if subject.headroom >= LEAST_GAIN:
+            if promising(settings, subject):
                 trials = tried(settings, bench, progress)
                 progress.phase(
                     f"searching ({proposer.name}, up to {settings.candidates} candidates)"
@@ -153,6 +153,15 @@ def optimize(
             run = conclude(settings, captured, bench, others, proposer, best, effort)
             edit = bench.edit(best) if best else None
             return Outcome(run, edit, file, initial)
+
+
+def promising(settings: Settings, subject: Subject) -> bool:
+    """Whether a search may find anything.
+
+    On a GPU always: an order may gain time without hits, as column-major does 1.19× on an H200 for
+    a kernel that only writes.
+    """
+    return settings.device is not None or subject.headroom >= LEAST_GAIN
 
 
 def explain(
@@ -346,7 +355,7 @@ def conclude(
         ceiling=subject.ceiling,
         best=best,
         attempts=bench.history.attempts,
-        nothing_to_gain=subject.headroom < LEAST_GAIN,
+        nothing_to_gain=not promising(settings, subject),
         notes=(*captured.notes, *subject.notes, *effort.notes, *untested(settings, subject)),
         history=str(bench.history.path),
         usage=effort.usage,
@@ -368,7 +377,7 @@ def pictured(bench: Workbench, best: Attempt | None) -> Picture:
         largest.trace,
         bench.target,
         occupancy=largest.occupancy,
-        tile=best.proof.tile if best and best.proof else None,
+        tile=bench.proofs(best)[0].tile if best else None,
         columns=next((choice[-1].extent for choice in choices if len(choice) == 2), None),
     )
 

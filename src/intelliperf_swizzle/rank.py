@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing, Verdict
@@ -33,7 +33,8 @@ def judge(measured: Measurement, baseline: Measurement) -> Verdict:
     """Compares a measurement with the baseline's; both from the same profiler and device.
 
     Where a GPU has timed both, its time comes first: less time is better, more time is refused
-    whatever the hit rate, and within the noise the hit rate decides, if it was measured.
+    whatever the hit rate. Within the noise a measured hit rate decides, but a higher one does not
+    make up for a loss of time, however small, that the interval is sure of.
     """
     gain = measured.l2_hit_rate - baseline.l2_hit_rate
     source = "modelled " if measured.profiler == "model" and measured.timing else ""
@@ -61,7 +62,8 @@ def _judge_timed(measured: Measurement, timing: Timing, gain: float, change: str
     if ratio.high < 1 - TIMING_NOISE:
         return Verdict("better", f"time {spread}, {change}")
     reason = f"{change}, time within noise: {spread}"
-    if measured.profiler == "model" or abs(gain) < NOISE_BAND:
+    lossy = ratio.low > 1
+    if measured.profiler == "model" or abs(gain) < NOISE_BAND or (gain > 0 and lossy):
         return Verdict("within noise", reason)
     return Verdict("better" if gain > 0 else "worse", reason)
 
@@ -92,21 +94,25 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
     """
     eligible = [one for one in attempts if one.measurement is not None and one.verdict.eligible]
+    noise: Mapping[str, float] = NOISE
     if all(one.measurement and one.measurement.timing for one in eligible):
         rank = ("time", *(criterion for criterion in rank if criterion != "time"))
-    return _ordered(sorted(eligible, key=lambda one: one.number), tuple(rank))
+        noise = {**NOISE, "time": TIMING_NOISE}
+    return _ordered(sorted(eligible, key=lambda one: one.number), tuple(rank), noise)
 
 
-def _ordered(attempts: list[Attempt], rank: tuple[str, ...]) -> list[Attempt]:
+def _ordered(
+    attempts: list[Attempt], rank: tuple[str, ...], noise: Mapping[str, float]
+) -> list[Attempt]:
     if not rank or len(attempts) < 2:
         return attempts
     merits = {one.number: _merit(one, rank[0]) for one in attempts}
     waiting = sorted(attempts, key=lambda one: merits[one.number])
     ordered: list[Attempt] = []
     while waiting:
-        limit = merits[waiting[0].number] + NOISE[rank[0]]
+        limit = merits[waiting[0].number] + noise[rank[0]]
         peers = [one for one in waiting if merits[one.number] <= limit]
-        ordered += _ordered(sorted(peers, key=lambda one: one.number), rank[1:])
+        ordered += _ordered(sorted(peers, key=lambda one: one.number), rank[1:], noise)
         waiting = waiting[len(peers) :]
     return ordered
 

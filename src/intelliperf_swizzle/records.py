@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -323,8 +323,8 @@ class Proof:
 
     Attributes:
         grid: the launch's grid.
-        tile: int64[programs]; launch index (axis 0 fastest) -> tile, a permutation. Empty where
-            the proof was read from a result file, which does not keep it.
+        tile: int64[programs]; launch index (axis 0 fastest) -> tile, a permutation. Empty in a
+            `certificate`.
         fingerprint: hex digest of `tile`; equal for swizzles that are the same permutation.
         grids_checked: how many further grids of the sweep hold.
         largest_checked: programs of the largest grid on which it holds.
@@ -337,6 +337,10 @@ class Proof:
     grids_checked: int = 1
     largest_checked: int = 0
     condition: str | None = None
+
+    def certificate(self) -> Proof:
+        """The proof without the tiles, which take 8 bytes a program; the text gives them again."""
+        return replace(self, tile=np.zeros(0, np.int64))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Proof) and self.fingerprint == other.fingerprint
@@ -559,6 +563,7 @@ class Attempt:
     """One candidate and what became of it; the line of a history file.
 
     Attributes:
+        proof: on the largest launch, a certificate without the tiles.
         screened_l2_hit_rate: by the fast model that sorts candidates.
         predicted: by the cache model with full physics, where hardware measures too.
         measurement: what decides: of the hardware, or of the model where there is none.

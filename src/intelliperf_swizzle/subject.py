@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.errors import (
     BuildError,
@@ -23,6 +25,7 @@ from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.profile import Profiler, TracedLaunch
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import (
+    Access,
     Capture,
     Ceiling,
     Grid,
@@ -247,6 +250,11 @@ def _examine_kernel(
         building = pool.submit(_occupancies, largest, target)
         traces = list(pool.map(trace, largest))
         occupancies, failures = building.result()
+    if not any(_writes(one) for one in traces):
+        raise TraceError(
+            f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
+            hint="memory that it reaches through an array of pointers is not recorded",
+        )
     notes += [*failures, *(note for one in traces for note in one.notes)]
     traced = tuple(
         TracedLaunch(launch, one, occupancies[_compiled_as(launch)])
@@ -263,6 +271,11 @@ def _examine_kernel(
         notes=tuple(dict.fromkeys(notes)),
         cautions=_out_of_bounds(traces),
     )
+
+
+def _writes(one: Trace) -> bool:
+    """Whether some program writes to a tensor."""
+    return bool(np.isin(one.shape_kind, (Access.WRITE, Access.ATOMIC))[one.access_shape].any())
 
 
 def _out_of_bounds(traces: Sequence[Trace]) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Access, Timing, Validation, Verdict
 from intelliperf_swizzle.validate import touched_storages
 
-RACE_SECONDS = 4.0
-"""For the times of all candidates of one trial; a race of a dozen GEMMs of 3 ms has 100 rounds."""
+RACE_SECONDS = 6.0
+"""For the times of all candidates of one trial; a race of a dozen GEMMs of 5 ms has 100 rounds."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,10 @@ MEASURED_LINES = 2_700_000_000
 """Line accesses that the finalists may cost the profiler together: twenty mappings of a GEMM
 8192³, hundreds of a stencil; about half a minute on two cores."""
 
-COUNTED = 3
-"""Of the fastest attempts the hit rates are counted; that takes a run of the application each."""
+LEADERS = 4
+"""Fastest attempts whose hit rates are counted, which takes a run of the application each, and
+that are timed once more against each other: with a dozen others, two that differ by 1 % may well
+come in the other order."""
 
 FEWEST_MEASURED = 20
 MOST_MEASURED = 100
@@ -141,15 +143,15 @@ class Trials:
         contending = self._bench.predict(contenders(self.attempts, baseline, self._measured))
         self._progress.phase(f"trying {len(contending)} contenders out on the GPU")
         self._bench.try_out(contending)
-        leaders = self._leaders()[:COUNTED]
+        leaders = self._leaders()[:LEADERS]
         self._progress.phase(f"counting {len(leaders)} leaders ({self._bench.profiler.name})")
         self._each(self._bench.count, leaders)
         refused: set[int] = set()
         while leaders := [one for one in self._leaders(better=True) if one.number not in refused]:
-            winner = self._confirmed(leaders[:2])
+            winner = self._confirmed(leaders[:LEADERS])
             if winner is not None:
                 return winner
-            refused.update(one.number for one in leaders[:2])
+            refused.update(one.number for one in leaders[:LEADERS])
         return None
 
     def _leaders(self, *, better: bool = False) -> list[Attempt]:
@@ -160,8 +162,9 @@ class Trials:
         ]
 
     def _confirmed(self, leaders: Sequence[Attempt]) -> Attempt | None:
-        """The better of the two best, once both were timed against each other; None if none is."""
-        self._progress.phase(f"confirming {' and '.join(one.candidate.name for one in leaders)}")
+        """The best of the leaders, once all were timed against each other; None if none is."""
+        others = f" against {len(leaders) - 1} more" if len(leaders) > 1 else ""
+        self._progress.phase(f"confirming {leaders[0].candidate.name}{others}")
         again = [self._bench.count(one) for one in self._bench.confirm(leaders)]
         for attempt in order(again, self._rank):
             if attempt.verdict.kind != "better":

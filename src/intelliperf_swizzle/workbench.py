@@ -59,18 +59,20 @@ UNIT_TEST_LIMIT_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
-class _Proved:
-    swizzle: Swizzle
-    proofs: tuple[Proof, ...]
+class _Permutation:
+    """What is kept of a candidate that is proved; the tiles, 8 bytes a program, are not.
 
-    @property
-    def fingerprint(self) -> str:
-        return "+".join(proof.fingerprint for proof in self.proofs)
+    Attributes:
+        proof: on the largest launch, the certificate alone.
+        fingerprint: of the permutations of all traced launches.
+        unchanged: whether every program computes the tile that it computes anyway.
+        l2_hit_rate: as the screen sees it.
+    """
 
-    @property
-    def unchanged(self) -> bool:
-        """Whether every program computes the tile that it computes anyway."""
-        return all(np.array_equal(one.tile, np.arange(len(one.tile))) for one in self.proofs)
+    proof: Proof
+    fingerprint: str
+    unchanged: bool
+    l2_hit_rate: float
 
 
 class Workbench:
@@ -107,7 +109,6 @@ class Workbench:
         self._model = ModelScreen(subject.traced, target)
         self._baseline_screen = self._model.baseline()
         self._known = history.known()
-        self._proved: dict[int, _Proved] = {}
         self._edits: dict[int, Edit] = {}
         self._passes_unchanged = False
         self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
@@ -120,18 +121,33 @@ class Workbench:
         A permutation that is known already gives the attempt that it was first; a language
         model's becomes an attempt of its own, refused as repeated.
         """
-        outcomes = list(self._pool.map(self._prove, candidates))
-        rates = list(self._pool.map(self._screen_rate, outcomes))
+        outcomes = list(self._pool.map(self._look, candidates))
         return [
-            self._screened(candidate, outcome, rate)
-            for candidate, outcome, rate in zip(candidates, outcomes, rates, strict=True)
+            self._screened(candidate, outcome)
+            for candidate, outcome in zip(candidates, outcomes, strict=True)
         ]
 
     def baseline_screen(self) -> float:
         """The unchanged kernel's L2 hit rate as the screen sees it."""
         return self._baseline_screen
 
-    def _prove(self, candidate: Candidate) -> _Proved | Verdict:
+    def _look(self, candidate: Candidate) -> _Permutation | Verdict:
+        """Proves and screens one candidate; its tiles live no longer than that takes."""
+        proofs = self._prove(candidate)
+        if isinstance(proofs, Verdict):
+            return proofs
+        fingerprint = "+".join(proof.fingerprint for proof in proofs)
+        tiles = [proof.tile for proof in proofs]
+        known = self._known.get(fingerprint)
+        rate = known.screened_l2_hit_rate if known else None
+        return _Permutation(
+            proof=proofs[0].certificate(),
+            fingerprint=fingerprint,
+            unchanged=all(np.array_equal(tile, np.arange(len(tile))) for tile in tiles),
+            l2_hit_rate=self._model.hit_rate(tiles) if rate is None else rate,
+        )
+
+    def _prove(self, candidate: Candidate) -> tuple[Proof, ...] | Verdict:
         if candidate.flaw is not None:
             return Verdict("not a swizzle", candidate.flaw)
         try:
@@ -146,7 +162,7 @@ class Workbench:
         if isinstance(proofs, Witness):
             return Verdict("not a permutation", "; ".join(describe(proofs)), proofs)
         unsafe = self._unsafe(proofs)
-        return Verdict("unsafe order", unsafe) if unsafe else _Proved(swizzle, proofs)
+        return Verdict("unsafe order", unsafe) if unsafe else proofs
 
     def _unsafe(self, proofs: Sequence[Proof]) -> str | None:
         """Why programs that depend on each other would no longer come in order, or None."""
@@ -155,40 +171,27 @@ class Workbench:
                 return reason
         return None
 
-    def _screen_rate(self, outcome: _Proved | Verdict) -> float | None:
-        if isinstance(outcome, Verdict):
-            return None
-        known = self._known.get(outcome.fingerprint)
-        if known is not None and known.screened_l2_hit_rate is not None:
-            return known.screened_l2_hit_rate
-        return self._model.hit_rate([proof.tile for proof in outcome.proofs])
-
-    def _screened(
-        self, candidate: Candidate, outcome: _Proved | Verdict, rate: float | None
-    ) -> Attempt:
+    def _screened(self, candidate: Candidate, outcome: _Permutation | Verdict) -> Attempt:
         number = self.history.next_number()
         if isinstance(outcome, Verdict):
             return self.history.record(Attempt(number, candidate, outcome))
         known = self._known.get(outcome.fingerprint)
         if known is not None:
-            self._proved.setdefault(known.number, outcome)
             return self._repeated(candidate, known) if candidate.origin == "llm" else known
         if candidate.origin == "llm" and outcome.unchanged:
             unchanged = Verdict("no difference", "this is the order as it is, `pid = pid`")
             return self.history.record(
                 Attempt(number, candidate, unchanged, fingerprint=outcome.fingerprint)
             )
-        assert rate is not None
         attempt = Attempt(
             number,
             candidate,
-            Verdict("screened out", self._screened_at(rate)),
+            Verdict("screened out", self._screened_at(outcome.l2_hit_rate)),
             fingerprint=outcome.fingerprint,
-            proof=outcome.proofs[0],
-            screened_l2_hit_rate=rate,
+            proof=outcome.proof,
+            screened_l2_hit_rate=outcome.l2_hit_rate,
         )
         self._known[outcome.fingerprint] = attempt
-        self._proved[number] = outcome
         return self.history.record(attempt)
 
     def _screened_at(self, rate: float) -> str:
@@ -230,7 +233,7 @@ class Workbench:
 
     def _profiled(self, attempt: Attempt) -> Attempt:
         """What the profiler reads of it."""
-        proofs = self._proved_again(attempt).proofs
+        proofs = self.proofs(attempt)
         try:
             edit = self.edit(attempt) if self.profiler.runs_application else None
             measurement = self.profiler.measure(self.subject.traced, proofs, edit)
@@ -251,9 +254,8 @@ class Workbench:
     def predict(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """What the cache model says of them, on all cores; that decides nothing."""
         todo = [one for one in attempts if one.predicted is None]
-        proofs = [self._proved_again(one).proofs for one in todo]
         found = self._pool.map(
-            lambda own: self._predictor.measure(self.subject.traced, own), proofs
+            lambda one: self._predictor.measure(self.subject.traced, self.proofs(one)), todo
         )
         done = {}
         for attempt, predicted in zip(todo, found, strict=True):
@@ -298,7 +300,7 @@ class Workbench:
         difference = difference_of_text(
             [one.launch for one in self.subject.traced],
             edit,
-            self._proved_again(attempt).proofs,
+            self.proofs(attempt),
             [one.trace for one in self.subject.traced],
         )
         return Verdict("output differs", difference) if difference else None
@@ -367,7 +369,6 @@ class Workbench:
         """Splices, builds and compares an attempt; refused ones come back with the reason."""
         if attempt.validation is not None and attempt.validation.method == "gpu":
             return self.history.record(replace(attempt, proof=self._widened(attempt, 1)))
-        proved = self._proved_again(attempt)
         launches = [one.launch for one in self.subject.traced]
         try:
             edit = self.edit(attempt)
@@ -376,7 +377,7 @@ class Workbench:
             outcome = validate(
                 launches,
                 edit,
-                proved.proofs,
+                self.proofs(attempt),
                 traces=[one.trace for one in self.subject.traced],
                 tolerance=self._tolerance,
                 budget_seconds=self._validation_seconds,
@@ -402,9 +403,9 @@ class Workbench:
         """The proof on the largest launch, tried on every so-many-th grid of the sweep too."""
         launch = self.subject.traced[0].launch
         sweep = sweep_grids(launch.grid)[::stride]
-        proofs = prove_on(self._proved_again(attempt).swizzle, [launch], self.target, sweep)
+        proofs = prove_on(_swizzle(attempt), [launch], self.target, sweep)
         assert not isinstance(proofs, Witness)
-        return proofs[0]
+        return proofs[0].certificate()
 
     def unit_test(self, attempt: Attempt, command: str, project: Path) -> Attempt:
         """Runs the user's own test on the swizzled kernel, where launches are computed at all.
@@ -435,22 +436,25 @@ class Workbench:
     def _refused(self, attempt: Attempt, kind: VerdictKind, error: SwizzleError) -> Attempt:
         return self.history.record(replace(attempt, verdict=Verdict(kind, str(error))))
 
-    def _proved_again(self, attempt: Attempt) -> _Proved:
-        """The attempt's proofs; found anew where it comes from a resumed history."""
-        if attempt.number not in self._proved:
-            outcome = self._prove(attempt.candidate)
-            assert isinstance(outcome, _Proved)
-            self._proved[attempt.number] = outcome
-        return self._proved[attempt.number]
+    def proofs(self, attempt: Attempt) -> tuple[Proof, ...]:
+        """The permutation of each traced launch, found anew: attempts keep the certificate only."""
+        launches = [one.launch for one in self.subject.traced]
+        proofs = prove_on(_swizzle(attempt), launches, self.target)
+        assert not isinstance(proofs, Witness)
+        return proofs
 
     def edit(self, attempt: Attempt) -> Edit:
         """The attempt spliced into the kernel's source; raises SpliceError."""
         if attempt.number not in self._edits:
             self._edits[attempt.number] = splice(
                 self.subject.launches[0].source,
-                self._proved_again(attempt).swizzle,
+                _swizzle(attempt),
                 target=self.target,
                 launches=self.subject.launches,
                 name=attempt.candidate.name,
             )
         return self._edits[attempt.number]
+
+
+def _swizzle(attempt: Attempt) -> Swizzle:
+    return parse(attempt.candidate.text)

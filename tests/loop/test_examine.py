@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.errors import SpliceError, TraceError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.loop import Settings, explain, optimize
 from intelliperf_swizzle.profile.choose import choose_profiler
@@ -64,6 +64,28 @@ scale[(16,)](x, B=16)
 """
 
 
+POINTERS = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(sources, targets, B: tl.constexpr):
+    x = tl.load(sources + tl.program_id(0) % 2).to(tl.pointer_type(tl.float32))
+    y = tl.load(targets + tl.program_id(0) % 2).to(tl.pointer_type(tl.float32))
+    at = tl.program_id(0) // 2 * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at) * 2)
+
+
+x, y = ([torch.ones(64 * 16, device="cuda") for _ in range(2)] for _ in range(2))
+sources, targets = (
+    torch.tensor([one.data_ptr() for one in both], device="cuda") for both in (x, y)
+)
+scale[(128,)](sources, targets, B=16)
+"""
+
+
 def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(NAMESAKES)
     captured = capture([sys.executable, "app.py"], folder=tmp_path / "records", cwd=tmp_path)
@@ -89,6 +111,14 @@ def test_accesses_out_of_bounds_are_said_beside_the_verdict(tmp_path: Path) -> N
     said = Heard()
     explain(settings, TARGET, profiler, said)
     assert caution in said.notes
+
+
+def test_what_writes_through_an_array_of_pointers_alone_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(POINTERS)
+    settings = Settings((sys.executable, "app.py"), tmp_path, tmp_path / "out")
+    profiler = choose_profiler("model", TARGET)
+    with pytest.raises(TraceError, match="`scale` writes to none of its tensors"):
+        optimize(settings, TARGET, profiler, OfflineProposer())
 
 
 class Heard(Silent):

@@ -143,6 +143,9 @@ def timed(
         (timed(0.9, 0.90, 0.91, 0.92), "better"),
         (timed(0.4, 0.90, 0.91, 0.92), "better"),
         (timed(0.9, 0.98, 1.00, 1.01), "better"),
+        (timed(0.9, 1.00, 1.002, 1.003), "better"),
+        (timed(0.9, 1.001, 1.002, 1.003), "within noise"),
+        (timed(0.4, 1.001, 1.002, 1.003), "worse"),
         (timed(0.9, 0.98, 1.00, 1.01, "model"), "within noise"),
         (timed(0.5, 0.98, 1.00, 1.01), "within noise"),
         (timed(0.4, 0.98, 1.00, 1.01), "worse"),
@@ -152,3 +155,17 @@ def test_times_come_first_then_a_measured_hit_rate(measured: Measurement, kind: 
     verdict = judge(measured, Measurement(measured.profiler, "a GPU", 0.5, time_ms=1.0))
     assert verdict.kind == kind
     assert "time" in verdict.reason
+
+
+@pytest.mark.parametrize(("slow", "first"), [(0.904, 2), (0.907, 1)])
+def test_timed_attempts_are_told_apart_by_half_a_percent_then_by_hit_rate(
+    slow: float, first: int
+) -> None:
+    measured = timed(0.6, 0.89, 0.90, 0.91), timed(0.9, slow, slow, slow)
+    attempts = [
+        replace(
+            predicted(number, "snake", 0.5, 0.5), measurement=one, verdict=Verdict("better", "")
+        )
+        for number, one in enumerate(measured, 1)
+    ]
+    assert order(attempts)[0].number == first
