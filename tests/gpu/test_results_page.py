@@ -38,7 +38,7 @@ def test_a_record_becomes_rows(h200: ModuleType) -> None:
     counted = {"profiler": "ncu", "l2_hit_rate": 0.75, "memory_bytes": 2e9}
     check = {
         "seconds": 0.005, "kernel_seconds": 0.004, "tensor_bytes": 860_000_000,
-        "extra_bytes": 200, "written_bytes": 100,
+        "extra_bytes": 200, "written_bytes": 100, "moved_bytes": 3_440_000_000,
     }  # fmt: skip
     record = {
         "case": "a case", "driver": "1", "software": {"triton": "3.6"}, "automatic_seconds": 80.0,
@@ -52,13 +52,17 @@ def test_a_record_becomes_rows(h200: ModuleType) -> None:
         ],
         "orders": {
             "named": order(interval(0.8, 0.78, 0.82), counted),
+            "snake": order(interval(0.9, 0.89, 0.91)),
+            "column-major": order(interval(0.95, 0.94, 0.96)),
             "unedited": order(interval(1.001, 1.0, 1.002)),
         },
     }  # fmt: skip
     page = h200.page([record])
-    assert "| a case | 2.000 ms | – | – | 1.250× (1.220 to 1.282) | 80 s |" in page
+    faster = "1.250× (1.220 to 1.282)"
+    assert f"| a case | 2.000 ms | – | 1.111× (1.099 to 1.124) | – | {faster} | 80 s |" in page
     assert "| a case | ~50.0 % | – | – | 75.0 %, 2.00 GB |" in page
-    assert "| a case | +0.10 % ± 0.10 | – | – | 4.00 ms | 1.00 ms | 5.0 | 2.0 |" in page
+    costs = "860 MB | 4.00 ms | 1.00 ms | 4.0 | 5.0 | 2.0"
+    assert f"| a case | +0.10 % ± 0.10 | – | – | {costs} |" in page
     assert "| a case | `best` | ~80.0 % / 75.0 %, 2.00 GB | 1 |" in page
 
 

@@ -162,7 +162,8 @@ class Agent:
         self._working(number, None, "preparing", BUILD_SECONDS)
         warm_up(next(iter(live.memory.values())).device)
         try:
-            bench = Bench(task, live.memory, lambda: original(args, kwargs), self._order.tolerance)
+            arguments = (args, kwargs)
+            bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
         except torch.cuda.OutOfMemoryError as error:
             for candidate in todo:
                 self._fail(number, candidate, Failure("not validated", _words(error)))
@@ -171,9 +172,7 @@ class Agent:
         for candidate in todo:
             self._working(number, candidate, "running", limit)
             with self._ruin(number, candidate):
-                check = bench.compare(lambda c=candidate: candidates[c](args, kwargs))  # type: ignore[misc]
-                self._checked(number, candidate, check)
-        bench.restore()
+                self._checked(number, candidate, bench.compare(candidates[candidate]))
 
     @contextmanager
     def _ruin(self, number: int, candidate: int) -> Iterator[None]:
@@ -204,9 +203,8 @@ class Agent:
         try:
             rounds, sets = race(
                 kernels,
-                args,
-                kwargs,
-                bytes_=sum(view.nbytes for view in live.memory.values()),
+                (args, kwargs),
+                live.memory,
                 cache_bytes=self._order.cache_bytes,
                 seconds=seconds,
                 on_gpu=self._on_gpu,

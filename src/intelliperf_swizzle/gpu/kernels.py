@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Our own kernels, for the application's process: one pass over memory each.
 
+Memory is worked on in whole 64-bit words; the first program takes the few bytes behind them, too.
+
 Whether inputs changed is told by a sum over all words of a bijective mix of word and place: any
 write that changes a byte changes it, up to a chance of 2⁻⁶⁴.
 """
@@ -13,6 +15,11 @@ import triton.language as tl
 
 BLOCK = 4096
 
+# One compiled kernel serves memory of any length: a validation is not charged for compiling.
+_any_length = triton.jit(
+    do_not_specialize=["words", "rest"], do_not_specialize_on_alignment=["found"]
+)
+
 
 @triton.jit
 def _mixed(word, place):  # type: ignore[no-untyped-def]
@@ -23,17 +30,43 @@ def _mixed(word, place):  # type: ignore[no-untyped-def]
     return (word ^ (word >> 33)).to(tl.int64, bitcast=True)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def digest_kernel(words, count, sums, size: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Stores the sum of each block's mixed words."""
+@_any_length  # type: ignore[untyped-decorator]
+def digest_kernel(memory, bytes_, words, rest, found, size: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Adds up the mixed words."""
     place = tl.program_id(0).to(tl.int64) * size + tl.arange(0, size)
-    word = tl.load(words + place, mask=place < count, other=0)
-    mixed = tl.where(place < count, _mixed(word, place), 0)
-    tl.store(sums + tl.program_id(0), tl.sum(mixed, axis=0))
+    inside = place < words
+    mixed = tl.where(inside, _mixed(tl.load(memory + place, mask=inside, other=0), place), 0)
+    last = words.to(tl.int64) * 8 + tl.arange(0, 8)
+    behind = tl.arange(0, 8) < tl.where(tl.program_id(0) == 0, rest, 0)
+    byte = tl.load(bytes_ + last, mask=behind, other=0).to(tl.int64)
+    mixed_rest = tl.where(behind, _mixed(byte, last), 0)
+    tl.atomic_add(found, tl.sum(mixed, axis=0) + tl.sum(mixed_rest, axis=0))
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def poison_kernel(words, count, size: tl.constexpr):  # type: ignore[no-untyped-def]
+@_any_length  # type: ignore[untyped-decorator]
+def poison_kernel(memory, bytes_, words, rest, size: tl.constexpr):  # type: ignore[no-untyped-def]
     """Fills memory with words that no program would leave there."""
     place = tl.program_id(0).to(tl.int64) * size + tl.arange(0, size)
-    tl.store(words + place, _mixed(place, place + 1), mask=place < count)
+    tl.store(memory + place, _mixed(place, place + 1), mask=place < words)
+    last = words.to(tl.int64) * 8 + tl.arange(0, 8)
+    behind = tl.arange(0, 8) < tl.where(tl.program_id(0) == 0, rest, 0)
+    tl.store(bytes_ + last, _mixed(last, last + 1).to(tl.uint8), mask=behind)
+
+
+@_any_length  # type: ignore[untyped-decorator]
+def differing_kernel(  # type: ignore[no-untyped-def]
+    memory, bytes_, other, other_bytes, words, rest, found, size: tl.constexpr
+):
+    """Counts the words that differ, and the bytes behind them."""
+    place = tl.program_id(0).to(tl.int64) * size + tl.arange(0, size)
+    inside = place < words
+    one = tl.load(memory + place, mask=inside, other=0)
+    two = tl.load(other + place, mask=inside, other=0)
+    last = words.to(tl.int64) * 8 + tl.arange(0, 8)
+    behind = tl.arange(0, 8) < tl.where(tl.program_id(0) == 0, rest, 0)
+    one_byte = tl.load(bytes_ + last, mask=behind, other=0)
+    two_byte = tl.load(other_bytes + last, mask=behind, other=0)
+    differing = tl.sum((one != two).to(tl.int64), axis=0)
+    differing += tl.sum((one_byte != two_byte).to(tl.int64), axis=0)
+    if differing > 0:
+        tl.atomic_add(found, differing)

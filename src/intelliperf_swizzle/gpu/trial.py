@@ -26,6 +26,7 @@ class Check:
         tensor_bytes: of all storages of the launch.
         extra_bytes: device memory that it took besides them.
         written_bytes: of the storages that the launch writes.
+        moved_bytes: read and written, besides what the two kernels do.
     """
 
     same: bool
@@ -36,6 +37,7 @@ class Check:
     tensor_bytes: int
     extra_bytes: int
     written_bytes: int
+    moved_bytes: int
 
 
 @dataclass(frozen=True)
