@@ -154,6 +154,17 @@ def stream_k_kernel(
 
 
 @triton.jit
+def program_at(step, each, extra):
+    """The program whose share holds a step: `each` and one more for the first `extra` programs."""
+    longer = extra * (each + 1)
+    if step < longer:
+        program = step // (each + 1)
+    else:
+        program = extra + (step - longer) // tl.maximum(each, 1)
+    return program
+
+
+@triton.jit
 def add_partial_sums_kernel(
     c_ptr,
     partial_ptr,
@@ -179,18 +190,13 @@ def add_partial_sums_kernel(
         tl.arange(0, BLOCK_SIZE_M)[:, None] * BLOCK_SIZE_N + tl.arange(0, BLOCK_SIZE_N)[None, :]
     )
 
-    step = tile * steps
-    if step < extra * (each + 1):
-        program = step // (each + 1)
-    else:
-        program = extra + (step - extra * (each + 1)) // tl.maximum(each, 1)
+    first = program_at(tile * steps, each, extra)
+    last = program_at(tile * steps + steps - 1, each, extra)
     c = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=tl.float32)
-    while step < (tile + 1) * steps:
+    for program in range(first, last + 1):
         start = program * each + tl.minimum(program, extra)
         slot = program * 2 + tile - start // steps
         c += tl.load(partial_ptr + slot * BLOCK_SIZE_M * BLOCK_SIZE_N + inside_tile)
-        step = start + each + (program < extra).to(tl.int32)
-        program += 1
     pid_m, pid_n = place_of(full_tiles + tile, M, N, BLOCK_SIZE_M, BLOCK_SIZE_N, GROUP_SIZE_M)
     store_tile(c_ptr, c, M, N, stride_cm, stride_cn, pid_m, pid_n, BLOCK_SIZE_M, BLOCK_SIZE_N)
 
