@@ -62,7 +62,7 @@ hardware-aware-swizzling, run logs); 0 where none gained."""
 BEHIND = {
     "stencil 2D": (
         "Of the stencil, the model reads the order as it is at 42 %, where five runs on the GPU "
-        "read 30 to 36; a search thirty times as long finds no better order either "
+        "read 30 to 36; a search a hundred times as long finds no better order either "
         "([how good the search is](search_quality.md))."
     ),
 }

@@ -7,18 +7,21 @@
 
 For each application: the default run; every pattern of the catalogue at every parameter, all with
 full physics; and a search that may try a hundred times as many candidates as the default run scored
-(thirty times where scoring one takes over 100 ms). Interrupted, it resumes: the histories lie in
-`swizzle-out/search-quality/`. The outcome goes into `benchmarks/records/search_quality.json` and
-`docs/results/search_quality.md`.
+(thirty times where scoring one takes over 100 ms), and whose orders get a second look: where the
+screen leaves effects out, its first ones need not be the best. Interrupted, it resumes: the
+histories lie in `swizzle-out/search-quality/`. The outcome goes into
+`benchmarks/records/search_quality.json` and `docs/results/search_quality.md`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-import time
+import timeit
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +32,9 @@ from harness.command import DOCUMENTS, RECORDS, made_with
 from harness.render import generated, page, percent, points, table
 from harness.work import rounded, settings_of
 from intelliperf_swizzle import loop
+from intelliperf_swizzle.cache import Run, replay
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.profile.model import ModelProfiler, ModelScreen
+from intelliperf_swizzle.profile.model import ONE_DOMAIN, ModelProfiler, ModelScreen
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.terminal import Lines
@@ -40,6 +44,8 @@ from intelliperf_swizzle.workbench import Workbench
 RECORD = RECORDS / "search_quality.json"
 SLOW_SECONDS = 0.1
 TIMES, TIMES_IF_SLOW = 100, 30
+SCORED_TO_TIME = 10
+MEASURED_AGAIN = 40
 WITHIN = 0.01
 """The default's best may be this far (rate) below the long search's."""
 
@@ -83,17 +89,47 @@ def measured(application: Application, work: Path) -> dict[str, Any]:
                         patience = settings.candidates if name == "long" else None
                         OfflineProposer(patience=patience).propose(problem, trials)
                         trials.decide()
-                    record[name] = best(history.attempts, subject)
+                    again = {}
+                    if name == "long":
+                        kinds = look_again(bench, record["default"]["l2_hit_rate"])
+                        again = {"looked_at_again": kinds}
+                    record[name] = {**best(history.attempts, subject), **again}
             return record
 
 
 def seconds_to_score(subject: Subject, profiler: ModelProfiler) -> float:
-    """How long the screen takes for one order; the second time, when all is compiled."""
+    """How long the screen takes for one order: the least, for the machine may be busy."""
     screen = ModelScreen(subject.traced, load_target(profiler.device))
-    screen.baseline()
-    start = time.perf_counter()
-    screen.baseline()
-    return time.perf_counter() - start
+    return min(timeit.repeat(screen.baseline, number=1, repeat=SCORED_TO_TIME))
+
+
+def look_again(bench: Workbench, above: float) -> int:
+    """Replays one L2 under the best order of each kind above a rate, then measures the best of all.
+
+    A kind: the orders that end in the same two digits and place the domains in the same way. The
+    screen of a large launch knows no L1, and those that end alike share it alike.
+
+    Returns:
+        How many kinds there are.
+    """
+    kinds: dict[str, Attempt] = {}
+    promising = [one for one in bench.history.attempts if (one.screened_l2_hit_rate or 0) > above]
+    for attempt in sorted(promising, key=lambda one: -(one.screened_l2_hit_rate or 0)):
+        *digits, placement = attempt.candidate.name.replace("chunk ", "chunk=").split()
+        kinds.setdefault(" ".join([*digits[-2:], placement]), attempt)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        rates = list(pool.map(lambda one: rate_on_one_l2(bench, one), kinds.values()))
+    ranked = sorted(zip(rates, kinds.values(), strict=True), key=lambda pair: -pair[0])
+    for _, attempt in ranked[:MEASURED_AGAIN]:
+        bench.measure(attempt)
+    return len(kinds)
+
+
+def rate_on_one_l2(bench: Workbench, attempt: Attempt) -> float:
+    """An order's L2 hit rate with full physics, as far as one L2 tells."""
+    traced = zip(bench.subject.traced, bench.proofs(attempt), strict=True)
+    runs = [Run(one.trace, proof.tile, one.launch.count, one.occupancy) for one, proof in traced]
+    return replay(runs, bench.target, ONE_DOMAIN).l2_hit_rate
 
 
 def best(attempts: tuple[Attempt, ...], subject: Subject) -> dict[str, Any]:
@@ -110,7 +146,7 @@ def best(attempts: tuple[Attempt, ...], subject: Subject) -> dict[str, Any]:
 
 def rendered(records: Mapping[str, Any]) -> str:
     """`docs/results/search_quality.md`."""
-    rows, behind = [], []
+    rows, behind, again = [], [], []
     for script, record in records["kernels"].items():
         if record["nothing_to_gain"]:
             rows.append([record["name"], percent(record["unchanged"]), "nothing to gain",
@@ -120,6 +156,8 @@ def rendered(records: Mapping[str, Any]) -> str:
         difference = default["l2_hit_rate"] - long["l2_hit_rate"]
         if difference < -WITHIN:
             behind.append(script)
+        if "looked_at_again" in long:
+            again.append(f"{script} {long['looked_at_again']}")
         rows.append([record["name"], percent(record["unchanged"]), percent(default["l2_hit_rate"]),
                      default["scored"], percent(catalogue["l2_hit_rate"]),
                      percent(long["l2_hit_rate"]), f"{long['scored']} ({record['times']} ×)",
@@ -140,6 +178,10 @@ def rendered(records: Mapping[str, Any]) -> str:
         "Where it scored fewer, no order was left that it could reach and had not tried.",
         table(header, rows),
         verdict,
+        "The screen of a large launch knows no L1, so its first orders need not be the best. The "
+        "long search looks again, with an L1, at the best order of each kind that the screen puts "
+        f"above the default's rate, and measures the best {MEASURED_AGAIN}. Kinds looked at: "
+        f"{', '.join(again)}. The other long searches are older and measured the finalists alone.",
         "What stands between these rates and the ceilings: [figure 2](figure_02.md).",
     )
 
