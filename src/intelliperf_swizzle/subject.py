@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -19,7 +19,7 @@ from intelliperf_swizzle.errors import (
     UsageError,
 )
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernel.build import build, occupancy
+from intelliperf_swizzle.kernel.build import Build, build, occupancy
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.profile import Profiler, TracedLaunch
@@ -247,9 +247,9 @@ def _examine_kernel(
         )
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
-        building = pool.submit(_occupancies, largest, target)
+        building = pool.submit(_builds, largest, target)
         traces = list(pool.map(trace, largest))
-        occupancies, failures = building.result()
+        builds, failures = building.result()
     if not any(_writes(one) for one in traces):
         raise TraceError(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
@@ -257,7 +257,7 @@ def _examine_kernel(
         )
     notes += [*failures, *(note for one in traces for note in one.notes)]
     traced = tuple(
-        TracedLaunch(launch, one, occupancies[_compiled_as(launch)])
+        TracedLaunch(launch, one, _resident(builds.get(_compiled_as(launch)), target))
         for launch, one in zip(largest, traces, strict=True)
     )
     identity = prove_on(parse(IDENTITY), largest, target)
@@ -269,7 +269,7 @@ def _examine_kernel(
         baseline=profiler.measure(traced, identity),
         ceiling=ceiling(traces, target, [launch.count for launch in largest]),
         notes=tuple(dict.fromkeys(notes)),
-        cautions=_out_of_bounds(traces),
+        cautions=(*_out_of_bounds(traces), *_spills(builds.values())),
     )
 
 
@@ -304,16 +304,32 @@ def _compiled_as(launch: Launch) -> str:
     return repr((types, sorted(launch.options.items())))
 
 
-def _occupancies(
+def _builds(
     launches: Sequence[Launch], target: Target
-) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Workgroups that a CU holds, by how the kernel is compiled, and why that is not known (1)."""
-    occupancies: dict[str, int] = {}
+) -> tuple[dict[str, Build], tuple[str, ...]]:
+    """The builds by how the kernel is compiled, and why there is none."""
+    builds: dict[str, Build] = {}
     failures: list[str] = []
     for launch in variants(launches):
         try:
-            occupancies[_compiled_as(launch)] = occupancy(build(launch, target), target)
+            builds[_compiled_as(launch)] = build(launch, target)
         except BuildError as error:
-            occupancies[_compiled_as(launch)] = 1
             failures.append(f"one workgroup a CU is assumed: {error.fact}")
-    return occupancies, tuple(failures)
+    return builds, tuple(failures)
+
+
+def _resident(build: Build | None, target: Target) -> int:
+    """Workgroups that a CU holds; 1 where that is not known."""
+    return 1 if build is None else occupancy(build, target)
+
+
+def _spills(builds: Iterable[Build]) -> tuple[str, ...]:
+    """Says so where registers do not suffice."""
+    stack = max((one.stack_bytes or 0 for one in builds), default=0)
+    if not stack:
+        return ()
+    return (
+        f"registers do not suffice, so each thread has {stack} bytes of its own in memory: counters "
+        "of a GPU have that traffic, too, and modelled numbers leave it out; more warps a program, "
+        "or smaller tiles, may end it",
+    )

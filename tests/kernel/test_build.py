@@ -47,7 +47,7 @@ def test_edited_gemm_compiles_for_gfx942_and_needs_hardly_more(tmp_path: Path) -
         assert isinstance(built, Build)
         assert built.num_warps == before.num_warps == 4
         assert built.lds_bytes == before.lds_bytes
-        assert built.spills == 0
+        assert built.stack_bytes == 0
         assert 0 < (built.registers or 0) <= (before.registers or 0) + 8
 
 

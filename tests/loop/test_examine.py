@@ -64,6 +64,23 @@ scale[(16,)](x, B=16)
 """
 
 
+ROWS = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def centre(x, WIDTH: tl.constexpr):
+    at = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
+    row = tl.load(x + at)
+    tl.store(x + at, row - tl.max(row))
+
+
+centre[(8,)](torch.ones(8 * {width}, device="cuda"), WIDTH={width}, num_warps={warps})
+"""
+
+
 POINTERS = """\
 import torch
 import triton
@@ -140,3 +157,31 @@ def test_a_file_that_cannot_be_edited_is_refused_before_the_search(tmp_path: Pat
     with pytest.raises(SpliceError, match="is not UTF-8"):
         optimize(settings, TARGET, profiler, OfflineProposer())
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("target", ["mi300x", "h100"])
+def test_a_kernel_whose_registers_do_not_suffice_is_marked(tmp_path: Path, target: str) -> None:
+    """A row of 64 Ki numbers is kept by few threads; the same row by many is not marked."""
+    found = {}
+    for warps in (1, 16):
+        script = tmp_path / f"rows_{warps}.py"
+        script.write_text(ROWS.format(width=1 << 16 if warps == 1 else 1 << 12, warps=warps))
+        captured = capture(
+            [sys.executable, str(script)],
+            folder=tmp_path / str(warps),
+            cwd=tmp_path,
+            compute="never",
+            target=load_target(target),
+        )
+        [subject], _ = examine(
+            captured,
+            load_target(target),
+            choose_profiler("model", load_target(target)),
+            kernel=None,
+            top_n=1,
+            progress=Silent(),
+        )
+        found[warps] = subject.cautions
+    [caution] = found[1]
+    assert "bytes of its own in memory" in caution
+    assert found[16] == ()

@@ -30,7 +30,8 @@ class Build:
     Attributes:
         registers: 32-bit vector registers of a thread; None where the tool that tells is missing.
         scalar_registers: of a wave; None on NVIDIA GPUs.
-        spills: registers of a thread that were spilled to memory; None on NVIDIA GPUs.
+        stack_bytes: that a thread has in memory, for registers that do not suffice most of all;
+            None where the tool that tells is missing.
         lds_bytes: shared memory of a workgroup.
         num_warps: warps (wavefronts) of a workgroup.
         seconds: time to compile.
@@ -38,7 +39,7 @@ class Build:
 
     registers: int | None
     scalar_registers: int | None
-    spills: int | None
+    stack_bytes: int | None
     lds_bytes: int
     num_warps: int
     seconds: float

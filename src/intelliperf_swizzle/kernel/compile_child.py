@@ -148,12 +148,12 @@ def _amd_needs(compiled: Any) -> dict[str, int]:
     return {
         "registers": int(metadata["vgpr_count"]),
         "scalar_registers": int(metadata["sgpr_count"]),
-        "spills": int(metadata["vgpr_spill_count"]),
+        "stack_bytes": int(metadata["private_segment_fixed_size"]),
     }
 
 
 def _nvidia_needs(compiled: Any) -> dict[str, int | None]:
-    """Registers as `cuobjdump` reads them in the machine code; unknown where it cannot be run."""
+    """As `cuobjdump` reads them in the machine code; unknown where it cannot be run."""
     with tempfile.TemporaryDirectory() as folder:
         binary = Path(folder) / "kernel.cubin"
         binary.write_bytes(compiled.asm["cubin"])
@@ -162,11 +162,11 @@ def _nvidia_needs(compiled: Any) -> dict[str, int | None]:
             printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         except (OSError, subprocess.CalledProcessError):
             printed = ""
-    registers = re.search(r"\bREG:(\d+)", printed)
+    used = {name: int(number) for name, number in re.findall(r"\b(REG|STACK):(\d+)", printed)}
     return {
-        "registers": int(registers[1]) if registers else None,
+        "registers": used.get("REG"),
         "scalar_registers": None,
-        "spills": None,
+        "stack_bytes": used.get("STACK"),
     }
 
 
