@@ -248,6 +248,9 @@ class Trace:
             has 16 bytes of a row; where they are not aligned it takes several instructions.
         shape_passes: uint8[...]; so many instructions touch the line, as a power of two up to 8.
             Both None = every access is aligned.
+        tile_arithmetic: int64[tiles, 3]; matrix products (`tl.dot`) of each tile, their operations
+            on 16-bit numbers (one on 32-bit numbers is two), and operations on lanes of other
+            floating-point blocks (a special function is 16). None = no tile has any.
     """
 
     grid: Grid
@@ -268,6 +271,7 @@ class Trace:
     elements_outside: int = 0
     shape_late: UInt8Array | None = None
     shape_passes: UInt8Array | None = None
+    tile_arithmetic: Int64Array | None = None
 
     @property
     def tiles(self) -> int:

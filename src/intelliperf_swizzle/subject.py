@@ -304,9 +304,7 @@ def _compiled_as(launch: Launch) -> str:
     return repr((types, sorted(launch.options.items())))
 
 
-def _builds(
-    launches: Sequence[Launch], target: Target
-) -> tuple[dict[str, Build], tuple[str, ...]]:
+def _builds(launches: Sequence[Launch], target: Target) -> tuple[dict[str, Build], tuple[str, ...]]:
     """The builds by how the kernel is compiled, and why there is none."""
     builds: dict[str, Build] = {}
     failures: list[str] = []

@@ -49,6 +49,7 @@ class Physics:
         copies: NVIDIA: each side of the L2 keeps copies of lines at home on the other side.
         in_flight: NVIDIA: requests for a line that is under way are merged, or wait for it.
         instructions: NVIDIA: accesses that are not aligned take several instructions; else one.
+        arithmetic: NVIDIA: takes its time; else data alone do.
         llc: the last-level cache behind the L2, where the target has one.
         cold: caches are empty at the start of every launch; else the same launch has just run.
         seed: of all that is random.
@@ -67,6 +68,7 @@ class Physics:
     copies: bool = True
     in_flight: bool = True
     instructions: bool = True
+    arithmetic: bool = True
     llc: bool = True
     cold: bool = True
     seed: int = 0
@@ -87,6 +89,7 @@ ABLATIONS: Mapping[str, Physics] = {
     "copies of the other side's lines": Physics(copies=False),
     "requests in flight": Physics(in_flight=False),
     "instructions of a load": Physics(instructions=False),
+    "arithmetic": Physics(arithmetic=False),
     "last-level cache": Physics(llc=False),
     "cold start": Physics(cold=False),
 }
@@ -204,6 +207,7 @@ def _timed_traffic(
         sectors=physics.sectors,
         l1=physics.l1,
         sets=physics.sets,
+        arithmetic=physics.arithmetic,
     )
     timed = replay_timed(stream, tile, target, occupancy, switches, physics.seed)
     return Traffic(

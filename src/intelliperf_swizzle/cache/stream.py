@@ -29,6 +29,7 @@ class Stream:
         ref_code: uint8[references].
         ref_issue: uint8[references]; `log2(passes) << 4 | late sectors`, as `Trace` has them of
             every line of the unit. Empty where all accesses are aligned.
+        tile_arithmetic: as `Trace` has it.
         unit_offset: int64[units + 1]; into `unit_line`.
         unit_line: int32[lines touched]; line numbers, grouped by unit.
     """
@@ -39,6 +40,7 @@ class Stream:
     unit_offset: Int64Array
     unit_line: Int32Array
     ref_issue: UInt8Array
+    tile_arithmetic: Int64Array | None = None
 
     @property
     def tiles(self) -> int:
@@ -110,7 +112,8 @@ def merge(trace: Trace, *, whole_units: bool = True) -> Stream:
     if issue is not None:
         ref_issue = (ref_code >> 6).astype(np.uint8)
         ref_code = (ref_code & 63).astype(np.uint8)
-    return Stream(tile_offset, ref_unit, ref_code, unit_offset, unit_line, ref_issue)
+    arithmetic = trace.tile_arithmetic
+    return Stream(tile_offset, ref_unit, ref_code, unit_offset, unit_line, ref_issue, arithmetic)
 
 
 def _issue(trace: Trace) -> UInt8Array | None:

@@ -20,10 +20,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from intelliperf_swizzle.cache.stream import Stream
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
+
+
+PRODUCTS_AHEAD = 2
+"""While one matrix product is made, the operands of so many are on their way: with Triton's default
+of three stages a GEMM, which loads two operands for each product, has three buffers of both, and
+attention, which loads one for each, two buffers of each. Seen in their shared memory."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class Switches:
         sectors: a miss brings `l2_fill_bytes`; else whole lines.
         l1: workgroups have an L1.
         sets: lines fall into the sets of the L2 by a hash; else it is fully associative.
+        arithmetic: takes its time, and loads are issued so far ahead of it; else data alone do.
     """
 
     dispatch: bool = True
@@ -51,6 +59,7 @@ class Switches:
     sectors: bool = True
     l1: bool = True
     sets: bool = True
+    arithmetic: bool = True
 
 
 @dataclass(frozen=True)
@@ -119,6 +128,7 @@ def replay_timed(
     clocks = kernels.Clocks(*(float(number or 0) for number in target.timing))
     if not switches.drift:
         clocks = clocks._replace(randomness=0.0)
+    work, ahead = pace(stream, target, arithmetic=switches.arithmetic)
     counted = kernels.replay_timed(
         tile.astype(np.int32),
         stream.tile_offset,
@@ -132,6 +142,8 @@ def replay_timed(
         crowding,
         flight,
         clocks,
+        work,
+        ahead,
         target.l1_bytes // LINE_BYTES // occupancy if switches.l1 else 0,
         (target.l2_fill_bytes if switches.sectors else LINE_BYTES) // SECTOR_BYTES,
         switches.copies,
@@ -140,6 +152,28 @@ def replay_timed(
         seed,
     )
     return TimedTraffic(*counted)
+
+
+def pace(
+    stream: Stream, target: Target, *, arithmetic: bool = True
+) -> tuple[npt.NDArray[np.float64], Int64Array]:
+    """How arithmetic holds tiles up.
+
+    Returns:
+        Of each tile the clocks of a CU that an access's share of the arithmetic takes, and how many
+        accesses are issued before the first of them must be there: those of `PRODUCTS_AHEAD`
+        matrix products, at most `accesses_in_flight`.
+    """
+    ahead = np.full(stream.tiles, target.accesses_in_flight, np.int64)
+    flops, lanes = target.flops_per_clock_cu, target.lanes_per_clock_cu
+    if not (arithmetic and flops and lanes) or stream.tile_arithmetic is None:
+        return np.zeros(stream.tiles), ahead
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(stream.ref_unit >= 0)))
+    accesses = np.maximum(np.diff(before[stream.tile_offset]), 1)
+    products, product_flops, vector = stream.tile_arithmetic.T
+    work = (product_flops / flops + vector / lanes) / accesses
+    issued = np.clip(PRODUCTS_AHEAD * accesses // np.maximum(products, 1), 1, ahead)
+    return work, np.where(products > 0, issued, ahead)
 
 
 @lru_cache

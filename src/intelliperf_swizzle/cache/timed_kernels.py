@@ -447,6 +447,8 @@ def replay_timed(
     crowding: Any,
     flight: Any,
     clocks: Any,
+    tile_work: Any,
+    tile_ahead: Any,
     l1_lines: Any,
     granule: Any,
     copies: Any,
@@ -458,8 +460,8 @@ def replay_timed(
 
     `slot_cu`, `slot_group`, `slot_domain`: int64[slots], in the order in which dispatch fills them;
     afterwards whichever slot is free first takes the next workgroup. `ref_issue` as in `Stream`;
-    a late part of an access is asked for in a turn of its own. `l1_lines` is a workgroup's share
-    of the L1, 0 = none. `granule` is the sectors that a miss brings. `copies`, `waiting` and
+    a late part of an access is asked for in a turn of its own. `tile_work` and `tile_ahead`: as
+    `timed.pace` returns them. `l1_lines` is a workgroup's share of the L1, 0 = none. `granule` is the sectors that a miss brings. `copies`, `waiting` and
     `writes_hit` switch the effects.
 
     Returns:
@@ -474,12 +476,13 @@ def replay_timed(
     in_l1 = merged = remote = remote_missed = fetched = 0
     at = np.zeros(slots, np.int64)
     stop = np.zeros(slots, np.int64)
-    outstanding = int(clocks.in_flight)
-    done = np.zeros((slots, outstanding), np.float64)
+    done = np.zeros((slots, int(clocks.in_flight)), np.float64)
     turn = np.zeros(slots, np.int64)
     late = np.zeros(slots, np.bool_)
     granted = np.zeros(slots, np.int64)
     unpaid = np.zeros(slots, np.int64)
+    working = np.zeros(slots, np.float64)
+    tile = np.zeros(slots, np.int64)
     queue = np.zeros(slot_cu.max() + 1, np.float64)
     residents = np.zeros(slot_cu.max() + 1, np.int64)
     l1 = np.full((slots, L1_ENTRIES + 1, 2), -1, np.int64)
@@ -490,8 +493,9 @@ def replay_timed(
     memory_free = 0.0
     now = 0.0
     for s in range(min(slots, len(tiles))):
-        at[s] = tile_offset[tiles[following]]
-        stop[s] = tile_offset[tiles[following] + 1]
+        tile[s] = tiles[following]
+        at[s] = tile_offset[tile[s]]
+        stop[s] = tile_offset[tile[s] + 1]
         following += 1
         residents[slot_cu[s]] += 1
         _push(times, order, events, s + 50 * np.random.random(), s)
@@ -507,8 +511,10 @@ def replay_timed(
         _pop(times, order, events)
         events -= 1
         while at[s] == stop[s] and following < len(tiles):
-            at[s] = tile_offset[tiles[following]]
-            stop[s] = tile_offset[tiles[following] + 1]
+            tile[s] = tiles[following]
+            at[s] = tile_offset[tile[s]]
+            stop[s] = tile_offset[tile[s] + 1]
+            turn[s] = 0
             following += 1
         if at[s] == stop[s]:
             residents[slot_cu[s]] -= 1
@@ -593,8 +599,9 @@ def replay_timed(
         proceeds = now
         if not follows:
             at[s] = place
-            turn[s] = (turn[s] + 1) % outstanding
+            turn[s] = (turn[s] + 1) % tile_ahead[tile[s]]
             proceeds = max(proceeds, done[s, turn[s]])
+            working[s] += tile_work[tile[s]]
         if moved == 32 and looked_up == 1:  # an index, which the addresses that follow depend on
             proceeds = max(proceeds, arrival)
         ends = at[s] == stop[s]
@@ -603,9 +610,10 @@ def replay_timed(
             granted[s] = 0
         unpaid[s] += moved
         if unpaid[s] >= _BURST_BYTES or ends:
-            own = unpaid[s] / clocks.cu_bytes
+            own = max(unpaid[s] / clocks.cu_bytes, working[s])
             proceeds += _service(own, residents[cu], clocks.randomness)
             unpaid[s] = 0
+            working[s] = 0
         _push(times, order, events, max(proceeds, now + looked_up), s)
         events += 1
     written = l2.marks[:, WRITTEN].sum()

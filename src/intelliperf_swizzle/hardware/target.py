@@ -81,6 +81,8 @@ class Target:
         clocks_workgroup_start: from a workgroup's end until the next one runs in its place.
         bytes_per_clock_memory: bandwidth of memory.
         bytes_per_clock_cu: bytes of loads and stores that a CU gets through.
+        flops_per_clock_cu: operations of matrix products of 16-bit numbers that a CU gets through.
+        lanes_per_clock_cu: operations of its vector units on 32-bit numbers; a multiply-add is two.
         accesses_in_flight: loads that a workgroup has issued and not yet used, at most.
         arbitration_randomness: from 0, workgroups of a CU have turns, to 1, lots are drawn.
     """
@@ -135,6 +137,8 @@ class Target:
     clocks_workgroup_start: float | None
     bytes_per_clock_memory: float | None
     bytes_per_clock_cu: float | None
+    flops_per_clock_cu: float | None
+    lanes_per_clock_cu: int | None
     accesses_in_flight: int | None
     arbitration_randomness: float | None
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import triton.language as tl
 import triton.runtime.interpreter as triton_interpreter
 
+from intelliperf_swizzle.interpreter.arithmetic import counting
 from intelliperf_swizzle.interpreter.blocks import (
     Array,
     Block,
@@ -128,12 +129,14 @@ class BatchedRun:
         control: bit set of storages whose values decided something; bit `1 + place` for the
             storage at `place` in `Memory.numbers`.
         batches: how often the kernel's Python ran.
+        arithmetic: int64[programs of the launch, 3]; see `interpreter.arithmetic`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, programs: int) -> None:
         self.waits = False
         self.control = 0
         self.batches = 0
+        self.arithmetic = np.zeros((programs, 3), np.int64)
 
 
 def run_batched(live: LiveLaunch, recorder: Recorder, *, math: bool = False) -> BatchedRun:
@@ -163,7 +166,7 @@ def run_batched_programs(
 
     `make_builder` makes the builder, with the arguments of `BatchedBuilder`, its default.
     """
-    noticed = BatchedRun()
+    noticed = BatchedRun(live.launch.programs)
     make = make_builder or BatchedBuilder
     builder = make(live.launch.grid, live.memory, recorder, noticed, math=math)
     pieces = [programs[i : i + MOST_PROGRAMS] for i in range(0, len(programs), MOST_PROGRAMS)]
@@ -194,6 +197,7 @@ def run_batched_programs(
 def _batched_language(live: LiveLaunch, builder: BatchedBuilder) -> Iterator[None]:
     """The interpreter with the batched builder in place of its own."""
     with ExitStack() as stack:
+        stack.enter_context(counting(builder, builder.computed))
         stack.enter_context(_set(triton_interpreter, "interpreter_builder", builder))
         stack.enter_context(_set(triton_interpreter.interpreter_semantic, "builder", builder))
         stack.enter_context(_set(triton_interpreter.ReduceOps, "apply", builder.reduce))
@@ -340,6 +344,7 @@ class BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mis
         self._written = 0
         self._poll: tuple[bytes, bytes] | None = None
         self._polls = 0
+        self._arithmetic = np.zeros(3, np.int64)
         self._recorder.begin(programs)
 
     def end(self) -> list[Int64Array]:
@@ -347,7 +352,12 @@ class BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mis
         for store in self._pending:
             store(self._active)
         self._recorder.end(self._active, self._value_loads)
+        self._noticed.arithmetic[self._programs[self._active]] = self._arithmetic
         return self._left_out
+
+    def computed(self, counts: tuple[int, int, int]) -> None:
+        """Each program of the batch computes so much; those that leave it begin anew."""
+        self._arithmetic += counts
 
     def _decide(self, values: Array) -> Any:
         """One value for all: the most frequent; programs with another one are left out."""

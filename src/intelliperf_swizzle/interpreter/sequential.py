@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import triton.runtime.interpreter as triton_interpreter
 
+from intelliperf_swizzle.interpreter.arithmetic import counting
 from intelliperf_swizzle.interpreter.scheduler import Scheduler
-from intelliperf_swizzle.records import Access, Grid
+from intelliperf_swizzle.records import Access, Grid, Int64Array
 
 VAIN_POLLS = 50
 """Polls of an unchanged word after which a program is taken to wait for another."""
@@ -52,10 +53,12 @@ class SequentialRun:
     Attributes:
         waits: whether a program waited for another.
         locks: whether a program took a lock (a compare-and-swap), and so might have waited.
+        arithmetic: int64[programs of the launch, 3]; see `interpreter.arithmetic`.
     """
 
     waits: bool
     locks: bool
+    arithmetic: Int64Array
 
 
 def run_programs(
@@ -86,7 +89,8 @@ def run_programs(
         Exception: whatever the kernel raises.
     """
     builder = triton_interpreter.interpreter_builder
-    order = range(grid[0] * grid[1] * grid[2]) if programs is None else programs
+    arithmetic = np.zeros((grid[0] * grid[1] * grid[2], 3), np.int64)
+    order = range(len(arithmetic)) if programs is None else programs
     builder.set_grid_dim(*grid)
 
     def select(program: int) -> None:
@@ -99,11 +103,17 @@ def run_programs(
         memory.forget_polls()
         function(**arguments)
 
+    def computed(counts: tuple[int, int, int]) -> None:
+        arithmetic[scheduler.current] += counts
+
     scheduler = Scheduler(order, run)
     memory = _WatchedMemory(triton_interpreter._interpreter, scheduler, space, observer, select)
-    with _replaced(triton_interpreter, "_interpreter", memory):
+    with (
+        counting(builder, computed),
+        _replaced(triton_interpreter, "_interpreter", memory),
+    ):
         scheduler.run_all()
-    return SequentialRun(scheduler.waited, memory.locks)
+    return SequentialRun(scheduler.waited, memory.locks, arithmetic)
 
 
 @contextmanager

@@ -73,6 +73,7 @@ def _batched(live: LiveLaunch, run_again: Callable[[ByteWatch], object]) -> Trac
         live.launch.grid,
         live.memory.segments,
         method="batched",
+        arithmetic=run.arithmetic,
         notes=(_WAITING_NOTE,) if run.waits else (),
         waits=run.waits,
     )
@@ -95,6 +96,7 @@ def _sequential(live: LiveLaunch, note: str, run_again: Callable[[ByteWatch], ob
         live.launch.grid,
         live.memory.segments,
         method="sequential",
+        arithmetic=run.arithmetic,
         notes=(note,),
         waits=run.waits or run.locks,
     )

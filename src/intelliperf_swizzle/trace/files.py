@@ -23,6 +23,7 @@ _ARRAYS = (
     "shape_kind",
     "shape_late",
     "shape_passes",
+    "tile_arithmetic",
 )
 
 
@@ -35,7 +36,8 @@ def save_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
     }
     segments = [[segment.names, segment.first_line, segment.bytes] for segment in trace.segments]
     text = json.dumps({**plain, "segments": segments})
-    arrays = {name: getattr(trace, name) for name in _ARRAYS}
+    given = {name: getattr(trace, name) for name in _ARRAYS}
+    arrays = {name: array for name, array in given.items() if array is not None}
     np.savez(path, rest=np.frombuffer(text.encode(), np.uint8), **arrays)
 
 
@@ -43,7 +45,7 @@ def load_trace(path: str | os.PathLike[str]) -> Trace:
     """Read what `save_trace` wrote."""
     with np.load(path) as stored:
         rest = json.loads(stored["rest"].tobytes().decode())
-        arrays: dict[str, Any] = {name: stored[name] for name in _ARRAYS}
+        arrays: dict[str, Any] = {name: stored[name] for name in _ARRAYS if name in stored}
     segments = tuple(
         Segment(tuple(names), first_line, size) for names, first_line, size in rest.pop("segments")
     )

@@ -405,6 +405,7 @@ class TraceRecorder:
         segments: tuple[Segment, ...],
         *,
         method: Literal["batched", "sequential"],
+        arithmetic: Int64Array,
         notes: tuple[str, ...] = (),
         waits: bool = False,
     ) -> Trace:
@@ -424,6 +425,7 @@ class TraceRecorder:
             segments=segments, method=method, notes=notes, waits=waits, **shape_arrays,
             tiles_outside=sum(int(np.count_nonzero(part.outside)) for part in self._parts),
             elements_outside=sum(int(part.outside.sum()) for part in self._parts),
+            tile_arithmetic=arithmetic if arithmetic.any() else None,
         )  # fmt: skip
 
 
