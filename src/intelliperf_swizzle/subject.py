@@ -327,7 +327,7 @@ def _spills(builds: Iterable[Build]) -> tuple[str, ...]:
     if not stack:
         return ()
     return (
-        f"registers do not suffice, so each thread has {stack} bytes of its own in memory: counters "
-        "of a GPU have that traffic, too, and modelled numbers leave it out; more warps a program, "
-        "or smaller tiles, may end it",
+        f"registers do not suffice, so each thread has {stack} bytes of its own in memory: "
+        "counters of a GPU have that traffic, too, and modelled numbers leave it out; more warps a "
+        "program, or smaller tiles, may end it",
     )

@@ -12,7 +12,7 @@ from traces_by_hand import ATOMIC, READ, WRITE, assembled, gemm, written_out
 
 from intelliperf_swizzle.cache import ABLATIONS, FULL, Physics, Run, replay
 from intelliperf_swizzle.cache.stream import merge
-from intelliperf_swizzle.cache.timed import Switches, replay_timed, slots
+from intelliperf_swizzle.cache.timed import Switches, pace, replay_timed, slots
 from intelliperf_swizzle.hardware import load_target
 
 H200 = load_target("h200")
@@ -163,6 +163,32 @@ def test_a_sector_that_a_later_instruction_touches_is_asked_for_later():
     assert in_step.misses.sum() == 2 * len(LINES) + len(waits)
     assert late.misses.sum() == 3 * len(LINES) + len(waits)
     assert late.requests.sum() == in_step.requests.sum()
+
+
+def test_loads_are_issued_two_products_ahead():
+    """A GEMM has two loads a product, attention one; the table of a copy says nothing."""
+    arithmetic = np.array([[64, 64 << 20, 0], [256, 256 << 20, 0], [0, 0, 0], [1, 1 << 20, 0]])
+    tiles = [[(READ, [i]) for i in range(accesses)] for accesses in (130, 258, 40, 40)]
+    trace = dataclasses.replace(written_out(tiles), tile_arithmetic=arithmetic)
+    work, ahead = pace(merge(trace), H200)
+    assert ahead.tolist() == [4, 2, 6, 6]
+    assert work[0] == pytest.approx((64 << 20) / H200.flops_per_clock_cu / 130)
+    work, ahead = pace(merge(trace), H200, arithmetic=False)
+    assert (work.tolist(), ahead.tolist()) == ([0] * 4, [6] * 4)
+
+
+def test_arithmetic_takes_its_time():
+    trace = written_out([[(READ, LINES), (READ, LINES)], []])
+    flops, lanes = H200.flops_per_clock_cu, H200.lanes_per_clock_cu
+    for counts in ([2, int(1e6 * flops), 0], [0, 0, int(1e6 * lanes)]):
+        busy = dataclasses.replace(trace, tile_arithmetic=np.array([counts, [0, 0, 0]]))
+        known, ignored = (
+            replay_timed(merge(busy), np.arange(2), two_cus(), 1, Switches(arithmetic=on))
+            for on in (True, False)
+        )
+        assert known.clocks == pytest.approx(1e6, rel=0.1)
+        assert ignored.clocks < 1e5
+        assert known.requests.tolist() == ignored.requests.tolist()
 
 
 def test_dispatch_fills_one_gpc_after_the_other():

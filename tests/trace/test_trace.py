@@ -38,6 +38,31 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("name", ZOO)
+def test_a_trace_has_the_arithmetic_of_programs_run_one_by_one(runs: Path, name: str) -> None:
+    found = load_trace(runs / f"{name}.npz").tile_arithmetic
+    alone = np.array(json.loads((runs / "arithmetic.json").read_text())[name])
+    if found is None:
+        assert not alone.any()
+    else:
+        assert found.tolist() == alone.tolist()
+
+
+def test_arithmetic_counted_by_hand(runs: Path) -> None:
+    """Products of 32 x 32 x 32, one for each 32 of K; of causal attention the later the more."""
+    gemm = load_trace(runs / "gemm.npz").tile_arithmetic
+    assert gemm is not None
+    assert gemm.tolist() == [[4, 4 * 2 * 32 * 32 * 32, 0]] * 64
+    causal = load_trace(runs / "causal_attention.npz").tile_arithmetic
+    assert causal is not None
+    assert causal[:8, 0].tolist() == [2 * (block + 1) for block in range(8)]
+    softmax = load_trace(runs / "softmax.npz").tile_arithmetic
+    assert softmax is not None
+    row = 512 * (1 + 16 + 16)  # a difference, an exponential and a quotient
+    rows = [len(range(program, 301, 37)) for program in range(37)]
+    assert softmax[:, 2].tolist() == [row * count for count in rows]
+
+
 def accesses(found: Trace, tile: int) -> list[Any]:
     """Kind, lines and sectors of each access of a tile."""
     listed = []

@@ -3,7 +3,8 @@
 """Runs the zoo twice in one process: traced, and as Triton's own interpreter runs it.
 
 `python zoo_child.py FOLDER` with TRITON_INTERPRET=1 writes `<case>.npz` (the trace) and
-`<case>.json` (per program: kind, lines and sectors of each access of the plain interpreter).
+`<case>.json` (per program: kind, lines and sectors of each access of the plain interpreter), and
+`arithmetic.json` (what each program computes when run by itself, by case).
 """
 
 from __future__ import annotations
@@ -138,6 +139,11 @@ def main(folder: Path) -> None:
     launches = {name: record(case, folder / name) for name, case in cases().items()}
     for name, launch in launches.items():  # all of them first: Triton 3.6 leaves its patches behind
         save_trace(trace_here(launch, folder), folder / f"{name}.npz")
+    alone = {
+        name: run_sequential(revive(launch, folder)).arithmetic.tolist()
+        for name, launch in launches.items()
+    }
+    (folder / "arithmetic.json").write_text(json.dumps(alone))
     for name, case in cases().items():
         launch = launches[name]
         if name in NOT_FOR_THE_PLAIN_INTERPRETER:

@@ -26,7 +26,6 @@ from intelliperf_swizzle.cache.stream import Stream
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
 
-
 PRODUCTS_AHEAD = 2
 """While one matrix product is made, the operands of so many are on their way: with Triton's default
 of three stages a GEMM, which loads two operands for each product, has three buffers of both, and

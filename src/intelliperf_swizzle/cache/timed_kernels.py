@@ -460,9 +460,9 @@ def replay_timed(
 
     `slot_cu`, `slot_group`, `slot_domain`: int64[slots], in the order in which dispatch fills them;
     afterwards whichever slot is free first takes the next workgroup. `ref_issue` as in `Stream`;
-    a late part of an access is asked for in a turn of its own. `tile_work` and `tile_ahead`: as
-    `timed.pace` returns them. `l1_lines` is a workgroup's share of the L1, 0 = none. `granule` is the sectors that a miss brings. `copies`, `waiting` and
-    `writes_hit` switch the effects.
+    a late part of an access is asked for in a turn of its own. `tile_work` and `tile_ahead` as
+    `timed.pace` has them. `l1_lines` is a workgroup's share of the L1, 0 = none. `granule` is the
+    sectors that a miss brings. `copies`, `waiting` and `writes_hit` switch the effects.
 
     Returns:
         requests and misses in sectors, int64[2] each; and int64 counts of sectors: found in an L1,

@@ -46,8 +46,9 @@ def counting(builder: Any, count: Callable[[tuple[int, int, int]], None]) -> Ite
     def computed(operation: Callable[..., Any], weight: int) -> Callable[..., Any]:
         def counted(*operands: Any) -> Any:
             result = operation(*operands)
-            if _extents(result) and not any(operand is product for operand in operands):
-                count((0, 0, weight * math.prod(_extents(result))))
+            lanes = math.prod(_extents(result))
+            if lanes > 1 and not any(operand is product for operand in operands):
+                count((0, 0, weight * lanes))
             return result
 
         return counted
