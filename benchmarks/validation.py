@@ -65,17 +65,20 @@ class Set:
         target: that was measured.
         title: for people.
         place: in `measured/`.
+        with_effects: whether it is worth the time to leave out effects one by one.
     """
 
     name: str
     target: str
     title: str
     place: str
+    with_effects: bool = True
 
 
 SETS = (
     Set("h200", "h200", "NVIDIA H200", "h200"),
     Set("h200_held_out", "h200", "NVIDIA H200, held out", "h200_held_out"),
+    Set("h200_runs", "h200", "NVIDIA H200, whole runs", "h200_swizzles.jsonl", with_effects=False),
     Set("mi300x", "mi300x", "AMD Instinct MI300X", "amd.json"),
     Set("mi355x", "mi355x", "AMD Instinct MI355X", "amd.json"),
 )
@@ -332,8 +335,8 @@ def main() -> None:
     options = parser.parse_args()
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {"sets": {}}
     chosen = [] if options.render else [one for one in SETS if options.set in (None, one.name)]
-    effects = {} if options.quick else ABLATIONS
     for one in chosen:
+        effects = ABLATIONS if one.with_effects and not options.quick else {}
         known = record["sets"].get(one.name, {}).get("without", {})
         stated = summed_up(one, compared(one, effects), effects)
         record["sets"][one.name] = {"without": known, **stated}

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """How far the cache model lies from measured counters.
 
-`folder` and `published` read measurements and the kernels that they were taken of, `configuration`
-records and traces those without a GPU, `table` replays them under the measured orders, `compare`
-sets modelled beside measured, and `statistics` sums it up.
+`folder`, `published` and `runs` read measurements and the kernels that they were taken of,
+`configuration` records and traces those without a GPU, `table` replays them under the measured
+orders, `compare` sets modelled beside measured, and `statistics` sums it up.
 """
 
 from __future__ import annotations
@@ -15,19 +15,22 @@ from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.fidelity.compare import Fidelity, Measurements, Pair, compare
 from intelliperf_swizzle.fidelity.folder import FolderOfMeasurements
 from intelliperf_swizzle.fidelity.published import PublishedMeasurements
+from intelliperf_swizzle.fidelity.runs import MeasuredRuns
 from intelliperf_swizzle.hardware import Target
 
 __all__ = ["Fidelity", "Measurements", "Pair", "compare", "measurements_at"]
 
 
 def measurements_at(path: Path, target: Target) -> Measurements:
-    """The measurements at a path: of a folder, or those of the target in a file of records.
+    """The measurements at a path: of a folder, of the target in a file of records, or of runs.
 
     Raises:
         UsageError: there are none, or they are unusable as a whole.
     """
     if path.is_dir():
         return FolderOfMeasurements(path)
+    if path.suffix == ".jsonl" and path.is_file():
+        return MeasuredRuns(path)
     if path.is_file():
         return PublishedMeasurements(path, target.name)
     raise UsageError(

@@ -152,8 +152,11 @@ def work_of(launch: Launch, table: OrderTable, probe: Int64Array, folder: Path) 
 
 
 def resident_workgroups(launch: Launch, target: Target) -> tuple[int, tuple[str, ...]]:
-    """Workgroups that a CU holds, from the compiled kernel; 1 and a note if it does not build."""
+    """Workgroups that a CU holds, from the compiled kernel (1 if it does not build), and notes."""
     try:
-        return occupancy(build(launch, target), target), ()
+        built = build(launch, target)
     except BuildError as error:
         return 1, (f"one workgroup a CU is assumed: {error.fact}",)
+    spilled = built.stack_bytes or 0
+    note = f"registers do not suffice: {spilled} bytes of each thread are in counters, not modelled"
+    return occupancy(built, target), (note,) if spilled else ()
