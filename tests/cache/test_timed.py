@@ -165,13 +165,13 @@ def test_a_sector_that_a_later_instruction_touches_is_asked_for_later():
     assert late.requests.sum() == in_step.requests.sum()
 
 
-def test_loads_are_issued_two_products_ahead():
-    """A GEMM has two loads a product, attention one; the table of a copy says nothing."""
+def test_how_many_loads_are_issued_ahead():
+    """A GEMM has two loads a product and three buffers of each, attention one and two."""
     arithmetic = np.array([[64, 64 << 20, 0], [256, 256 << 20, 0], [0, 0, 0], [1, 1 << 20, 0]])
     tiles = [[(READ, [i]) for i in range(accesses)] for accesses in (130, 258, 40, 40)]
     trace = dataclasses.replace(written_out(tiles), tile_arithmetic=arithmetic)
     work, ahead = pace(merge(trace), H200)
-    assert ahead.tolist() == [4, 2, 6, 6]
+    assert ahead.tolist() == [6, 2, 6, 6]
     assert work[0] == pytest.approx((64 << 20) / H200.flops_per_clock_cu / 130)
     work, ahead = pace(merge(trace), H200, arithmetic=False)
     assert (work.tolist(), ahead.tolist()) == ([0] * 4, [6] * 4)

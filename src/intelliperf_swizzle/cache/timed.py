@@ -26,11 +26,6 @@ from intelliperf_swizzle.cache.stream import Stream
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
 
-PRODUCTS_AHEAD = 2
-"""While one matrix product is made, the operands of so many are on their way: with Triton's default
-of three stages a GEMM, which loads two operands for each product, has three buffers of both, and
-attention, which loads one for each, two buffers of each. Seen in their shared memory."""
-
 
 @dataclass(frozen=True)
 class Switches:
@@ -160,8 +155,10 @@ def pace(
 
     Returns:
         Of each tile the clocks of a CU that an access's share of the arithmetic takes, and how many
-        accesses are issued before the first of them must be there: those of `PRODUCTS_AHEAD`
-        matrix products, at most `accesses_in_flight`.
+        accesses are issued before the first of them must be there, at most `accesses_in_flight`.
+        With Triton's default of three stages a GEMM, which loads two operands for each matrix
+        product, has three buffers of both; attention, which loads one for each, two of each. That
+        is seen in the shared memory that they take.
     """
     ahead = np.full(stream.tiles, target.accesses_in_flight, np.int64)
     flops, lanes = target.flops_per_clock_cu, target.lanes_per_clock_cu
@@ -171,7 +168,8 @@ def pace(
     accesses = np.maximum(np.diff(before[stream.tile_offset]), 1)
     products, product_flops, vector = stream.tile_arithmetic.T
     work = (product_flops / flops + vector / lanes) / accesses
-    issued = np.clip(PRODUCTS_AHEAD * accesses // np.maximum(products, 1), 1, ahead)
+    buffers = np.where(accesses >= 2 * products, 3, 2)
+    issued = np.clip(buffers * accesses // np.maximum(products, 1), 1, ahead)
     return work, np.where(products > 0, issued, ahead)
 
 
