@@ -15,7 +15,8 @@ from intelliperf_swizzle.interpreter.blocks import Block
 PRODUCTS, FLOPS, VECTOR = range(3)
 """Columns of the counts: matrix products (`tl.dot`); their operations, those on 16-bit numbers once
 and those on 32-bit numbers twice; and operations on the lanes of blocks, special functions as
-`SPECIAL` each. Adding a product to a block is part of it; of reductions nothing is counted."""
+`SPECIAL` each. What is done first to a product is not counted: an addition is part of it, and a
+scaling is contracted with what follows. Of reductions nothing is counted."""
 
 SPECIAL = 16
 """An SM begins 128 multiply-adds, which are two operations, or 16 special functions in a clock.
