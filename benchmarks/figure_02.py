@@ -181,9 +181,9 @@ def _page(record: Record) -> str:
         f"Target `{record['target']}`. **{_source(record)}** “Measured upstream” is the authors' "
         "own. Each best swizzle is a permutation, proved on every program of the launch, and "
         "its kernel was built and compared on a sample of tiles. “Ceiling” is a bound that no "
-        "permutation exceeds ([cache-model.md](../cache-model.md)). × no permutation changes the "
-        "hit rate; ⊗ every remap was refused. “memory ms” is the modelled memory time, a guard and "
-        "not a run time; “speed-up” stands where time was measured.",
+        "permutation exceeds ([cache-model.md](../cache-model.md)). × nothing that was tried "
+        "changes the hit rate; ⊗ every remap was refused. “memory ms” is the modelled memory time, "
+        "a guard and not a run time; “speed-up” stands where time was measured.",
         "![L2 hit rates](figure_02.svg)",
         table(header, rows),
         "“Measured upstream” is the best gain, in points, that SwizzlePerf's authors measured on "

@@ -22,8 +22,8 @@ _TURN_LINES = 200
 """Lines, at least, that the instructions of a workgroup ask for in a row; the CU looks up one a
 clock. Chosen on the stencil 8192 x 8192 of an H200: the first instructions of five loads."""
 _BURST_BYTES = 16384
-"""Bytes that a workgroup asks the L2 for before its share of the CU holds it back; chosen on that
-stencil and GEMM 4096, where 8192 and 1 are worse."""
+"""Bytes that a workgroup asks the L2 for, or arithmetic that takes as long, before its share of the
+CU holds it back; chosen on that stencil and GEMM 4096, where 8192 and 1 are worse."""
 _PACE_SPREAD = 0.07
 """By which part a workgroup is served faster or slower than it should be, at most, each time.
 
@@ -609,8 +609,8 @@ def replay_timed(
             proceeds = max(now, done[s].max()) + clocks.start * (0.5 + np.random.random())
             granted[s] = 0
         unpaid[s] += moved
-        if unpaid[s] >= _BURST_BYTES or ends:
-            own = max(unpaid[s] / clocks.cu_bytes, working[s])
+        own = max(unpaid[s] / clocks.cu_bytes, working[s])
+        if own >= _BURST_BYTES / clocks.cu_bytes or ends:
             proceeds += _service(own, residents[cu], clocks.randomness)
             unpaid[s] = 0
             working[s] = 0

@@ -15,18 +15,22 @@ from intelliperf_swizzle.interpreter.blocks import Block
 PRODUCTS, FLOPS, VECTOR = range(3)
 """Columns of the counts: matrix products (`tl.dot`); their operations, those on 16-bit numbers once
 and those on 32-bit numbers twice; and operations on the lanes of blocks, special functions as
-`SPECIAL` each. What is done first to a product is not counted: an addition is part of it, and a
-scaling is contracted with what follows. Of reductions nothing is counted."""
+`SPECIAL` each. Adding a product to a block is part of it. Reductions and libdevice are not counted,
+and that 64-bit and IEEE 32-bit products have no tensor cores on NVIDIA is not known here."""
 
 SPECIAL = 16
 """An SM begins 128 multiply-adds, which are two operations, or 16 special functions in a clock.
 Source: CUDA C++ programming guide, throughput of native arithmetic instructions, capability 9.0."""
 
-_PLAIN = "fadd fsub fmul fma fneg fabs minimumf minnumf maximumf maxnumf clampf"
+_PLAIN = "fsub fmul fneg fabs minimumf minnumf maximumf maxnumf clampf"
 _SPECIAL = (
     "fdiv precise_divf approx_divf exp exp2 log log2 sqrt precise_sqrt rsqrt sin cos erf frem"
 )
-_WEIGHTS = dict.fromkeys(_PLAIN.split(), 1) | dict.fromkeys(_SPECIAL.split(), SPECIAL)
+_WEIGHTS = {
+    "fma": 2,
+    **dict.fromkeys(_PLAIN.split(), 1),
+    **dict.fromkeys(_SPECIAL.split(), SPECIAL),
+}
 
 
 @contextmanager
@@ -48,15 +52,25 @@ def counting(builder: Any, count: Callable[[tuple[int, int, int]], None]) -> Ite
         def counted(*operands: Any) -> Any:
             result = operation(*operands)
             lanes = math.prod(_extents(result))
-            if lanes > 1 and not any(operand is product for operand in operands):
+            if lanes > 1:
                 count((0, 0, weight * lanes))
             return result
 
         return counted
 
+    def added(operation: Callable[..., Any]) -> Callable[..., Any]:
+        counted = computed(operation, 1)
+
+        def unless_product(left: Any, right: Any) -> Any:
+            if product is not None and (left is product or right is product):
+                return operation(left, right)
+            return counted(left, right)
+
+        return unless_product
+
     own: dict[str, Callable[..., Any]]
     own = {f"create_{name}": partial(computed, weight=weight) for name, weight in _WEIGHTS.items()}
-    own |= {"create_dot": multiplied, "create_dot_scaled": multiplied}
+    own |= {"create_fadd": added, "create_dot": multiplied, "create_dot_scaled": multiplied}
     replaced = [name for name in own if hasattr(builder, name)]
     for name in replaced:
         setattr(builder, name, own[name](getattr(builder, name)))
