@@ -330,7 +330,7 @@ class Proof:
         tile: int64[programs]; launch index (axis 0 fastest) -> tile, a permutation. Empty in a
             `certificate`.
         fingerprint: hex digest of `tile`; equal for swizzles that are the same permutation.
-        grids_checked: how many further grids of the sweep hold.
+        grids_checked: on how many grids it holds, the launch's own included.
         largest_checked: programs of the largest grid on which it holds.
         condition: on which grids of the sweep it holds, in words; None = on all of them.
     """

@@ -322,12 +322,12 @@ def _resident(build: Build | None, target: Target) -> int:
 
 
 def _spills(builds: Iterable[Build]) -> tuple[str, ...]:
-    """Says so where registers do not suffice."""
+    """Says so where threads have memory of their own."""
     stack = max((one.stack_bytes or 0 for one in builds), default=0)
     if not stack:
         return ()
     return (
-        f"registers do not suffice, so each thread has {stack} bytes of its own in memory: "
-        "counters of a GPU have that traffic, too, and modelled numbers leave it out; more warps a "
-        "program, or smaller tiles, may end it",
+        f"each thread has {stack} bytes of its own in memory, as a rule because registers do not "
+        "suffice: counters of a GPU have that traffic, too, and modelled numbers leave it out; "
+        "more warps a program, or smaller tiles, may end it",
     )

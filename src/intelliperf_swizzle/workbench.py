@@ -322,7 +322,7 @@ class Workbench:
         counted = measurement.profiler == self.subject.baseline.profiler
         baseline = self.subject.baseline if counted else self.predicted_baseline
         verdict = judge(measurement, baseline)
-        if verdict.kind == "better" and attempt.proof is None:
+        if verdict.kind == "better":
             attempt = replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
         return self.history.record(replace(attempt, measurement=measurement, verdict=verdict))
 

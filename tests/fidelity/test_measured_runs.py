@@ -60,7 +60,7 @@ def test_every_counted_order_is_compared_once(
     assert main(["validate-model", str(file), "-o", str(tmp_path / "out.json")]) == 1
     said = capsys.readouterr().err
     assert "timed only: nothing was counted" in said
-    assert "other grid: measured on the grid [32, 1, 1]; now it is [64, 1, 1]" in said
+    assert "other grid: measured on the grids [[32, 1, 1]]; now they are [[64, 1, 1]]" in said
     assert "other kernel: gemm.py launches no kernel `conv_kernel`" in said
     assert "gemm, of another kernel: " in said
     assert "HEADS" in said
@@ -71,6 +71,19 @@ def test_every_counted_order_is_compared_once(
         ("by columns", 0.75),
     ]
     assert pairs[0]["predicted_hit_rate"] != pairs[1]["predicted_hit_rate"]
+
+
+def test_two_orders_of_one_name_are_refused(tmp_path: Path) -> None:
+    twice = {"by columns": {"text": "pid = pid\n", "counted": counted(0.6)}}
+    (tmp_path / "runs.jsonl").write_text(json.dumps(run(orders=twice)))
+    with pytest.raises(UsageError, match="two orders are called 'by columns'"):
+        measurements_at(tmp_path / "runs.jsonl", load_target("h200"))
+
+
+def test_two_runs_of_one_case_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "runs.jsonl").write_text(f"{json.dumps(run())}\n" * 2)
+    with pytest.raises(UsageError, match="two of one case"):
+        measurements_at(tmp_path / "runs.jsonl", load_target("h200"))
 
 
 @pytest.mark.parametrize("text", ["no json\n", "[1]\n", '{"case": "gemm", "baseline": null}\n'])

@@ -156,9 +156,9 @@ class CompiledRecorder:
 
     def _tell(self) -> None:
         """Writes the counts since the last time to the journal."""
-        for kernel in self._granted:
+        for kernel in tuple(self._granted):  # other threads may add to it
             self._settle(kernel)
-        for name, times in self._untold.items():
+        for name, times in tuple(self._untold.items()):
             if times:
                 journal.write(self._folder, "again", record=name, times=times)
         self._untold.clear()

@@ -158,5 +158,5 @@ def resident_workgroups(launch: Launch, target: Target) -> tuple[int, tuple[str,
     except BuildError as error:
         return 1, (f"one workgroup a CU is assumed: {error.fact}",)
     spilled = built.stack_bytes or 0
-    note = f"registers do not suffice: {spilled} bytes of each thread are in counters, not modelled"
+    note = f"each thread has {spilled} bytes of its own in memory, in the counters and not modelled"
     return occupancy(built, target), (note,) if spilled else ()

@@ -10,10 +10,9 @@ A file of one JSON object a line, as `benchmarks/h200.py` writes it: each has a 
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,18 +48,19 @@ class MeasuredRuns:
     def __init__(self, file: Path) -> None:
         try:
             records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-            self._runs = {str(one["case"]): one for one in records}
-            self._counted = {case: list(_counted(run)) for case, run in self._runs.items()}
-        except (OSError, ValueError, TypeError, KeyError) as error:
+            self._runs = {str(one["case"]): _Run(one) for one in records}
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise UsageError(
-                f"{file} cannot be read: {' '.join(str(error).split())}",
+                f"{file} cannot be read: {type(error).__name__}: {' '.join(str(error).split())}",
                 hint="each line a record of benchmarks/h200.py",
             ) from error
+        if not 0 < len(self._runs) == len(records):
+            raise UsageError(f"{file} holds no runs, or two of one case")
 
     def readings(self) -> tuple[list[Reading], list[str]]:
         """What a profiler counted, in the order of the file; and which runs have no counters."""
         readings, left_out = [], []
-        for case, counted_orders in self._counted.items():
+        for case, run in self._runs.items():
             found = [
                 Reading(
                     config=case,
@@ -69,7 +69,7 @@ class MeasuredRuns:
                     counter_hit_rate=counted.get("l2_counter_hit_rate"),
                     time_ms=counted.get("time_ms"),
                 )
-                for name, _, counted in counted_orders
+                for name, (_, counted) in run.counted.items()
             ]
             readings += found
             if not found:
@@ -86,7 +86,7 @@ class MeasuredRuns:
         """
         begun = time.monotonic()
         run = self._runs[name]
-        script, *arguments = run["command"]
+        script, *arguments = run.command
         found = capture(
             [sys.executable, str(benchmarks() / "kernels" / script), *arguments],
             folder=scratch / "capture",
@@ -94,15 +94,16 @@ class MeasuredRuns:
             compute="never",
             target=target,
         )
-        launches = [one for one in found.launches if one.kernel == run["kernel"]]
+        launches = [one for one in found.launches if one.kernel == run.kernel]
         if not launches:
-            raise UnusableError(f"{script} launches no kernel `{run['kernel']}`")
-        launch = launches[0]
-        if math.prod(run["launches"][0][:3]) != launch.programs:
-            raise UnusableError(
-                f"measured on the grid {run['launches'][0][:3]}; now it is {list(launch.grid)}"
-            )
-        orders = {order: _order(text, launch, target) for order, text, _ in self._counted[name]}
+            raise UnusableError(f"{script} launches no kernel `{run.kernel}`")
+        grids = [list(one.grid) for one in launches]
+        if grids != run.grids:
+            raise UnusableError(f"measured on the grids {run.grids}; now they are {grids}")
+        if len(launches) > 1:
+            raise UnusableError(f"{len(launches)} different launches were counted together")
+        [launch] = launches
+        orders = {each: _order(text, launch, target) for each, (text, _) in run.counted.items()}
         resident, notes = resident_workgroups(launch, target)
         return Configuration(
             name=name,
@@ -115,17 +116,26 @@ class MeasuredRuns:
         )
 
 
-def _counted(run: Mapping[str, Any]) -> Iterator[tuple[str, str | None, Mapping[str, Any]]]:
-    """Name, text and counters of every order of a run whose hit rate a profiler counted."""
-    listed = [(AS_IT_IS, None, run["baseline"])]
-    listed += [(one["name"], one["text"], one["measurement"]) for one in run["attempts"]]
-    listed += [(name, one["text"], one["counted"]) for name, one in run["orders"].items()]
-    seen: set[str | None] = set()
-    for name, text, counted in listed:
-        known = counted and counted["profiler"] != "model" and counted["l2_hit_rate"] is not None
-        if known and text not in seen:
-            seen.add(text)
-            yield name, text, counted
+class _Run:
+    """A record; `counted`: text and counters of each order that a profiler counted, by name."""
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        self.command: list[str] = record["command"]
+        self.kernel: str = record["kernel"]
+        self.grids = [launch[:3] for launch in record["launches"]]
+        self.counted: dict[str, tuple[str | None, Mapping[str, Any]]] = {}
+        listed = [(AS_IT_IS, None, record["baseline"])]
+        listed += [(one["name"], one["text"], one["measurement"]) for one in record["attempts"]]
+        listed += [(name, one["text"], one["counted"]) for name, one in record["orders"].items()]
+        texts: set[str | None] = set()
+        for name, text, counted in listed:
+            read = counted and counted["profiler"] != "model" and counted["l2_hit_rate"] is not None
+            if not read or text in texts:
+                continue
+            if name in self.counted:
+                raise ValueError(f"{record['case']}: two orders are called {name!r}")
+            texts.add(text)
+            self.counted[name] = (text, counted)
 
 
 def _order(text: str | None, launch: Launch, target: Target) -> Int64Array | str:

@@ -19,6 +19,7 @@ from intelliperf_swizzle.capture.describe import LiveLaunch, describe
 from intelliperf_swizzle.capture.settings import Settings
 from intelliperf_swizzle.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.capture.store import digest
+from intelliperf_swizzle.gpu.arguments import UnreachableMemoryError
 from intelliperf_swizzle.gpu.check import Bench, InputChangedError
 from intelliperf_swizzle.gpu.memory import warm_up
 from intelliperf_swizzle.gpu.order import Order, Task, form, load_order
@@ -164,7 +165,7 @@ class Agent:
         try:
             arguments = (args, kwargs)
             bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
-        except torch.cuda.OutOfMemoryError as error:
+        except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:
             for candidate in todo:
                 self._fail(number, candidate, Failure("not validated", _words(error)))
             return
@@ -209,7 +210,7 @@ class Agent:
                 seconds=seconds,
                 on_gpu=self._on_gpu,
             )
-        except torch.cuda.OutOfMemoryError as error:
+        except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:
             self._tell("not raced", launch=number, text=_words(error))
             return
         self._tell("raced", launch=number, candidates=candidates, rounds_ns=rounds, sets=sets)

@@ -17,6 +17,10 @@ Launch = Callable[[tuple[Any, ...], dict[str, Any]], None]
 """Runs one kernel on given arguments."""
 
 
+class UnreachableMemoryError(Exception):
+    """Memory of a launch is reached by none of its arguments, and so cannot be replaced."""
+
+
 def moved(arguments: Arguments, memory: Mapping[int, Any]) -> Arguments:
     """The arguments, with views of a storage being views of other memory.
 
@@ -24,21 +28,31 @@ def moved(arguments: Arguments, memory: Mapping[int, Any]) -> Arguments:
         arguments: of a launch.
         memory: uint8[bytes] of the same size for the address of a storage, on a boundary of any
             type; storages that are not in it stay.
+
+    Raises:
+        UnreachableMemoryError: no argument is a view of one of the storages.
     """
+    met = set()
 
     def move(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
+            met.add(value.untyped_storage().data_ptr())
             return _view(value, memory)
         if type(value).__name__ == "TensorWrapper":
             return type(value)(move(value.base), value.dtype)
         if hasattr(value, "block_shape") and hasattr(value, "base"):  # a tensor descriptor
             return dataclasses.replace(value, base=move(value.base))
-        if type(value) in (tuple, list):
-            return type(value)(move(item) for item in value)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(move, value))
+        if isinstance(value, (tuple, list)):
+            return type(value)(map(move, value))
         return value
 
     args, kwargs = arguments
-    return tuple(map(move, args)), {name: move(value) for name, value in kwargs.items()}
+    replaced = tuple(map(move, args)), {name: move(value) for name, value in kwargs.items()}
+    if not memory.keys() <= met:
+        raise UnreachableMemoryError("the arguments hold a tensor in a way that is not understood")
+    return replaced
 
 
 def _view(tensor: Any, memory: Mapping[int, Any]) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from intelliperf_swizzle.records import Segment, Trace
 
+_OPTIONAL = ("tile_arithmetic",)
 _ARRAYS = (
     "tile_offset",
     "access_base",
@@ -23,7 +24,7 @@ _ARRAYS = (
     "shape_kind",
     "shape_late",
     "shape_passes",
-    "tile_arithmetic",
+    *_OPTIONAL,
 )
 
 
@@ -45,7 +46,9 @@ def load_trace(path: str | os.PathLike[str]) -> Trace:
     """Read what `save_trace` wrote."""
     with np.load(path) as stored:
         rest = json.loads(stored["rest"].tobytes().decode())
-        arrays: dict[str, Any] = {name: stored[name] for name in _ARRAYS if name in stored}
+        arrays: dict[str, Any] = {
+            name: stored[name] for name in _ARRAYS if name in stored or name not in _OPTIONAL
+        }
     segments = tuple(
         Segment(tuple(names), first_line, size) for names, first_line, size in rest.pop("segments")
     )

@@ -1,0 +1,53 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Kernels are compared on copies: whatever holds a tensor, it is the copy's."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from intelliperf_swizzle.gpu.arguments import UnreachableMemoryError, moved  # noqa: E402
+
+
+class Pair(NamedTuple):
+    source: object
+    target: object
+
+
+class Box:
+    def __init__(self, tensor: object) -> None:
+        self.tensor = tensor
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda x: x,
+        lambda x: (1, [x]),
+        lambda x: Pair(2, x),
+        lambda x: Pair((3, x[1:3]), "y"),
+    ],
+)
+def test_the_tensors_of_an_argument_are_views_of_the_copy(hold):
+    tensor, copy = torch.zeros(8), torch.ones(8)
+    memory = {tensor.untyped_storage().data_ptr(): copy.view(torch.uint8)}
+    (argument, other), named = moved(((hold(tensor), 5), {"again": hold(tensor)}), memory)
+    assert type(argument) is type(hold(tensor))
+    assert other == 5
+    for value in (argument, named["again"]):
+        while not isinstance(value, torch.Tensor):
+            value = next(one for one in value if isinstance(one, (torch.Tensor, tuple, list)))
+        value.fill_(3)
+    assert not tensor.any()
+    assert (copy == 3).any()
+
+
+def test_what_holds_a_tensor_in_a_way_of_its_own_is_not_run():
+    tensor = torch.zeros(8)
+    memory = {tensor.untyped_storage().data_ptr(): torch.ones(8).view(torch.uint8)}
+    with pytest.raises(UnreachableMemoryError):
+        moved(((Box(tensor),), {}), memory)
