@@ -175,12 +175,14 @@ def rendered(records: Mapping[str, Any]) -> str:
         f"Target `{TARGET}`, modelled with full physics. “Scored” counts different permutations; "
         "in brackets how many times the default's the long search was allowed: "
         f"{TIMES}, or {TIMES_IF_SLOW} where scoring one takes over {1000 * SLOW_SECONDS:g} ms. "
-        "Where it scored fewer, no order was left that it could reach and had not tried.",
+        "Where it scored fewer, no order was left that it could reach and had not tried. Each rate "
+        "is the highest of a run's finalists; a run may name one within 0.5 points of it that takes "
+        "less modelled time.",
         table(header, rows),
         verdict,
         "The screen of a large launch knows no L1, so its first orders need not be the best. The "
         "long search looks again, with an L1, at the best order of each kind that the screen puts "
-        f"above the default's rate, and measures the best {MEASURED_AGAIN}. Kinds looked at: "
+        f"above the default's rate, and measures the best {MEASURED_AGAIN}. Kinds that it found: "
         f"{', '.join(again)}. The other long searches are older and measured the finalists alone.",
         "What stands between these rates and the ceilings: [figure 2](figure_02.md).",
     )

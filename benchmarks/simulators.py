@@ -194,7 +194,7 @@ def main() -> None:
             f"| {one['what']} | {one['line_accesses']:,} | {misses}"
             f" | {speed / 1e6:,.1f} | {speed / base:.2f} |"
         )
-    machine = f"{platform.platform()}, Python {platform.python_version()}, one core of {cores()}"
+    machine = f"{platform.system()}, Python {platform.python_version()}, one core of {cores()}"
     record = {"machine": machine, "rows": rows}
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

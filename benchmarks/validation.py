@@ -211,7 +211,7 @@ def tau_of_readings(one: Set) -> dict[str, float | None]:
 def machine() -> dict[str, Any]:
     """On what the record was made."""
     return {
-        "platform": platform.platform(),
+        "platform": platform.system(),
         "python": platform.python_version(),
         "cores": os.cpu_count(),
     }

@@ -18,7 +18,7 @@ from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing,
 
 NOISE_BAND = 0.005
 """L2 hit rates closer than this are equal: modelled rates of one mapping differ by up to 0.4
-points between seeds (`docs/cache-model.md`), measured ones by 0.2 points on most kernels."""
+points between seeds, measured ones by 0.2 points on most kernels."""
 
 TIME_TOLERANCE = 0.01
 """Relative loss of time that is still no loss; modelled times move by less between seeds."""

@@ -156,9 +156,9 @@ def pace(
     Returns:
         Of each tile the clocks of a CU that an access's share of the arithmetic takes, and how many
         accesses are issued before the first of them must be there, at most `accesses_in_flight`.
-        With Triton's default of three stages a GEMM, which loads two operands for each matrix
-        product, has three buffers of both; attention, which loads one for each, two of each. That
-        is seen in the shared memory that they take.
+        With three stages, Triton's default and the only ones known here, a GEMM, which loads two
+        operands for each matrix product, has three buffers of both, and attention, which loads one
+        for each, two of each. (So much shared memory do they take.)
     """
     ahead = np.full(stream.tiles, target.accesses_in_flight, np.int64)
     flops, lanes = target.flops_per_clock_cu, target.lanes_per_clock_cu
