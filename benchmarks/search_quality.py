@@ -175,8 +175,8 @@ def rendered(records: Mapping[str, Any]) -> str:
         f"Target `{TARGET}`, modelled with full physics. “Scored” counts different permutations; "
         "in brackets how many times the default's the long search was allowed: "
         f"{TIMES}, or {TIMES_IF_SLOW} where scoring one takes over {1000 * SLOW_SECONDS:g} ms. "
-        "Where it scored fewer, no order was left that it could reach and had not tried. Each rate "
-        "is the highest of a run's finalists; a run may name one within 0.5 points of it that takes "
+        "Where it scored fewer, no order was left that it could reach and had not tried. A rate is "
+        "the highest of a run's finalists; a run may name one within 0.5 points of it that takes "
         "less modelled time.",
         table(header, rows),
         verdict,
