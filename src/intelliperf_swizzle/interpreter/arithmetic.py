@@ -12,11 +12,11 @@ from typing import Any
 
 from intelliperf_swizzle.interpreter.blocks import Block
 
-PRODUCTS, FLOPS, VECTOR = range(3)
-"""Columns of the counts: matrix products (`tl.dot`); their operations, those on 16-bit numbers once
-and those on 32-bit numbers twice; and operations on the lanes of blocks, special functions as
-`SPECIAL` each. Adding a product to a block is part of it. Reductions and libdevice are not counted,
-and that 64-bit and IEEE 32-bit products have no tensor cores on NVIDIA is not known here."""
+Counts = tuple[int, int, int]
+"""Matrix products (`tl.dot`); their operations, those on 16-bit numbers once and those on 32-bit
+numbers twice; and operations on the lanes of blocks, special functions as `SPECIAL` each. Adding a
+product to a block is part of it. Reductions and libdevice are not counted, and that 64-bit and IEEE
+32-bit products have no tensor cores on NVIDIA is not known here."""
 
 SPECIAL = 16
 """An SM begins 128 multiply-adds, which are two operations, or 16 special functions in a clock.
@@ -34,7 +34,7 @@ _WEIGHTS = {
 
 
 @contextmanager
-def counting(builder: Any, count: Callable[[tuple[int, int, int]], None]) -> Iterator[None]:
+def counting(builder: Any, count: Callable[[Counts], None]) -> Iterator[None]:
     """Tell `count` of every operation that a builder of the interpreter makes, for one program."""
     product: Any = None
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import triton.language as tl
 import triton.runtime.interpreter as triton_interpreter
 
-from intelliperf_swizzle.interpreter.arithmetic import counting
+from intelliperf_swizzle.interpreter.arithmetic import Counts, counting
 from intelliperf_swizzle.interpreter.blocks import (
     Array,
     Block,
@@ -355,7 +355,7 @@ class BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mis
         self._noticed.arithmetic[self._programs[self._active]] = self._arithmetic
         return self._left_out
 
-    def computed(self, counts: tuple[int, int, int]) -> None:
+    def computed(self, counts: Counts) -> None:
         """Each program of the batch computes so much; those that leave it begin anew."""
         self._arithmetic += counts
 

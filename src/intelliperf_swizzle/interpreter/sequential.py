@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import triton.runtime.interpreter as triton_interpreter
 
-from intelliperf_swizzle.interpreter.arithmetic import counting
+from intelliperf_swizzle.interpreter.arithmetic import Counts, counting
 from intelliperf_swizzle.interpreter.scheduler import Scheduler
 from intelliperf_swizzle.records import Access, Grid, Int64Array
 
@@ -103,7 +103,7 @@ def run_programs(
         memory.forget_polls()
         function(**arguments)
 
-    def computed(counts: tuple[int, int, int]) -> None:
+    def computed(counts: Counts) -> None:
         arithmetic[scheduler.current] += counts
 
     scheduler = Scheduler(order, run)
