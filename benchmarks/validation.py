@@ -334,6 +334,7 @@ def validated(record: Mapping[str, Any]) -> str:
         f"{one.name} {record['sets'][one.name]['summary']['mean_error_points']:.1f}"
         f" ({record['sets'][one.name]['summary']['pairs']} pairs)"
         for one in SETS
+        if one.name in record["sets"]
     )
     return f"Validated: mean error of the L2 hit rate in points: {errors}; docs/validation.md."
 
