@@ -44,7 +44,7 @@ def test_every_measured_pair_is_in_the_record(page: ModuleType, record: dict[str
     for one in page.SETS:
         place = measurements_at(page.MEASURED / one.place, load_target(one.target))
         readings, left_out = place.readings()
-        assert not left_out
+        assert left_out == record["sets"][one.name]["skipped"]
         stored = {(p["config"], p["mapping"]): p for p in record["sets"][one.name]["pairs"]}
         assert len(stored) == len(readings) == len(record["sets"][one.name]["pairs"])
         for reading in readings:
