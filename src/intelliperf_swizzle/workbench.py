@@ -223,9 +223,7 @@ class Workbench:
         numbers and is given its proof again.
         """
         if attempt.measurement is not None:
-            if attempt.verdict.kind != "better" or attempt.proof is not None:
-                return attempt
-            return replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
+            return self._ready_to_rank(attempt) if attempt.verdict.kind == "better" else attempt
         if self.testbed is not None:
             [attempt] = self.try_out(self.predict([attempt]))
             return self.count(attempt) if attempt.verdict.eligible else attempt
@@ -246,7 +244,7 @@ class Workbench:
             measurement = replace(measurement, time_ms=timing.time_ms.median, timing=timing)
         verdict = judge(measurement, self.subject.baseline)
         if verdict.kind == "better":
-            attempt = replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
+            attempt = self._ready_to_rank(attempt)
         return self.history.record(replace(attempt, measurement=measurement, verdict=verdict))
 
     # --- on a GPU -------------------------------------------------------------------------------
@@ -323,7 +321,7 @@ class Workbench:
         baseline = self.subject.baseline if counted else self.predicted_baseline
         verdict = judge(measurement, baseline)
         if verdict.kind == "better":
-            attempt = replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
+            attempt = self._ready_to_rank(attempt)
         return self.history.record(replace(attempt, measurement=measurement, verdict=verdict))
 
     def _time_baseline(self, timing: Timing) -> None:
@@ -398,6 +396,12 @@ class Workbench:
                 diff=edit.diff,
             )
         )
+
+    def _ready_to_rank(self, attempt: Attempt) -> Attempt:
+        """The attempt with its proof tried on further grids, unless that was done before."""
+        if attempt.proof is not None and attempt.proof.grids_checked > 1:
+            return attempt
+        return replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
 
     def _widened(self, attempt: Attempt, stride: int) -> Proof:
         """The proof on the largest launch, tried on every so-many-th grid of the sweep too."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,9 +53,15 @@ class Stream:
         """Number of units."""
         return len(self.unit_offset) - 1
 
+    @cached_property
+    def tile_accesses(self) -> Int64Array:
+        """Accesses that each tile makes: int64[tiles]."""
+        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(self.ref_unit >= 0)))
+        return np.diff(before[self.tile_offset])
+
     @property
     def accesses_per_tile(self) -> float:
-        """Accesses that a tile makes, on average; 0 without tiles."""
+        """The same on average; 0 without tiles."""
         return float((self.ref_unit >= 0).sum()) / self.tiles if self.tiles else 0.0
 
     @property

@@ -164,8 +164,7 @@ def pace(
     flops, lanes = target.flops_per_clock_cu, target.lanes_per_clock_cu
     if not (arithmetic and flops and lanes) or stream.tile_arithmetic is None:
         return np.zeros(stream.tiles), ahead
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(stream.ref_unit >= 0)))
-    accesses = np.maximum(np.diff(before[stream.tile_offset]), 1)
+    accesses = np.maximum(stream.tile_accesses, 1)
     products, product_flops, vector = stream.tile_arithmetic.T
     work = (product_flops / flops + vector / lanes) / accesses
     buffers = np.where(accesses >= 2 * products, 3, 2)
