@@ -55,7 +55,7 @@ def layer_norm_kernel(
         tl.store(y_row_ptr + columns * stride_y_n, y.to(y_ptr.dtype.element_ty), mask=inside)
 
 
-def layer_norm(x, y, w, b, eps):
+def layer_norm(x, y, w, b, eps, num_warps):
     """Write the normalized rows of `x` [M, N], times `w` plus `b`, to `y` [M, N]."""
     M, N = x.shape
     layer_norm_kernel[(M,)](
@@ -71,6 +71,7 @@ def layer_norm(x, y, w, b, eps):
         y.stride(1),
         eps,
         BLOCK_SIZE_N=triton.next_power_of_2(N),
+        num_warps=num_warps,
     )
 
 
@@ -85,6 +86,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--m", type=int, default=20480, help="rows")
     parser.add_argument("--n", type=int, default=20480, help="columns")
+    parser.add_argument("--num-warps", type=int, default=4)
     parser.add_argument("--dtype", choices=["float16", "bfloat16", "float32"], default="float16")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--repeat", type=int, default=1, help="number of launches")
@@ -110,7 +112,7 @@ def main():
         y.fill_(float("nan"))
 
     def launch():
-        layer_norm(x, y, w, b, eps)
+        layer_norm(x, y, w, b, eps, args.num_warps)
 
     for _ in range(args.repeat):
         launch()

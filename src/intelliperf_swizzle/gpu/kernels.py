@@ -30,14 +30,20 @@ def _mixed(word, place):  # type: ignore[no-untyped-def]
     return (word ^ (word >> 33)).to(tl.int64, bitcast=True)
 
 
+@triton.jit
+def _rest(words, rest):  # type: ignore[no-untyped-def]
+    """Places of the bytes behind the words, and whether they are there: for the first program."""
+    byte = tl.arange(0, 8)
+    return words.to(tl.int64) * 8 + byte, byte < tl.where(tl.program_id(0) == 0, rest, 0)
+
+
 @_any_length  # type: ignore[untyped-decorator]
 def digest_kernel(memory, bytes_, words, rest, found, size: tl.constexpr):  # type: ignore[no-untyped-def]
     """Adds up the mixed words."""
     place = tl.program_id(0).to(tl.int64) * size + tl.arange(0, size)
     inside = place < words
     mixed = tl.where(inside, _mixed(tl.load(memory + place, mask=inside, other=0), place), 0)
-    last = words.to(tl.int64) * 8 + tl.arange(0, 8)
-    behind = tl.arange(0, 8) < tl.where(tl.program_id(0) == 0, rest, 0)
+    last, behind = _rest(words, rest)
     byte = tl.load(bytes_ + last, mask=behind, other=0).to(tl.int64)
     mixed_rest = tl.where(behind, _mixed(byte, last), 0)
     tl.atomic_add(found, tl.sum(mixed, axis=0) + tl.sum(mixed_rest, axis=0))
@@ -48,8 +54,7 @@ def poison_kernel(memory, bytes_, words, rest, size: tl.constexpr):  # type: ign
     """Fills memory with words that no program would leave there."""
     place = tl.program_id(0).to(tl.int64) * size + tl.arange(0, size)
     tl.store(memory + place, _mixed(place, place + 1), mask=place < words)
-    last = words.to(tl.int64) * 8 + tl.arange(0, 8)
-    behind = tl.arange(0, 8) < tl.where(tl.program_id(0) == 0, rest, 0)
+    last, behind = _rest(words, rest)
     tl.store(bytes_ + last, _mixed(last, last + 1).to(tl.uint8), mask=behind)
 
 
@@ -62,8 +67,7 @@ def differing_kernel(  # type: ignore[no-untyped-def]
     inside = place < words
     one = tl.load(memory + place, mask=inside, other=0)
     two = tl.load(other + place, mask=inside, other=0)
-    last = words.to(tl.int64) * 8 + tl.arange(0, 8)
-    behind = tl.arange(0, 8) < tl.where(tl.program_id(0) == 0, rest, 0)
+    last, behind = _rest(words, rest)
     one_byte = tl.load(bytes_ + last, mask=behind, other=0)
     two_byte = tl.load(other_bytes + last, mask=behind, other=0)
     differing = tl.sum((one != two).to(tl.int64), axis=0)
