@@ -121,14 +121,6 @@ REASONS: Mapping[str, str] = {
         "likely drift: in the order identity workgroups of one head stay more in step than in the"
         " model, and a third more of their requests are merged."
     ),
-    "gemm (SwizzlePerf)": (
-        "its registers do not suffice (816 bytes a thread): six of seven requests that were counted"
-        " are for what each thread keeps in memory, and most of those hit."
-    ),
-    "layer_norm": (
-        "its registers do not suffice (368 bytes a thread). What is stored once is 30 million"
-        " sectors, and writes hit: with them the model's 50 % are 68."
-    ),
     "spmv": "8 MB in 11 microseconds: a launch that begins and ends, which the model takes for 16.",
     "gemm 4096x28672x4096, 128x256x64": (
         "memory is the limit, and the model keeps workgroups in step that share a row of A: it"

@@ -158,7 +158,7 @@ def optimize(
 def promising(settings: Settings, subject: Subject) -> bool:
     """Whether a search may find anything.
 
-    On a GPU always: an order may gain time without hits, as column-major does 1.19× on an H200 for
+    On a GPU always: an order may gain time without hits, as column-major does 1.20× on an H200 for
     a kernel that only writes.
     """
     return settings.device is not None or subject.headroom >= LEAST_GAIN

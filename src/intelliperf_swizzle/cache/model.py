@@ -166,7 +166,7 @@ def replay(
     bytes a touched line and domain at work, 12 bytes a reference.
 
     Validated: mean error of the L2 hit rate in points: h200 1.7 (105 pairs), h200_held_out 1.2
-    (85 pairs), h200_runs 4.6 (86 pairs), mi300x 2.1 (69 pairs), mi355x 1.4 (6 pairs);
+    (85 pairs), h200_runs 4.0 (120 pairs), mi300x 2.1 (69 pairs), mi355x 1.4 (6 pairs);
     docs/validation.md.
     """
     parts = [
