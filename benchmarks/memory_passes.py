@@ -29,7 +29,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Times each pass once on memory that no cache holds."""
+    """Times each pass once."""
     device = torch.device("cuda")
     warm_up(device)
     found = torch.zeros((), dtype=torch.int64, device=device)

@@ -62,7 +62,7 @@ class Stream:
     @property
     def accesses_per_tile(self) -> float:
         """The same on average; 0 without tiles."""
-        return float((self.ref_unit >= 0).sum()) / self.tiles if self.tiles else 0.0
+        return float(self.tile_accesses.mean()) if self.tiles else 0.0
 
     @property
     def unit_lines(self) -> Int32Array:
