@@ -8,7 +8,6 @@ nothing. Environment variables of options are not read.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,16 +15,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from intelliperf_swizzle import loop, mapping
+from intelliperf_swizzle import mapping
 from intelliperf_swizzle.context import render
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.kernel.edit import Edit, apply
 from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.options import DEFAULT_TARGET, OWN_OPTIONS
-from intelliperf_swizzle.profile import Profiler
+from intelliperf_swizzle.options import DEFAULT_TARGET, Options, options_of
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import (
     Attempt,
@@ -39,30 +36,16 @@ from intelliperf_swizzle.records import (
 from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.remap import RemapVerdict
 from intelliperf_swizzle.remap import prove_source as _prove_source
+from intelliperf_swizzle.report.files import writable
 from intelliperf_swizzle.report.html import fragment
-from intelliperf_swizzle.session import finish, measured_by, proposer_of, settings_of, target_of
+from intelliperf_swizzle.search import run
+from intelliperf_swizzle.search.deliver import deliver
+from intelliperf_swizzle.search.setup import Setup, choose_proposers, prepare
 
 AnySwizzle: TypeAlias = "str | Swizzle"
 """A swizzle's text, the name of a pattern of the catalogue, or a parsed swizzle."""
 AnyTarget: TypeAlias = "str | Target"
 """A GPU's name, the path of its YAML file, or a loaded target."""
-
-_HOST_OPTIONS: dict[str, Any] = {
-    "formula": "swizzle",
-    "project_directory": ".",
-    "top_n": 10,
-    "num_attempts": 10,
-    "accordo_absolute_tolerance": 1e-6,
-    "unittest_command": None,
-    "trace_path": None,
-    "output_file": None,
-    "in_place": False,
-    "kernel": None,
-    "model": "gpt-4o",
-    "provider": "openai",
-    "internal": False,
-}
-"""What `optimize` of the command line has where an option of IntelliPerf's is not given."""
 
 
 @dataclass(frozen=True)
@@ -186,138 +169,111 @@ def score(
     swizzle: AnySwizzle,
     command: Sequence[str],
     *,
-    kernel: str | None = None,
     target: AnyTarget | None = None,
-    project_directory: str | os.PathLike[str] = ".",
-    profiler: str = "auto",
     progress: Progress | None = None,
-    **parameters: int,
+    **given: Any,
 ) -> Score:
     """Prove and measure one swizzle on an application's kernel.
 
     Args:
         swizzle: its text, the name of a pattern, or a parsed swizzle.
         command: the application, as an argument list.
-        kernel: the kernel; by default the one with the most to gain.
         target: the GPU; by default the one present, else an MI300X, modelled.
-        project_directory: where the application is started.
-        profiler: `auto`, `model`, or another of the command line's.
         progress: told of each step.
-        parameters: of the pattern.
+        given: options of `intelliperf-swizzle score` by name, such as `kernel` or
+            `project_directory`; and parameters of the pattern.
 
     Raises:
-        SwizzleError: the application, the capture or a tool failed, or the input is wrong.
+        SwizzleError: the application, the recording or a tool failed, or the input is wrong.
     """
+    known = {option.name for option in options_of("score")}
+    parameters = {name: value for name, value in given.items() if name not in known}
     name, closed, readable = _closed(swizzle, parameters)
     _refuse_unread(name, parameters, readable)
     text = closed.text if isinstance(closed, Swizzle) else closed
-    asked = _Asked(
-        command, progress, target, kernel=kernel, profiler=profiler,
-        project_directory=os.fspath(project_directory),
-    )  # fmt: skip
-    subject, attempt = loop.score(
-        Candidate(text, name, "user"), asked.settings, asked.target, asked.profiler, asked.progress
-    )
+    options = {name: value for name, value in given.items() if name in known}
+    setup = _prepare("score", command, target, options, progress)
+    subject, attempt = run.score(Candidate(text, name, "user"), setup, progress)
     return Score(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions)
 
 
 def explain(
     command: Sequence[str],
     *,
-    kernel: str | None = None,
     target: AnyTarget | None = None,
-    project_directory: str | os.PathLike[str] = ".",
-    formula: str = "swizzle",
-    profiler: str = "auto",
     progress: Progress | None = None,
+    **options: Any,
 ) -> dict[str, str]:
     """What a language model would be told of an application's kernel: section -> text.
 
-    Args as of `score`; `formula` says which sections.
+    Args as of `optimize`, with the options of `intelliperf-swizzle explain`; `formula` says which
+    sections.
     """
-    asked = _Asked(
-        command, progress, target, kernel=kernel, formula=formula, profiler=profiler,
-        project_directory=os.fspath(project_directory),
-    )  # fmt: skip
-    context = loop.explain(asked.settings, asked.target, asked.profiler, asked.progress)
-    loaded = load_formula(formula)
-    return {section: render(context, section, loaded.counters) for section in loaded.context}
+    setup = _prepare("explain", command, target, options, progress)
+    context = run.explain(setup, progress)
+    counters = setup.formula.counters
+    return {section: render(context, section, counters) for section in setup.formula.context}
 
 
 def optimize(
     command: Sequence[str],
     *,
-    kernel: str | None = None,
     target: AnyTarget | None = None,
-    project_directory: str | os.PathLike[str] = ".",
-    proposer: str = "auto",
-    profiler: str = "auto",
-    candidates: int = 400,
-    num_attempts: int = 10,
-    seed: int = 0,
-    report_dir: str | os.PathLike[str] = "swizzle-out",
-    resume: bool = False,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Run:
     """Find a swizzle for an application; the user's sources stay as they are (`Run.apply`).
 
     Args:
         command: the application, as an argument list.
-        kernel: the kernel; by default the one with the most to gain.
         target: the GPU; by default the one present, else an MI300X, modelled.
-        project_directory: where the application is started.
-        proposer: `offline`, `llm`, `both`, or `auto`: both where a language model is configured.
-        profiler: `auto`, `model`, or another of the command line's.
-        candidates: to try at most.
-        num_attempts: to build and validate at most.
-        seed: of every random choice.
-        report_dir: result, report, patch and history go to a folder in it, by the kernel's name.
-        resume: go on with the history that is there.
         progress: told of each step.
+        options: those of `intelliperf-swizzle --help` by name, with their defaults: `kernel`,
+            `proposer`, `candidates`, `seed`, `report_dir`, `resume`, …
 
     Raises:
-        SwizzleError: the application, the capture or a tool failed, or the input is wrong.
+        SwizzleError: the application, the recording or a tool failed, or the input is wrong.
     """
-    asked = _Asked(
-        command, progress, target, kernel=kernel, proposer=proposer, profiler=profiler,
-        candidates=candidates, num_attempts=num_attempts, seed=seed, resume=resume,
-        report_dir=os.fspath(report_dir), project_directory=os.fspath(project_directory),
-    )  # fmt: skip
-    chosen = proposer_of(asked.options, asked.progress)
-    outcome = loop.optimize(asked.settings, asked.target, asked.profiler, chosen, asked.progress)
-    finish(asked.options, asked.settings, outcome)
+    setup = _prepare("optimize", command, target, options, progress)
+    heard = progress or Silent()
+    folder = writable(setup.options.report_dir, heard.note)
+    outcome = run.optimize(setup, choose_proposers(setup.options, heard), folder, heard)
+    deliver(outcome, setup.options)
     record = {one.name: getattr(outcome.run, one.name) for one in fields(RunRecord)}
     return Run(**record, edit=outcome.edit)
 
 
-class _Asked:
-    """What a call asks for, as the command line would have it."""
+def _prepare(
+    verb: str,
+    command: Sequence[str],
+    target: AnyTarget | None,
+    given: Mapping[str, Any],
+    progress: Progress | None,
+) -> Setup:
+    """What a call asks for, as the command line would have it.
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        progress: Progress | None,
-        target: AnyTarget | None,
-        **given: Any,
-    ) -> None:
-        if isinstance(command, str) or not command:
-            raise UsageError(
-                f"`{command}` is no argument list",
-                hint=f'["{Path(sys.executable).name}", "app.py"]',
-            )
-        own = {option.name: option.default for option in OWN_OPTIONS}
-        self.options = argparse.Namespace(**{**own, **_HOST_OPTIONS, **given})
-        self.progress = progress or Silent()
-        self.options.target = target if isinstance(target, str) else None
-        settings = settings_of(self.options, tuple(command), self.progress.note)
-        self.target = (
-            target if isinstance(target, Target) else target_of(self.options, self.progress)
+    Raises:
+        UsageError: the verb has no such option, or the command is no argument list.
+    """
+    if isinstance(command, str) or not command:
+        raise UsageError(
+            f"`{command}` is no argument list",
+            hint=f'["{Path(sys.executable).name}", "app.py"]',
         )
-        self.settings: loop.Settings
-        self.profiler: Profiler
-        self.settings, self.profiler = measured_by(
-            self.options, settings, self.target, self.progress
+    known = {option.name for option in options_of(verb)}
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise UsageError(
+            f"`{verb}` has no option `{unknown[0]}`", hint=f"one of: {', '.join(sorted(known))}"
         )
+    texts = {
+        name: os.fspath(value) if isinstance(value, os.PathLike) else value
+        for name, value in given.items()
+    }
+    named = target if isinstance(target, str) else None
+    options = Options(**{**texts, "target": named})
+    loaded = target if isinstance(target, Target) else None
+    return prepare(options, command, progress or Silent(), target=loaded)
 
 
 def grid_of(grid: int | Sequence[int]) -> Grid:

@@ -1,9 +1,11 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Our own options, one list for `intelliperf-swizzle` and for `intelliperf --formula swizzle`.
+"""The options of a run, each declared once.
 
-Each has an environment variable, `INTELLIPERF_SWIZZLE_` and the option's name in capitals, which
-stands in where the option is not given; a flag takes `1`, `0`, `true`, `false`, `yes` or `no`.
+A field of `Options` says what its option is called, what it means, its default, how a text is read
+and which verbs use it. The command lines, the environment variables, the Python API and the tools
+for coding agents derive from that. IntelliPerf's own options have no environment variable, and its
+parser keeps those that it has.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, Literal, cast
 
 from intelliperf_swizzle.errors import UsageError
 
@@ -25,47 +27,10 @@ PROPOSERS = ("auto", "offline", "llm", "both")
 PREFIX = "INTELLIPERF_SWIZZLE_"
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}
 
-
-@dataclass(frozen=True)
-class Option:
-    """One of our options.
-
-    Attributes:
-        name: as in `options.<name>`; the option is `--<name>`.
-        help: for people.
-        default: where neither the option nor its variable is given.
-        read: turns a text into the value; None for a flag.
-        choices: the only values there are, or None.
-    """
-
-    name: str
-    help: str
-    default: Any = None
-    read: Callable[[str], Any] | None = str
-    choices: tuple[str, ...] | None = None
-
-    @property
-    def variable(self) -> str:
-        """Its environment variable."""
-        return PREFIX + self.name.upper()
-
-    def preset(self, environment: Mapping[str, str]) -> Any:
-        """The value where the option is not given; raises UsageError for a bad variable."""
-        text = environment.get(self.variable)
-        if text is None:
-            return self.default
-        if self.read is None:
-            if text.lower() not in _FLAGS:
-                raise UsageError(f"{self.variable} is `{text}`", hint="1 or 0")
-            return _FLAGS[text.lower()]
-        if self.choices and text not in self.choices:
-            raise UsageError(
-                f"{self.variable} is `{text}`", hint=f"one of: {', '.join(self.choices)}"
-            )
-        try:
-            return self.read(text)
-        except (ValueError, argparse.ArgumentTypeError) as error:
-            raise UsageError(f"{self.variable} is `{text}`", hint="a number") from error
+OPTIMIZE = ("optimize",)
+APPLICATION = ("optimize", "score", "explain")
+"""The verbs that record an application."""
+ALL = (*APPLICATION, "doctor")
 
 
 def natural(text: str) -> int:
@@ -84,52 +49,206 @@ def positive(text: str) -> int:
     return value
 
 
-OWN_OPTIONS = (
-    Option(
-        "target", f"GPU: a name or a YAML file (default: the one present, else {DEFAULT_TARGET})"
-    ),
-    Option(
-        "profiler",
-        "auto, ncu, rocprofv3, metrix, model; intelliperf within IntelliPerf",
+@dataclass(frozen=True)
+class Declaration:
+    """What is said of an option beside its name and default.
+
+    Attributes:
+        help: for people.
+        verbs: that use it.
+        read: turns a text into the value; None for a flag.
+        choices: the only values there are, or None.
+        flags: its short forms.
+        host: whether it is IntelliPerf's.
+    """
+
+    help: str
+    verbs: tuple[str, ...] = APPLICATION
+    read: Callable[[str], Any] | None = str
+    choices: tuple[str, ...] | None = None
+    flags: tuple[str, ...] = ()
+    host: bool = False
+
+
+def _option(default: Any, help: str, **declared: Any) -> Any:
+    return field(default=default, metadata={"declaration": Declaration(help, **declared)})
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run is asked to do; every field has an option of its name."""
+
+    # IntelliPerf's, with IntelliPerf's meaning
+    verbose: int = _option(
+        0, "list the leading attempts (-vv: all)", flags=("-v",), verbs=OPTIMIZE, host=True
+    )
+    build_command: str | None = _option(
+        None, "run first, in the project directory", flags=("-b",), host=True
+    )
+    instrument_command: str | None = _option(
+        None, "accepted; a swizzle needs none", flags=("-i",), verbs=OPTIMIZE, host=True
+    )
+    project_directory: str = _option(
+        ".", "where the application runs (default: here)", flags=("-p",), host=True
+    )
+    formula: str = _option("swizzle", "the optimization target", flags=("-f",), host=True)
+    top_n: int = _option(10, "kernels to look at", read=positive, host=True)
+    trace_path: str | None = _option(
+        None, "also write each measured attempt's kernel here", verbs=OPTIMIZE, host=True
+    )
+    num_attempts: int = _option(
+        10, "candidates to validate at most", read=positive, verbs=OPTIMIZE, host=True
+    )
+    accordo_absolute_tolerance: float = _option(
+        1e-6,
+        "for sums by atomics; all other outputs must be the same bits",
+        flags=("-t",),
+        read=float,
+        verbs=OPTIMIZE,
+        host=True,
+    )
+    unittest_command: str | None = _option(
+        None, "must exit 0 with the swizzled kernel", verbs=OPTIMIZE, host=True
+    )
+    model: str = _option(
+        "gpt-4o", "language model", flags=("-m",), verbs=(*OPTIMIZE, "doctor"), host=True
+    )
+    provider: str = _option(
+        "openai", "its provider", flags=("-r",), verbs=(*OPTIMIZE, "doctor"), host=True
+    )
+    internal: bool = _option(
+        False, "AMD's internal provider", read=None, verbs=(*OPTIMIZE, "doctor"), host=True
+    )
+    in_place: bool = _option(
+        False, "apply the best swizzle to your file", flags=("-l",), read=None, verbs=OPTIMIZE,
+        host=True,
+    )  # fmt: skip
+    output_file: str | None = _option(
+        None,
+        "result file: .json, .csv or .txt; - for JSON on stdout",
+        flags=("-o",),
+        verbs=OPTIMIZE,
+        host=True,
+    )
+    kernel: str | None = _option(
+        None, "the kernel (default: most to gain)", flags=("-k",), host=True
+    )
+
+    # ours
+    target: str | None = _option(
+        None,
+        f"GPU: a name or a YAML file (default: the one present, else {DEFAULT_TARGET})",
+        verbs=ALL,
+    )
+    profiler: str = _option(
+        "auto", "auto, ncu, rocprofv3, metrix, model; intelliperf within IntelliPerf", verbs=ALL
+    )
+    proposer: str = _option(
         "auto",
-    ),
-    Option("proposer", "auto, offline, llm, both (auto: both if a model is configured)", "auto"),
-    Option(
-        "samples", "answers of the language model a call; the best is measured (1)", 1, positive
-    ),
-    Option("max_tokens", "of the language model, in all (default: the formula's)", None, positive),
-    Option("max_seconds", "of the language model, in all (default: the formula's)", None, positive),
-    Option("candidates", "to try at most (400)", 400, positive),
-    Option("measure", "candidates to try out on the GPU present, at most (16)", 16, positive),
-    Option("device", "number of the GPU, of those that are visible (0)", None, natural),
-    Option("seed", "of every random choice (0)", 0, int),
-    Option("quiet", "say what came of the run and no more", False, None),
-    Option("report_dir", "where files go (default: ./swizzle-out/<kernel>)"),
-    Option("history", "the history file (default: in the report directory)"),
-    Option("resume", "go on with the history's attempts", False, None),
-    Option(
-        "compute",
+        "auto, offline, llm, both (auto: both if a model is configured)",
+        verbs=(*OPTIMIZE, "doctor"),
+    )
+    samples: int = _option(1, "completions per LLM call", read=positive, verbs=OPTIMIZE)
+    max_tokens: int | None = _option(
+        None, "of the language model, in all (default: the formula's)", read=positive,
+        verbs=OPTIMIZE,
+    )  # fmt: skip
+    max_seconds: int | None = _option(
+        None, "of the language model, in all (default: the formula's)", read=positive,
+        verbs=OPTIMIZE,
+    )  # fmt: skip
+    candidates: int = _option(400, "to try at most", read=positive, verbs=OPTIMIZE)
+    measure: int = _option(
+        16, "candidates to validate and time on the GPU at most", read=positive, verbs=OPTIMIZE
+    )
+    device: int | None = _option(
+        None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
+    )
+    seed: int = _option(0, "of every random choice", read=int, verbs=OPTIMIZE)
+    quiet: bool = _option(False, "say what came of the run and no more", read=None)
+    report_dir: str | None = _option(
+        None, "where files go (default: ./swizzle-out/<kernel>)", verbs=OPTIMIZE
+    )
+    history: str | None = _option(
+        None, "the history file (default: in the report directory)", verbs=OPTIMIZE
+    )
+    resume: bool = _option(False, "go on with the history's attempts", read=None, verbs=OPTIMIZE)
+    compute: Literal["auto", "always", "never"] = _option(
+        "auto",
         "execute recorded launches on the CPU (auto: what is cheap or needed)",
-        "auto",
         choices=("auto", "always", "never"),
-    ),
-    Option(
-        "quiet_seconds", "end the application so long after its last new launch (10)", 10.0, float
-    ),
-    Option("limit_seconds", "end the application at the latest (300)", 300.0, float),
-    Option(
-        "validation_seconds",
-        "execute every tile if it takes no longer, else a sample (10)",
-        10.0,
-        float,
-    ),
-)
+    )
+    quiet_seconds: float = _option(
+        10.0, "stop recording so many seconds after the last new launch", read=float
+    )
+    limit_seconds: float = _option(300.0, "end the application at the latest", read=float)
+    validation_seconds: float = _option(
+        10.0, "execute every tile if it takes no longer, else a sample", read=float, verbs=OPTIMIZE
+    )
 
 
-def add_own_options(
-    parser: argparse.ArgumentParser, environment: Mapping[str, str] = os.environ
+Declared = Field[Any]
+
+
+def declaration(option: Declared) -> Declaration:
+    """What is said of an option."""
+    return cast(Declaration, option.metadata["declaration"])
+
+
+def options_of(verb: str, *, host: bool | None = None) -> tuple[Declared, ...]:
+    """The options that a verb uses: all, IntelliPerf's alone, or ours alone."""
+    return tuple(
+        one
+        for one in fields(Options)
+        if verb in declaration(one).verbs and host in (None, declaration(one).host)
+    )
+
+
+def variable(option: Declared) -> str:
+    """The environment variable that stands in for one of our options where it is not given."""
+    return PREFIX + option.name.upper()
+
+
+def preset(option: Declared, environment: Mapping[str, str]) -> Any:
+    """The value of an option that is not given.
+
+    A flag's variable holds `1`, `0`, `true`, `false`, `yes` or `no`.
+
+    Raises:
+        UsageError: its variable holds no value of the option.
+    """
+    declared = declaration(option)
+    text = None if declared.host else environment.get(variable(option))
+    if text is None:
+        return option.default
+    if declared.read is None:
+        if text.lower() not in _FLAGS:
+            raise UsageError(f"{variable(option)} is `{text}`", hint="1 or 0")
+        return _FLAGS[text.lower()]
+    if declared.choices and text not in declared.choices:
+        raise UsageError(
+            f"{variable(option)} is `{text}`", hint=f"one of: {', '.join(declared.choices)}"
+        )
+    try:
+        return declared.read(text)
+    except (ValueError, argparse.ArgumentTypeError) as error:
+        raise UsageError(f"{variable(option)} is `{text}`", hint="a number") from error
+
+
+def add_options(
+    parser: argparse.ArgumentParser,
+    verb: str = "optimize",
+    *,
+    host: bool | None = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> list[argparse.Action]:
-    """Adds our options to a parser; one whose name the parser owns already stays the parser's.
+    """Adds the options that a verb uses to a parser; one that the parser has stays the parser's.
+
+    Args:
+        parser: ours, or IntelliPerf's.
+        verb: the verb.
+        host: IntelliPerf's options alone, or ours alone; None = both.
+        environment: where variables are looked up.
 
     Returns:
         What was added.
@@ -138,21 +257,45 @@ def add_own_options(
         UsageError: an environment variable holds no value of its option.
     """
     taken = {string for action in parser._actions for string in action.option_strings}
-    group = parser.add_argument_group("options of the swizzle formula")
+    titles = {True: "options of IntelliPerf", False: "options of the swizzle formula"}
+    groups = {
+        one: parser.add_argument_group(title)
+        for one, title in titles.items()
+        if host in (None, one)
+    }
     return [
-        _add(group, option, option.preset(environment))
-        for option in OWN_OPTIONS
+        _add(groups[declaration(option).host], option, preset(option, environment))
+        for option in options_of(verb, host=host)
         if f"--{option.name}" not in taken
     ]
 
 
-def _add(group: Any, option: Option, preset: Any) -> argparse.Action:
-    name = f"--{option.name}"
-    added: argparse.Action
-    if option.read is None:
-        added = group.add_argument(name, action="store_true", default=preset, help=option.help)
-    else:
-        added = group.add_argument(
-            name, type=option.read, default=preset, choices=option.choices, help=option.help
-        )
-    return added
+def _add(group: argparse._ArgumentGroup, option: Declared, value: Any) -> argparse.Action:
+    declared = declaration(option)
+    strings = (*declared.flags, f"--{option.name}")
+    if option.name == "verbose":
+        return group.add_argument(*strings, action="count", default=value, help=declared.help)
+    if declared.read is None:
+        return group.add_argument(*strings, action="store_true", default=value, help=declared.help)
+    return group.add_argument(
+        *strings,
+        type=declared.read,
+        default=value,
+        choices=declared.choices,
+        help=_with_default(option),
+    )
+
+
+def _with_default(option: Declared) -> str:
+    """The help, with the default unless it says so itself."""
+    text = declaration(option).help
+    if option.default is None or "default" in text or "auto" in text:
+        return text
+    value = f"{option.default:g}" if isinstance(option.default, float) else option.default
+    return f"{text} (default: {value})"
+
+
+def read_options(namespace: argparse.Namespace) -> Options:
+    """The options that a parser has read; what it does not know has its default."""
+    given = {one.name: getattr(namespace, one.name, None) for one in fields(Options)}
+    return Options(**{name: value for name, value in given.items() if value is not None})

@@ -12,50 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.options import positive
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.formulas import Pattern
     from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
 
 PROGRAM = "intelliperf-swizzle"
-
-
-def add_host_options(parser: argparse.ArgumentParser) -> None:
-    """IntelliPerf's options, with IntelliPerf's meaning."""
-    group = parser.add_argument_group("options of IntelliPerf")
-    group.add_argument(
-        "-v", "--verbose", action="count", default=0, help="list the leading attempts (-vv: all)"
-    )
-    group.add_argument("-b", "--build_command", help="run first, in the project directory")
-    group.add_argument("-i", "--instrument_command", help="accepted; a swizzle needs none")
-    group.add_argument(
-        "-p", "--project_directory", default=".", help="where the application runs (default: here)"
-    )
-    group.add_argument("-f", "--formula", default="swizzle", help="the optimization target")
-    group.add_argument("--top_n", type=positive, default=10, help="kernels to look at (10)")
-    group.add_argument("--trace_path", help="also write each measured attempt's kernel here")
-    group.add_argument(
-        "--num_attempts", type=positive, default=10, help="candidates to validate at most (10)"
-    )
-    group.add_argument(
-        "-t",
-        "--accordo_absolute_tolerance",
-        type=float,
-        default=1e-6,
-        help="for sums by atomics (1e-6); all other outputs must be the same bits",
-    )
-    group.add_argument("--unittest_command", help="must exit 0 with the swizzled kernel")
-    group.add_argument("-m", "--model", default="gpt-4o", help="language model")
-    group.add_argument("-r", "--provider", default="openai", help="its provider")
-    group.add_argument("--internal", action="store_true", help="AMD's internal provider")
-    group.add_argument(
-        "-l", "--in_place", action="store_true", help="apply the best swizzle to your file"
-    )
-    group.add_argument(
-        "-o", "--output_file", help="result file: .json, .csv or .txt; - for JSON on stdout"
-    )
-    group.add_argument("-k", "--kernel", help="the kernel (default: most to gain)")
 
 
 class Parser(argparse.ArgumentParser):

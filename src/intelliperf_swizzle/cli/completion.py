@@ -13,8 +13,8 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from intelliperf_swizzle.cli.arguments import Parser, add_host_options
-from intelliperf_swizzle.options import add_own_options
+from intelliperf_swizzle.cli.arguments import Parser
+from intelliperf_swizzle.options import add_options
 
 VARIABLE = "_ARGCOMPLETE"
 
@@ -26,8 +26,7 @@ def complete(verbs: Sequence[str]) -> int:
         parser = Parser()
         if len(words) < 2 and not "".join(words).startswith("-"):
             parser.add_argument("verb", choices=verbs)
-        add_host_options(parser)
-        add_own_options(parser)
+        add_options(parser)
         parser.parse_args([])
         return 0
     os.environ[VARIABLE] = str(int(os.environ[VARIABLE]) + 1)

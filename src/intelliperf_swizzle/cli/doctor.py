@@ -8,8 +8,8 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from intelliperf_swizzle.cli.arguments import PROGRAM, Parser, add_host_options
-from intelliperf_swizzle.options import add_own_options
+from intelliperf_swizzle.cli.arguments import PROGRAM, Parser
+from intelliperf_swizzle.options import add_options, read_options
 
 USAGE = f"""\
 {PROGRAM} doctor [--json] [options of a run] [-- python app.py ...]"""
@@ -24,23 +24,12 @@ def run(arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
-    add_host_options(parser)
-    add_own_options(parser)
+    add_options(parser, "doctor")
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    options = parser.parse_args(own)
+    namespace = parser.parse_args(own)
 
-    from intelliperf_swizzle.doctor import Wishes, as_json, as_text, diagnose
+    from intelliperf_swizzle.doctor import as_json, as_text, diagnose
 
-    wishes = Wishes(
-        target=options.target,
-        profiler=options.profiler,
-        device=getattr(options, "device", None),
-        proposer=options.proposer,
-        formula=options.formula,
-        model=options.model,
-        provider=options.provider,
-        internal=options.internal,
-    )
-    diagnosis = diagnose(wishes)
-    print(json.dumps(as_json(diagnosis), indent=2) if options.json else as_text(diagnosis))
+    diagnosis = diagnose(read_options(namespace))
+    print(json.dumps(as_json(diagnosis), indent=2) if namespace.json else as_text(diagnosis))
     return 0 if diagnosis.works else 1

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from intelliperf_swizzle.cli.arguments import (
     PROGRAM,
     Parser,
-    add_host_options,
     parse_with_application,
     progress_display,
-    say,
 )
-from intelliperf_swizzle.options import add_own_options
+from intelliperf_swizzle.options import add_options, read_options
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -23,22 +21,18 @@ def run(arguments: Sequence[str]) -> int:
         prog=f"{PROGRAM} explain",
         description="Say what the formula would tell a language model of the kernel.",
     )
-    add_host_options(parser)
-    add_own_options(parser)
-    options, command = parse_with_application(parser, arguments)
+    add_options(parser, "explain")
+    namespace, command = parse_with_application(parser, arguments)
+    options = read_options(namespace)
 
     from intelliperf_swizzle.context import render
-    from intelliperf_swizzle.formula import load_formula
-    from intelliperf_swizzle.loop import explain
-    from intelliperf_swizzle.session import measured_by, run_build, settings_of, target_of
+    from intelliperf_swizzle.search.run import explain
+    from intelliperf_swizzle.search.setup import prepare, run_build
 
-    formula = load_formula(options.formula)
-    settings = settings_of(options, command, say)
     with progress_display(options.quiet) as progress:
-        target = target_of(options, progress)
-        settings, profiler = measured_by(options, settings, target, progress)
-        run_build(options.build_command, settings.project_directory)
-        context = explain(settings, target, profiler, progress)
-    for section in formula.context:
-        print(f"## {section}\n\n{render(context, section, formula.counters)}\n")
+        setup = prepare(options, command, progress)
+        run_build(options.build_command, setup.project)
+        context = explain(setup, progress)
+    for section in setup.formula.context:
+        print(f"## {section}\n\n{render(context, section, setup.formula.counters)}\n")
     return 0

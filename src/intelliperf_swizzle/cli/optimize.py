@@ -12,12 +12,11 @@ from intelliperf_swizzle import __version__
 from intelliperf_swizzle.cli.arguments import (
     PROGRAM,
     Parser,
-    add_host_options,
     parse_with_application,
     progress_display,
     say,
 )
-from intelliperf_swizzle.options import add_own_options
+from intelliperf_swizzle.options import add_options, read_options
 
 USAGE = f"""\
 {PROGRAM} [options] -- python app.py ...      find a swizzle for a Triton application
@@ -41,31 +40,24 @@ def run(arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
-    add_host_options(parser)
-    add_own_options(parser)
-    options, command = parse_with_application(parser, arguments)
+    add_options(parser)
+    namespace, command = parse_with_application(parser, arguments)
+    options = read_options(namespace)
 
-    from intelliperf_swizzle.loop import optimize
+    from intelliperf_swizzle.report.files import STDOUT, check_output, writable
     from intelliperf_swizzle.report.terminal import show, summary
-    from intelliperf_swizzle.session import (
-        STDOUT,
-        finish,
-        invocation,
-        measured_by,
-        proposer_of,
-        run_build,
-        settings_of,
-        target_of,
-    )
+    from intelliperf_swizzle.search.deliver import deliver
+    from intelliperf_swizzle.search.run import optimize
+    from intelliperf_swizzle.search.setup import choose_proposers, invocation, prepare, run_build
 
-    settings = settings_of(options, command, say, invocation(PROGRAM, arguments))
+    check_output(options.output_file)
+    folder = writable(options.report_dir, say)
     with progress_display(options.quiet) as progress:
-        target = target_of(options, progress)
-        settings, profiler = measured_by(options, settings, target, progress)
-        proposer = proposer_of(options, progress)
-        run_build(options.build_command, settings.project_directory)
-        outcome = optimize(settings, target, profiler, proposer, progress)
-    written = finish(options, settings, outcome)
+        setup = prepare(options, command, progress, invocation=invocation(PROGRAM, arguments))
+        proposers = choose_proposers(options, progress)
+        run_build(options.build_command, setup.project)
+        outcome = optimize(setup, proposers, folder, progress)
+    written = deliver(outcome, options)
     stream = sys.stderr if options.output_file == STDOUT else sys.stdout
     verbosity = -1 if options.quiet else options.verbose
     show(summary(outcome.run, written, verbosity), stream)

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from intelliperf_swizzle.cli.arguments import (
     PROGRAM,
     Parser,
-    add_host_options,
     parse_with_application,
     progress_display,
-    say,
     swizzle_of,
 )
-from intelliperf_swizzle.options import add_own_options
+from intelliperf_swizzle.options import add_options, read_options
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -24,23 +22,20 @@ def run(arguments: Sequence[str]) -> int:
     parser = Parser(prog=f"{PROGRAM} score", description="Prove and measure one swizzle.")
     parser.add_argument("swizzle", help="a pattern's name, a YAML file or - for standard input")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    add_host_options(parser)
-    add_own_options(parser)
-    options, command = parse_with_application(parser, arguments)
+    add_options(parser, "score")
+    namespace, command = parse_with_application(parser, arguments)
+    options = read_options(namespace)
 
-    from intelliperf_swizzle.loop import score
     from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import scored, show
-    from intelliperf_swizzle.session import measured_by, run_build, settings_of, target_of
+    from intelliperf_swizzle.search.run import score
+    from intelliperf_swizzle.search.setup import prepare, run_build
 
-    pattern, text = swizzle_of(options.swizzle, options.set)
-    settings = settings_of(options, command, say)
+    pattern, text = swizzle_of(namespace.swizzle, namespace.set)
     with progress_display(options.quiet) as progress:
-        target = target_of(options, progress)
-        settings, profiler = measured_by(options, settings, target, progress)
-        run_build(options.build_command, settings.project_directory)
-        candidate = Candidate(text, pattern.name, "user")
-        subject, attempt = score(candidate, settings, target, profiler, progress)
+        setup = prepare(options, command, progress)
+        run_build(options.build_command, setup.project)
+        subject, attempt = score(Candidate(text, pattern.name, "user"), setup, progress)
     show(
         scored(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions),
         sys.stdout,

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from intelliperf_swizzle.doctor.diagnosis import Diagnosis, Finding
-from intelliperf_swizzle.doctor.examine import Wishes, diagnose
+from intelliperf_swizzle.doctor.examine import diagnose
 from intelliperf_swizzle.doctor.show import as_json, as_text
 
-__all__ = ["Diagnosis", "Finding", "Wishes", "as_json", "as_text", "diagnose"]
+__all__ = ["Diagnosis", "Finding", "as_json", "as_text", "diagnose"]

@@ -26,7 +26,7 @@ from intelliperf_swizzle.hardware import Device, Target, devices, load_target
 from intelliperf_swizzle.hardware.detect import HERE as THESE_GPUS
 from intelliperf_swizzle.hardware.detect import Sources
 from intelliperf_swizzle.hardware.device import unknown
-from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PROPOSERS
+from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PROPOSERS, Options
 from intelliperf_swizzle.profile.tools import HERE as THIS_MACHINE
 from intelliperf_swizzle.profile.tools import (
     KINDS,
@@ -44,39 +44,14 @@ TRITONS = ((3, 6), (3, 10))
 """Versions from and before which this package works, as in its metadata."""
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """What is asked for; as the options of a run.
+def demands_hardware(options: Options) -> bool:
+    """Whether a hardware profiler is asked for by name."""
+    return options.profiler in KINDS
 
-    Attributes:
-        target: a name or a file; None = the GPU present, else the default.
-        profiler: as `--profiler`.
-        device: number of the GPU, None = the first.
-        proposer: as `--proposer`.
-        formula: as `--formula`.
-        model: the language model.
-        provider: its provider.
-        internal: AMD's internal provider.
-    """
 
-    target: str | None = None
-    profiler: str = "auto"
-    device: int | None = None
-    proposer: str = "auto"
-    formula: str = FORMULAS[0]
-    model: str = "gpt-4o"
-    provider: str = "openai"
-    internal: bool = False
-
-    @property
-    def on_hardware(self) -> bool:
-        """Whether a hardware profiler is demanded."""
-        return self.profiler in KINDS
-
-    @property
-    def of_a_model(self) -> bool:
-        """Whether a language model is demanded."""
-        return self.proposer in ("llm", "both") or self.formula in FORMULAS[1:]
+def demands_model(options: Options) -> bool:
+    """Whether a language model is asked for."""
+    return options.proposer in ("llm", "both") or options.formula in FORMULAS[1:]
 
 
 @dataclass(frozen=True)
@@ -91,44 +66,44 @@ class Place:
 HERE = Place()
 
 
-def diagnose(wishes: Wishes, place: Place = HERE) -> Diagnosis:
+def diagnose(options: Options, place: Place = HERE) -> Diagnosis:
     """What is here and what is missing for what is asked for; takes as long as the slowest tool.
 
     Raises:
         UsageError: there is no such target, profiler, proposer or GPU.
     """
-    _check(wishes)
-    asked = None if wishes.target is None else load_target(wishes.target)
+    _check(options)
+    asked = None if options.target is None else load_target(options.target)
     present = devices(place.sources, place.environment)
-    device = _device(wishes, present)
+    device = _device(options, present)
     target = asked or (device and device.target) or load_target(DEFAULT_TARGET)
     with ThreadPoolExecutor(len(KINDS)) as pool:
         tools = list(pool.map(lambda name: tool_for(name, target, device, place.machine), KINDS))
-    measuring = _measuring(wishes, device, target)
-    endpoint = find_endpoint(wishes.model, wishes.provider, wishes.internal, place.environment)
+    measuring = _measuring(options, device, target)
+    endpoint = find_endpoint(options.model, options.provider, options.internal, place.environment)
     findings = (
         _python(),
-        _torch(wishes, device),
+        _torch(options, device),
         _package("Triton", "triton", TRITONS),
-        *_compiler(wishes, device, place.machine),
-        *_gpus(wishes, present, target, place),
-        *_profilers(wishes, device, tools),
-        *_language_model(wishes, endpoint, place.environment),
+        *_compiler(options, device, place.machine),
+        *_gpus(options, present, target, place),
+        *_profilers(options, device, tools),
+        *_language_model(options, endpoint, place.environment),
         _intelliperf(),
     )
     return Diagnosis(
         findings=findings,
         target=target.name,
         device=measuring,
-        profiler=_profiler(wishes, measuring, tools),
-        proposer=_proposer(wishes, endpoint),
+        profiler=_profiler(options, measuring, tools),
+        proposer=_proposer(options, endpoint),
     )
 
 
-def _check(wishes: Wishes) -> None:
+def _check(options: Options) -> None:
     for kind, value, known in (
-        ("profiler", wishes.profiler, PROFILERS),
-        ("proposer", wishes.proposer, PROPOSERS),
+        ("profiler", options.profiler, PROFILERS),
+        ("proposer", options.proposer, PROPOSERS),
     ):
         if value not in known:
             raise UsageError(f"there is no {kind} `{value}`", hint=f"one of: {', '.join(known)}")
@@ -166,7 +141,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _torch(wishes: Wishes, device: Device | None) -> Finding:
+def _torch(options: Options, device: Device | None) -> Finding:
     """PyTorch, and whether its build can use the GPU."""
     finding = _package("PyTorch", "torch", TORCHES)
     if finding.gap:
@@ -184,7 +159,7 @@ def _torch(wishes: Wishes, device: Device | None) -> Finding:
         found,
         f"its build cannot use the {device.product}",
         f"pip install --force-reinstall torch{index}",
-        needed=wishes.on_hardware,
+        needed=demands_hardware(options),
     )
 
 
@@ -199,7 +174,7 @@ def _torch_build() -> str | None:
     return None
 
 
-def _compiler(wishes: Wishes, device: Device | None, machine: Machine) -> Iterator[Finding]:
+def _compiler(options: Options, device: Device | None, machine: Machine) -> Iterator[Finding]:
     """The C compiler that Triton builds its launchers with; only on a machine with a GPU."""
     if device is None:
         return
@@ -209,7 +184,7 @@ def _compiler(wishes: Wishes, device: Device | None, machine: Machine) -> Iterat
         yield Finding("C compiler", found)
     else:
         gap = "there is none, and Triton needs it to launch kernels"
-        needed = wishes.profiler != "model"
+        needed = options.profiler != "model"
         yield Finding("C compiler", None, gap, "sudo apt install gcc", needed)
 
 
@@ -224,35 +199,35 @@ def _intelliperf() -> Finding:
 # --- GPUs and profilers -------------------------------------------------------------------------
 
 
-def _device(wishes: Wishes, present: tuple[Device, ...]) -> Device | None:
-    number = wishes.device or 0
-    if wishes.device is not None and number >= len(present):
+def _device(options: Options, present: tuple[Device, ...]) -> Device | None:
+    number = options.device or 0
+    if options.device is not None and number >= len(present):
         listed = ", ".join(f"{one.number}: {one.product}" for one in present) or "none"
         raise UsageError(f"there is no GPU {number}", hint=f"visible: {listed}")
     return present[number] if number < len(present) else None
 
 
-def _measuring(wishes: Wishes, device: Device | None, target: Target) -> str | None:
+def _measuring(options: Options, device: Device | None, target: Target) -> str | None:
     """The GPU that would measure times, where it is the target and all is not to be modelled."""
-    if device is None or device.target is None or wishes.profiler == "model":
+    if device is None or device.target is None or options.profiler == "model":
         return None
     return device.product if device.target.name == target.name else None
 
 
 def _gpus(
-    wishes: Wishes, present: tuple[Device, ...], target: Target, place: Place
+    options: Options, present: tuple[Device, ...], target: Target, place: Place
 ) -> Iterator[Finding]:
     if not present:
-        yield _no_gpu(wishes, place)
+        yield _no_gpu(options, place)
     for device in present:
         part = f"GPU {device.number}"
         found = ", ".join(_facts(device, place.machine.root))
-        if device.target is None and wishes.target is None:
+        if device.target is None and options.target is None:
             fact, hint = unknown(device)
-            yield Finding(part, found, f"{fact}: {hint}", needed=wishes.on_hardware)
+            yield Finding(part, found, f"{fact}: {hint}", needed=demands_hardware(options))
         else:
             yield Finding(part, found)
-    chosen = "asked for" if wishes.target else "the GPU present" if present else "the default"
+    chosen = "asked for" if options.target else "the GPU present" if present else "the default"
     domains = _counted(target.num_xcds, "L2")
     yield Finding("target", f"{target.name}: {target.product}, {domains} ({chosen})")
 
@@ -275,36 +250,36 @@ def _facts(device: Device, root: Path) -> Iterator[str]:
         yield f"ROCm {rocm.read_text(encoding='utf-8', errors='replace').strip()}"
 
 
-def _no_gpu(wishes: Wishes, place: Place) -> Finding:
+def _no_gpu(options: Options, place: Place) -> Finding:
     """No GPU is visible; why, as far as it can be told."""
     hidden = [name for name in _VISIBLE if name in place.environment]
     if hidden and devices(place.sources, {}):
         gap = f"{hidden[0]}={place.environment[hidden[0]]} hides every GPU"
-        return Finding("GPU", None, gap, f"unset {hidden[0]}", needed=wishes.on_hardware)
+        return Finding("GPU", None, gap, f"unset {hidden[0]}", needed=demands_hardware(options))
     smi = shutil.which("nvidia-smi", path=place.machine.search)
     if smi:
         gap = f"{smi} is there and shows no GPU: is the driver loaded?"
-        return Finding("GPU", None, gap, "sudo modprobe nvidia", needed=wishes.on_hardware)
+        return Finding("GPU", None, gap, "sudo modprobe nvidia", needed=demands_hardware(options))
     return Finding("GPU", "none: hit rates are modelled")
 
 
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
-def _profiler(wishes: Wishes, measuring: str | None, tools: list[Tool]) -> str:
+def _profiler(options: Options, measuring: str | None, tools: list[Tool]) -> str:
     """What hit rates would come from: the one asked for, or the first that works."""
-    if wishes.profiler != "auto":
-        return wishes.profiler
+    if options.profiler != "auto":
+        return options.profiler
     if measuring is None:
         return "model"
     return next((tool.name for tool in tools if tool.problem is None), "model")
 
 
-def _profilers(wishes: Wishes, device: Device | None, tools: list[Tool]) -> Iterator[Finding]:
+def _profilers(options: Options, device: Device | None, tools: list[Tool]) -> Iterator[Finding]:
     """Those that are here, that this GPU could do with, or that are asked for."""
     for tool in tools:
         fits = device is not None and KINDS[tool.name].backend == device.backend
-        asked = wishes.profiler == tool.name
+        asked = options.profiler == tool.name
         found = None
         if tool.path:
             found = f"{tool.version or 'version unknown'} ({tool.path})"
@@ -332,7 +307,7 @@ _FIRST: tuple[ToolName, ...] = ("ncu", "rocprofv3")
 
 
 def _language_model(
-    wishes: Wishes, endpoint: Endpoint | None, environment: Mapping[str, str]
+    options: Options, endpoint: Endpoint | None, environment: Mapping[str, str]
 ) -> Iterator[Finding]:
     version = _version("dspy")
     if version:
@@ -340,13 +315,13 @@ def _language_model(
     else:
         gap = "it is not installed, and a language model is reached through it"
         command = "pip install 'intelliperf-swizzle[llm]'"
-        yield Finding("DSPy", None, gap, command, _proposer(wishes, endpoint) in ("llm", "both"))
+        yield Finding("DSPy", None, gap, command, _proposer(options, endpoint) in ("llm", "both"))
     if endpoint is None:
         gap = f"{KEY_VARIABLE} is not set: candidates come from the offline search alone"
         command = f"export {KEY_VARIABLE}=..."
-        yield Finding("language model", None, gap, command, needed=wishes.of_a_model)
+        yield Finding("language model", None, gap, command, needed=demands_model(options))
     else:
-        yield Finding("language model", _addressed(endpoint, wishes.provider, environment))
+        yield Finding("language model", _addressed(endpoint, options.provider, environment))
 
 
 def _addressed(endpoint: Endpoint, provider: str, environment: Mapping[str, str]) -> str:
@@ -357,7 +332,7 @@ def _addressed(endpoint: Endpoint, provider: str, environment: Mapping[str, str]
     return f"{endpoint.model}{where}, {f'key in {key}' if key else 'no key'}"
 
 
-def _proposer(wishes: Wishes, endpoint: Endpoint | None) -> str:
-    if wishes.proposer != "auto":
-        return wishes.proposer
+def _proposer(options: Options, endpoint: Endpoint | None) -> str:
+    if options.proposer != "auto":
+        return options.proposer
     return "offline" if endpoint is None else "both"

@@ -26,7 +26,8 @@ from intelliperf_swizzle.fidelity.table import (
     under_order,
 )
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernel import build, occupancy
+from intelliperf_swizzle.hardware.occupancy import occupancy
+from intelliperf_swizzle.kernel import build
 from intelliperf_swizzle.records import Int64Array, Launch, Measurement, Trace
 from intelliperf_swizzle.trace import trace
 

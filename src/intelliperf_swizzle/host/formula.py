@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.host.probe import probe
-from intelliperf_swizzle.options import FORMULAS, add_own_options
+from intelliperf_swizzle.options import FORMULAS, add_options
 
 if TYPE_CHECKING:
-    from intelliperf_swizzle.loop import Outcome, Settings
+    from intelliperf_swizzle.search.run import Outcome
 
 
 class _Result:
@@ -68,7 +68,7 @@ class Swizzle(_Base):  # type: ignore[misc, valid-type]
         self._host = probe()
         self._arguments = arguments
         self._kernel: str | None = None
-        self._found: tuple[Settings, Outcome] | None = None
+        self._found: Outcome | None = None
         self._tolerance = 1e-6
         self._logger = self._host.logger(run_name=arguments.get("name"))
         self.in_place = bool(arguments.get("in_place"))
@@ -123,14 +123,14 @@ class Swizzle(_Base):  # type: ignore[misc, valid-type]
 
     def write_results(self, output_file: str | None = None) -> None:
         """Writes the result, and the edit into the user's file where that was asked for."""
-        from intelliperf_swizzle.host.run import deliver
+        from intelliperf_swizzle.host.run import hand_over
 
         assert self._found is not None
-        deliver(self._options(output_file), *self._found, self._host)
+        hand_over(self._options(output_file), self._found, self._host)
 
     def _options(self, output_file: str | None) -> argparse.Namespace:
         parser = argparse.ArgumentParser()
-        add_own_options(parser)
+        add_options(parser, host=False)
         given = self._arguments
         return argparse.Namespace(
             **vars(parser.parse_args([])),

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.options import FORMULAS, add_own_options
+from intelliperf_swizzle.options import FORMULAS, add_options
 
 
 class _Captured(BaseException):
@@ -76,9 +76,9 @@ def list_ours(parser: argparse.ArgumentParser) -> None:
 
 
 def with_ours(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """The host's parser with our formulas and our options; raises UsageError as `Option.preset`."""
+    """The host's parser with our formulas and options; raises UsageError as `options.preset`."""
     list_ours(parser)
-    add_own_options(parser)
+    add_options(parser, host=False)
     return parser
 
 
@@ -94,7 +94,7 @@ def chosen_formula(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
         raise _UnparsableError(message)
 
     list_ours(parser)
-    for action in add_own_options(parser, environment={}):
+    for action in add_options(parser, host=False, environment={}):
         action.type = action.choices = None
     # `--help` says nothing and goes on, so that what comes after it is seen too.
     vars(parser).update(error=fail, print_help=lambda: None, exit=lambda: None)

@@ -30,9 +30,9 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.host.cards import Reading, reading_of
 from intelliperf_swizzle.kernel.copy import copy_project, moved_command
 from intelliperf_swizzle.kernel.edit import Edit
-from intelliperf_swizzle.loop import Settings
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.records import Measurement, Proof
+from intelliperf_swizzle.records import Measurement
+from intelliperf_swizzle.search.setup import Setup
 
 LIMIT_SECONDS = 3600.0
 """GT runs an application some twenty times; one that takes longer hangs."""
@@ -45,19 +45,15 @@ class IntelliPerfProfiler:
     """Measures with the host; `begin` takes the profile of the application as it is.
 
     Args:
-        settings: of the run.
-        target: the GPU.
-        build_command: run in each copy of the project, None where nothing is built.
+        setup: of the run; its build command is run in each copy of the project.
     """
 
     name = "intelliperf"
-    runs_application = True
 
-    def __init__(self, settings: Settings, target: Target, build_command: str | None = None):
-        self.device = target.name
-        self._settings = settings
-        self._target = target
-        self._build_command = build_command
+    def __init__(self, setup: Setup):
+        self.device = setup.target.name
+        self._setup = setup
+        self._target = setup.target
         self._baseline: tuple[Reading, ...] = ()
 
     def begin(self) -> Target:
@@ -77,12 +73,7 @@ class IntelliPerfProfiler:
             domains = tuple(range(count))
         return dataclasses.replace(self._target, num_xcds=count, dispatch_domains=domains)
 
-    def measure(
-        self,
-        launches: Sequence[TracedLaunch],
-        proofs: Sequence[Proof],
-        edit: Edit | None = None,
-    ) -> Measurement:
+    def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
         """The kernel's hit rate and mean time in a run of the application that carries the edit.
 
         Raises:
@@ -100,7 +91,7 @@ class IntelliPerfProfiler:
         )
 
     def _profile(self, edit: Edit | None) -> tuple[Reading, ...]:
-        project = self._settings.project_directory
+        project = self._setup.project
         with tempfile.TemporaryDirectory(prefix="swizzle-profile-") as folder:
             copy = Path(folder) / "project"
             try:
@@ -109,10 +100,10 @@ class IntelliPerfProfiler:
                 raise ProfileError(error.fact, hint=error.hint) from error
             request = {
                 "name": f"swizzle-{os.getpid()}",
-                "build_command": shlex.split(self._build_command or "") or None,
+                "build_command": shlex.split(self._setup.options.build_command or "") or None,
                 "project_directory": str(copy),
-                "app_cmd": moved_command(self._settings.command, project, copy),
-                "top_n": self._settings.top_n,
+                "app_cmd": moved_command(self._setup.command, project, copy),
+                "top_n": self._setup.options.top_n,
             }
             return _ask_child(request, Path(folder))
 

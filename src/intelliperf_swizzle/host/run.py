@@ -8,27 +8,27 @@ import argparse
 import logging
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.errors import ProfileError, UsageError
-from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.host.probe import Host, probe
 from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, why_not
-from intelliperf_swizzle.loop import Outcome, Settings, optimize
-from intelliperf_swizzle.profile import Profiler
+from intelliperf_swizzle.options import Options, read_options
 from intelliperf_swizzle.profile.tools import PROFILERS
 from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.report.files import STDOUT, check_output, writable
 from intelliperf_swizzle.report.terminal import Lines, show, summary
-from intelliperf_swizzle.session import (
-    STDOUT,
-    finish,
+from intelliperf_swizzle.search.deliver import deliver
+from intelliperf_swizzle.search.run import Outcome, optimize
+from intelliperf_swizzle.search.setup import (
+    Setup,
+    choose_proposers,
     invocation,
-    measured_by,
-    proposer_of,
+    prepare,
     run_build,
-    settings_of,
-    target_of,
+    with_hardware,
 )
 
 NAME = "intelliperf"
@@ -45,41 +45,36 @@ def run(options: argparse.Namespace) -> int:
     """
     host = probe(options)
     set_logging(options.verbose)
-    settings, outcome = explore(options)
-    deliver(options, settings, outcome, host)
+    hand_over(options, explore(options), host)
     return 0
 
 
-def explore(options: argparse.Namespace) -> tuple[Settings, Outcome]:
-    """The loop, with the host's profiler where it can measure; nothing of the user's is changed.
+def explore(namespace: argparse.Namespace) -> Outcome:
+    """The loop, with the host's profiler if it can measure; nothing of the user's is changed.
 
     Args:
-        options: the host's and ours.
+        namespace: the host's options and ours.
 
     Raises:
         SwizzleError: the application or a tool failed, or the input is wrong.
     """
     progress = Lines(sys.stderr)
-    directory = options.project_directory or "."
-    complete = argparse.Namespace(**{**vars(options), "project_directory": directory})
-    repeat = invocation(NAME, sys.argv[1:])
-    settings = settings_of(complete, command_of(options), progress.note, repeat)
-    target = target_of(options, progress)
-    proposer = proposer_of(options, progress)
-    run_build(options.build_command, settings.project_directory)
-    settings, profiler, target = profiler_of(options, settings, target, progress)
-    return settings, optimize(settings, target, profiler, proposer, progress)
+    options = read_options(namespace)
+    check_output(options.output_file)
+    folder = writable(options.report_dir, progress.note)
+    proposers = choose_proposers(options, progress)
+    setup = prepare_with_host(options, command_of(namespace), progress)
+    return optimize(setup, proposers, folder, progress)
 
 
-def deliver(options: argparse.Namespace, settings: Settings, outcome: Outcome, host: Host) -> None:
-    """Writes the files of an outcome, applies it where asked for and prints the summary.
+def hand_over(namespace: argparse.Namespace, outcome: Outcome, host: Host) -> None:
+    """Writes the files of an outcome, applies it if asked for and prints the summary.
 
-    The result goes to stdout where no file is named, as the host has it.
+    The result goes to stdout if no file is named, as the host has it.
     """
-    own = argparse.Namespace(
-        **{**vars(options), "output_file": options.output_file or STDOUT, "trace_path": None}
-    )
-    written = finish(own, settings, outcome)
+    options = read_options(namespace)
+    output_file = options.output_file or STDOUT
+    written = deliver(outcome, replace(options, output_file=output_file, trace_path=None))
     if options.trace_path:
         write_trace(host, outcome, options.trace_path)
         written.append(f"trace: {options.trace_path}")
@@ -96,14 +91,10 @@ def command_of(options: argparse.Namespace) -> tuple[str, ...]:
     return tuple(remaining[1:])
 
 
-def profiler_of(
-    options: argparse.Namespace, settings: Settings, target: Target, progress: Progress
-) -> tuple[Settings, Profiler, Target]:
-    """The host's profiler where it can measure, else what a run without the host would take.
+def prepare_with_host(options: Options, command: tuple[str, ...], progress: Progress) -> Setup:
+    """The host's profiler if it can measure, else what a run without the host would take.
 
-    Returns:
-        The settings with the GPU that measures, if one does; the profiler; and the target with the
-        number of XCDs that the host's profiler saw.
+    The target then has the number of XCDs that the host's profiler saw.
 
     Raises:
         UsageError: there is no profiler of that name.
@@ -114,28 +105,32 @@ def profiler_of(
         raise UsageError(
             f"there is no profiler `{options.profiler}`", hint=f"one of: {', '.join(known)}"
         )
-    if options.profiler not in ("auto", IntelliPerfProfiler.name):
-        return *measured_by(options, settings, target, progress), target
-    demanded = options.profiler == IntelliPerfProfiler.name
+    own = options.profiler not in ("auto", IntelliPerfProfiler.name)
+    asked = options if own else replace(options, profiler="model")
+    setup = prepare(asked, command, progress, invocation=invocation(NAME, sys.argv[1:]))
+    run_build(options.build_command, setup.project)
+    if own:
+        return setup
+    setup = replace(setup, options=options)
     reason = why_not()
     if reason is None:
-        progress.phase("profiling the application as it is (intelliperf)")
-        profiler = IntelliPerfProfiler(settings, target, options.build_command)
+        progress.phase("profiling the unmodified application (intelliperf)")
+        profiler = IntelliPerfProfiler(setup)
         try:
-            return settings, profiler, profiler.begin()
+            return replace(setup, target=profiler.begin(), profiler=profiler)
         except ProfileError as error:
-            if demanded:
+            if options.profiler == IntelliPerfProfiler.name:
                 raise
             reason = ": ".join((error.fact, *error.details[-1:]))
-    elif demanded:
+    elif options.profiler == IntelliPerfProfiler.name:
         raise ProfileError(
             f"IntelliPerf cannot measure here: {reason}",
             hint="--profiler model needs no GPU",
         )
-    settings, chosen = measured_by(options, settings, target, progress)
-    instead = "hit rates are modelled" if chosen.name == "model" else f"{chosen.name} does"
+    setup = with_hardware(setup, progress)
+    instead = f"{setup.profiler.name} does" if setup.profiler else "hit rates are modelled"
     progress.note(f"IntelliPerf cannot measure here ({reason}): {instead}")
-    return settings, chosen, target
+    return setup
 
 
 def write_trace(host: Host, outcome: Outcome, trace_path: str) -> None:

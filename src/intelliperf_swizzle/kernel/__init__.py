@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from intelliperf_swizzle.kernel.build import Build, build, build_all, occupancy
+from intelliperf_swizzle.kernel.build import build, build_all
 from intelliperf_swizzle.kernel.edit import Edit, apply
 from intelliperf_swizzle.kernel.splice import splice
 
-__all__ = ["Build", "Edit", "apply", "build", "build_all", "occupancy", "splice"]
+__all__ = ["Edit", "apply", "build", "build_all", "splice"]

@@ -9,40 +9,18 @@ import os
 import pickle
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.children import run_child
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.interpreter.render import render_module
 from intelliperf_swizzle.records import Launch
 
 BUILD_SECONDS = 300.0
 """After this a compilation is taken to hang. Triton needs 1 to 2 s for a GEMM."""
-
-
-@dataclass(frozen=True)
-class Build:
-    """What a compiled kernel takes of a CU.
-
-    Attributes:
-        registers: 32-bit vector registers of a thread; None where the tool that tells is missing.
-        scalar_registers: of a wave; None on NVIDIA GPUs.
-        stack_bytes: that a thread has in memory, for registers that do not suffice most of all;
-            None where the tool that tells is missing.
-        lds_bytes: shared memory of a workgroup.
-        num_warps: warps (wavefronts) of a workgroup.
-        seconds: time to compile.
-    """
-
-    registers: int | None
-    scalar_registers: int | None
-    stack_bytes: int | None
-    lds_bytes: int
-    num_warps: int
-    seconds: float
 
 
 def build(launch: Launch, target: Target, edits: Mapping[str, str] = {}) -> Build:
@@ -104,37 +82,3 @@ def _outcome(launch: Launch, target: Target, outcome: dict[str, Any]) -> Build |
         f"`{launch.kernel}` does not compile for {target.name}: {lines[-1].strip()}",
         details=tuple(lines[-12:]),
     )
-
-
-def occupancy(build: Build, target: Target) -> int:
-    """Workgroups of a kernel that are resident on one CU at a time, at least 1.
-
-    The least of what waves, registers, shared memory and the limit of workgroups allow; a register
-    count that is not known limits nothing.
-
-    Source: LLVM, AMDGPUBaseInfo.cpp (waves per EU by VGPRs and SGPRs); CUDA occupancy calculator.
-    """
-    waves_per_simd = target.max_waves_per_simd
-    if build.registers:
-        lanes_registers = _round_up(build.registers, target.register_granule) * target.warp_size
-        waves_per_simd = min(waves_per_simd, target.registers_per_simd // lanes_registers)
-    if build.scalar_registers and build.scalar_registers > AMD_SGPRS_AT_8_WAVES:
-        waves_per_simd = min(waves_per_simd, 7)
-    # One-wave workgroups need no barrier, so the limit of workgroups does not hold for them (AMD).
-    unlimited = target.backend == "hip" and build.num_warps == 1
-    limits = [
-        target.max_waves_per_cu if unlimited else target.max_workgroups_per_cu,
-        waves_per_simd * target.simds_per_cu // build.num_warps,
-    ]
-    lds = build.lds_bytes + target.lds_reserved_bytes_per_workgroup
-    if lds:
-        limits.append(target.lds_bytes_per_cu // _round_up(lds, target.lds_granule_bytes))
-    return max(1, min(limits))
-
-
-AMD_SGPRS_AT_8_WAVES = 100
-"""More scalar registers than this leave 7 waves a SIMD (800 of them). Source: LLVM, as above."""
-
-
-def _round_up(value: int, granule: int) -> int:
-    return -(-value // granule) * granule

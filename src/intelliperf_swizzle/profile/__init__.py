@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Where a measurement comes from: the cache model, or a hardware profiler.
+"""Where hit rates come from: the cache model (`profile.model`), or a hardware profiler.
 
 `profile.choose` picks one; `profile.tools` says which hardware profilers are here.
 """
@@ -13,7 +13,7 @@ from typing import Protocol
 
 from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.profile.application import Application
-from intelliperf_swizzle.records import Launch, Measurement, Proof, Trace
+from intelliperf_swizzle.records import Launch, Measurement, Trace
 
 __all__ = ["Application", "Profiler", "TracedLaunch"]
 
@@ -28,30 +28,20 @@ class TracedLaunch:
 
 
 class Profiler(Protocol):
-    """Reads the hit rates of a kernel whose launches are renumbered by proved permutations.
+    """Reads hit rates off hardware; a measurement takes a run of the application or more.
 
     Attributes:
         name: as `--profiler` takes it.
         device: what it measures on.
-        runs_application: whether it runs the application with the edit in it; it is given one
-            then, and costs as much as a run.
     """
 
     name: str
     device: str
-    runs_application: bool
 
-    def measure(
-        self,
-        launches: Sequence[TracedLaunch],
-        proofs: Sequence[Proof],
-        edit: Edit | None = None,
-    ) -> Measurement:
-        """One measurement over all launches, a proof each; raises ProfileError.
+    def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
+        """One measurement over all launches of a kernel; raises ProfileError.
 
         Args:
             launches: of one kernel.
-            proofs: what each is renumbered by.
-            edit: the source that renumbers them so; None for the kernel as it is, and where the
-                profiler does not run the application.
+            edit: the source that renumbers them; None for the unmodified kernel.
         """

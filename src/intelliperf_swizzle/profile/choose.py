@@ -11,7 +11,6 @@ from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import Target, devices
 from intelliperf_swizzle.profile import Application, Profiler
 from intelliperf_swizzle.profile.metrix import MetrixProfiler
-from intelliperf_swizzle.profile.model import ModelProfiler
 from intelliperf_swizzle.profile.ncu import NcuProfiler
 from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
 from intelliperf_swizzle.profile.tools import (
@@ -40,8 +39,8 @@ def choose_profiler(
     application: Application | None = None,
     progress: Progress | None = None,
     machine: Machine = HERE,
-) -> Profiler:
-    """The profiler of that name; `auto` is the best that works here.
+) -> Profiler | None:
+    """The profiler of that name; `auto` is the best that works here; None = the model.
 
     Args:
         name: one of `PROFILERS`.
@@ -57,7 +56,7 @@ def choose_profiler(
     if name not in PROFILERS:
         raise UsageError(f"there is no profiler `{name}`", hint=f"one of: {', '.join(PROFILERS)}")
     if name == "model" or application is None:
-        return ModelProfiler(target)
+        return None
     application = _with_device(application)
     if name == "auto":
         return _best(target, application, progress or Silent(), machine)
@@ -72,7 +71,7 @@ def _with_device(application: Application) -> Application:
 
 def _best(
     target: Target, application: Application, progress: Progress, machine: Machine
-) -> Profiler:
+) -> Profiler | None:
     """The first hardware profiler that works, else the model."""
     reasons = []
     for name, kind in KINDS.items():
@@ -84,7 +83,7 @@ def _best(
             reasons.append(error.fact)
     if reasons:
         progress.note(f"hit rates are modelled: {reasons[0]} (`doctor` says more)")
-    return ModelProfiler(target)
+    return None
 
 
 def _made(name: ToolName, target: Target, application: Application, machine: Machine) -> Profiler:

@@ -20,7 +20,7 @@ from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.application import Application, Ran, failure, profiled
 from intelliperf_swizzle.profile.readings import plain_name
 from intelliperf_swizzle.profile.tools import Tool
-from intelliperf_swizzle.records import Measurement, Proof
+from intelliperf_swizzle.records import Measurement
 
 HIT_RATE = "memory.l2_hit_rate"
 BYTES = "memory.bytes_transferred_l2"
@@ -36,19 +36,13 @@ class MetrixProfiler:
     """
 
     name = "metrix"
-    runs_application = True
 
     def __init__(self, application: Application, target: Target, tool: Tool):
         self._application = application
         self._executable = tool.path or tool.name
         self.device = application.device.product if application.device else target.product
 
-    def measure(
-        self,
-        launches: Sequence[TracedLaunch],
-        proofs: Sequence[Proof],
-        edit: Edit | None = None,
-    ) -> Measurement:
+    def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
         """The hit rate over all dispatches of the kernel, in a run that carries the edit.
 
         Raises:

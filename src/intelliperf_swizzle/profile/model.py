@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The profiler without a GPU: the cache model."""
+"""Hit rates by the cache model: with full physics, and a fast screen."""
 
 from __future__ import annotations
 
@@ -10,33 +10,25 @@ import numpy as np
 
 from intelliperf_swizzle.cache import Physics, Run, Screen, replay, requests
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.records import Int64Array, Measurement, Proof
+from intelliperf_swizzle.records import Int64Array, Measurement
 
 
-class ModelProfiler:
-    """Replays the traces with full physics; every number it gives is modelled."""
+def model_launches(
+    launches: Sequence[TracedLaunch], tiles: Sequence[Int64Array], target: Target
+) -> Measurement:
+    """Replays launches with full physics, each as often as it was seen; every number is modelled.
 
-    name = "model"
-    runs_application = False
-
-    def __init__(self, target: Target):
-        self._target = target
-        self.device = target.name
-
-    def measure(
-        self,
-        launches: Sequence[TracedLaunch],
-        proofs: Sequence[Proof],
-        edit: Edit | None = None,
-    ) -> Measurement:
-        """One measurement over all launches, each as often as it was seen."""
-        runs = [
-            Run(one.trace, proof.tile, one.launch.count, one.occupancy)
-            for one, proof in zip(launches, proofs, strict=True)
-        ]
-        return replay(runs, self._target)
+    Args:
+        launches: of one kernel.
+        tiles: int64[programs] of each: program -> tile, a permutation.
+        target: the GPU.
+    """
+    runs = [
+        Run(one.trace, tile, one.launch.count, one.occupancy)
+        for one, tile in zip(launches, tiles, strict=True)
+    ]
+    return replay(runs, target)
 
 
 FULL_PHYSICS_LINES = 3_000_000

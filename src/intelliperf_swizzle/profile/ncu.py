@@ -31,7 +31,7 @@ from intelliperf_swizzle.profile.application import Application, Ran, failure, p
 from intelliperf_swizzle.profile.ncu_csv import DURATION, PASSES, read_ncu
 from intelliperf_swizzle.profile.readings import Reading, Totals, totals
 from intelliperf_swizzle.profile.tools import NVIDIA_ACCESS, Tool, without_counters
-from intelliperf_swizzle.records import SECTOR_BYTES, Measurement, Proof
+from intelliperf_swizzle.records import SECTOR_BYTES, Measurement
 
 LAUNCHES = 10
 """Launches of each configuration (grid, block, shared memory) that are measured at most."""
@@ -58,7 +58,6 @@ class NcuProfiler:
     """
 
     name = "ncu"
-    runs_application = True
 
     def __init__(self, application: Application, target: Target, tool: Tool):
         self._application = application
@@ -74,12 +73,7 @@ class NcuProfiler:
         self._sectors = [(SECTORS, REQUESTS, FABRIC_SECTORS, FABRIC_REQUESTS), (SECTORS, REQUESTS)]
         self._ratios: dict[object, Mapping[str, float]] = {}
 
-    def measure(
-        self,
-        launches: Sequence[TracedLaunch],
-        proofs: Sequence[Proof],
-        edit: Edit | None = None,
-    ) -> Measurement:
+    def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
         """The sums of the counters over all launches, in a run that carries the edit.
 
         Raises:

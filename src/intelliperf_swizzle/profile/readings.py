@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from intelliperf_swizzle.errors import BuildError, ProfileError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernel.build import Build
+from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Grid, Launch
 

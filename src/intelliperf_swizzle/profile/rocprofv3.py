@@ -22,7 +22,7 @@ from intelliperf_swizzle.profile.application import Application, Ran, failure, p
 from intelliperf_swizzle.profile.readings import Reading, Totals, totals
 from intelliperf_swizzle.profile.rocprofv3_files import read_folder
 from intelliperf_swizzle.profile.tools import AMD_ACCESS, Tool, without_counters
-from intelliperf_swizzle.records import Measurement, Proof
+from intelliperf_swizzle.records import Measurement
 
 REQUESTS = "TCC_REQ_sum"
 """All requests to the L2s, those that are neither hits nor misses included."""
@@ -43,7 +43,6 @@ class Rocprofv3Profiler:
     """
 
     name = "rocprofv3"
-    runs_application = True
 
     def __init__(self, application: Application, target: Target, tool: Tool):
         self._application = application
@@ -54,12 +53,7 @@ class Rocprofv3Profiler:
         traffic = target.llc_hit_counters or target.memory_counters
         self._choices = [(*hits, REQUESTS, *traffic), (*hits, *traffic), hits]
 
-    def measure(
-        self,
-        launches: Sequence[TracedLaunch],
-        proofs: Sequence[Proof],
-        edit: Edit | None = None,
-    ) -> Measurement:
+    def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
         """The sums of the counters over all launches, in a run that carries the edit.
 
         The first measurement may take up to three runs, until it is known what this GPU counts at

@@ -1,10 +1,14 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Who offers swizzles: the catalogue and our own search (`offline`), or a language model."""
+"""Who offers swizzles: the catalogue and our own search (`offline`), or a language model.
+
+A proposer yields batches of candidates and reads from each batch what became of them; it does not
+drive the search.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,34 +17,38 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Attempt, Candidate, Launch, Usage
 
 
-class Trial(Protocol):
-    """What a proposer may have done to its candidates."""
+@dataclass
+class Batch:
+    """Candidates to prove and screen, and what became of them.
 
-    def __call__(self, candidates: Sequence[Candidate]) -> Sequence[Attempt]:
-        """Proves and screens candidates; an attempt each, in the same order, refusals included."""
+    Attributes:
+        candidates: in the proposer's order.
+        evaluate_from: evaluate the best of them, if it was screened at least so high (a hit rate
+            from 0 to 1), and validate it if it is better; None = screen only.
+        outcomes: told by the search before it asks for the next batch: an attempt each, in the same
+            order, refusals included.
+    """
 
-    def settle(self, attempt: Attempt) -> Attempt:
-        """Measures a screened attempt and validates it if it is better; what became of it."""
-
-    def decide(self) -> Attempt | None:
-        """Measures the best screened attempts so far; the best that holds, None where none does."""
-
-    @property
-    def attempts(self) -> Sequence[Attempt]:
-        """All attempts of the run by number, those of a resumed history included."""
+    candidates: Sequence[Candidate]
+    evaluate_from: float | None = None
+    outcomes: Sequence[Attempt] = ()
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What a proposer has to say at the end.
+    """What a proposer has to say.
 
     Attributes:
         notes: sentences for the report.
-        usage: what its language model took, None where it has none.
+        usage: what its language model took, None if it has none.
     """
 
     notes: tuple[str, ...] = ()
     usage: Usage | None = None
+
+    def __add__(self, other: Effort) -> Effort:
+        usage = self.usage if other.usage is None else (self.usage or Usage()) + other.usage
+        return Effort((*self.notes, *other.notes), usage)
 
 
 @dataclass(frozen=True)
@@ -50,12 +58,13 @@ class Problem:
     Attributes:
         launches: the distinct launches of the kernel; a swizzle must hold on all of them.
         target: the GPU.
-        baseline_l2_hit_rate: of the kernel as it is, as the screen sees it, from 0 to 1.
+        baseline_l2_hit_rate: of the unmodified kernel, as the screen sees it, from 0 to 1.
         ceiling_l2_hit_rate: no permutation exceeds it.
         budget: candidates to try, repeated ones not counted.
         seed: of every random choice.
         iterations: answers of a language model that may be built and validated.
         context: what a language model is told of kernel and GPU; computed when it is called.
+        attempts: all attempts of the run by number, those of a resumed history included.
     """
 
     launches: tuple[Launch, ...]
@@ -63,15 +72,20 @@ class Problem:
     baseline_l2_hit_rate: float
     ceiling_l2_hit_rate: float
     budget: int
+    context: Callable[[], HardwareContext]
+    attempts: Callable[[], Sequence[Attempt]]
     seed: int = 0
     iterations: int = 10
-    context: Callable[[], HardwareContext] | None = None
 
 
 class Proposer(Protocol):
-    """Offers candidates to a trial until the budget is spent or nothing more can be gained."""
+    """Offers candidates until the budget is spent or nothing more can be gained."""
 
     name: str
 
-    def propose(self, problem: Problem, trial: Trial) -> Effort:
-        """Runs to the end; what it finds is in the attempts that `trial` made."""
+    @property
+    def effort(self) -> Effort:
+        """What it has to say, so far."""
+
+    def propose(self, problem: Problem) -> Iterator[Batch]:
+        """Yields batches; each has its outcomes when the next one is asked for."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from intelliperf_swizzle.formulas import Pattern, patterns
-from intelliperf_swizzle.propose import Effort, Problem, Trial
+from intelliperf_swizzle.propose import Batch, Effort, Problem
 from intelliperf_swizzle.propose.axes import axis_choices, column_expressions
 from intelliperf_swizzle.propose.nest import Nest, neighbours, plain
 from intelliperf_swizzle.records import Candidate
@@ -49,20 +49,24 @@ class OfflineProposer:
     _tried: set[str] = field(default_factory=set)
     _numbers: set[int] = field(default_factory=set)
 
-    def propose(self, problem: Problem, trial: Trial) -> Effort:
-        """Tries patterns, then neighbours of the best nests, until the budget is spent."""
-        offered = itertools.islice(pattern_candidates(problem), problem.budget)
-        for batch in _batches(offered, BATCH):
-            self._numbers.update(attempt.number for attempt in trial(batch))
-        self._search(problem, trial)
+    @property
+    def effort(self) -> Effort:
+        """Nothing to say."""
         return Effort()
 
-    def _search(self, problem: Problem, trial: Trial) -> None:
+    def propose(self, problem: Problem) -> Iterator[Batch]:
+        """Patterns, then neighbours of the best nests, until the budget is spent."""
+        offered = itertools.islice(pattern_candidates(problem), problem.budget)
+        for candidates in _batches(offered, BATCH):
+            yield from self._offer(Batch(candidates))
+        yield from self._search(problem)
+
+    def _search(self, problem: Problem) -> Iterator[Batch]:
         rng = random.Random(problem.seed)
         starts = _starting_nests(problem)
         if self._room(problem) < len(starts):
             return
-        parents = self._score(starts, trial)
+        parents = yield from self._score(starts)
         idle = 0
         patience = self.patience or 3 + problem.budget // (4 * BATCH)
         while (room := self._room(problem)) > 0 and idle < patience:
@@ -72,7 +76,8 @@ class OfflineProposer:
             children = self._offspring([nest for _, nest in parents], starts, rng)[:room]
             if not children:
                 return
-            parents = _survivors([*parents, *self._score(children, trial)])
+            scored = yield from self._score(children)
+            parents = _survivors([*parents, *scored])
             idle = 0 if parents[0][0] > best else idle + 1
 
     def _room(self, problem: Problem) -> int:
@@ -100,16 +105,20 @@ class OfflineProposer:
                 children.append(child)
         return children
 
-    def _score(self, nests: Sequence[Nest], trial: Trial) -> list[tuple[float, Nest]]:
+    def _score(self, nests: Sequence[Nest]) -> Generator[Batch, None, list[tuple[float, Nest]]]:
         """The nests that are permutations with their screened hit rates, best first."""
-        attempts = trial([Candidate(nest.text(), nest.name(), "search") for nest in nests])
-        self._numbers.update(attempt.number for attempt in attempts)
+        batch = Batch([Candidate(nest.text(), nest.name(), "search") for nest in nests])
+        yield from self._offer(batch)
         scored = [
             (attempt.screened_l2_hit_rate, nest)
-            for attempt, nest in zip(attempts, nests, strict=True)
+            for attempt, nest in zip(batch.outcomes, nests, strict=True)
             if attempt.screened_l2_hit_rate is not None
         ]
         return sorted(scored, key=lambda item: (-item[0], item[1].name()))
+
+    def _offer(self, batch: Batch) -> Iterator[Batch]:
+        yield batch
+        self._numbers.update(attempt.number for attempt in batch.outcomes)
 
 
 def pattern_candidates(problem: Problem) -> Iterator[Candidate]:

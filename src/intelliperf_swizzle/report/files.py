@@ -21,6 +21,11 @@ from intelliperf_swizzle.report.result import result
 
 FORMATS = (".json", ".csv", ".txt")
 
+STDOUT = "-"
+"""The output file that is no file: JSON on stdout."""
+
+DEFAULT_FOLDER = "swizzle-out"
+
 
 class Finished(Protocol):
     """What is written: a run, its edit (None where nothing is to be changed), the old source."""
@@ -38,8 +43,14 @@ class Finished(Protocol):
         """The kernel's source with the best swizzle."""
 
 
-def writable(folder: Path, tell: Callable[[str], None]) -> Path:
-    """The folder, which is not made yet; a temporary one, named to `tell`, where it cannot be."""
+def writable(directory: str | None, tell: Callable[[str], None]) -> Path:
+    """The folder for files, which is not made yet; a temporary one, named to `tell`, if it must be.
+
+    Args:
+        directory: as `--report_dir` names it; None = `swizzle-out`, here.
+        tell: told where files go if they cannot go there.
+    """
+    folder = Path(directory or DEFAULT_FOLDER)
     whole = folder.absolute()
     try:
         nearest = next(one for one in (whole, *whole.parents) if one.exists())
@@ -51,8 +62,14 @@ def writable(folder: Path, tell: Callable[[str], None]) -> Path:
         return elsewhere
 
 
+def check_output(output_file: str | None) -> None:
+    """Raises UsageError if no result can be written as that file."""
+    if output_file not in (None, STDOUT):
+        check_format(Path(output_file))
+
+
 def check_format(path: Path) -> str:
-    """The ending of an output file, lower case; raises UsageError where it is not one of ours."""
+    """The ending of an output file, lower case; raises UsageError if it is not one of ours."""
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise UsageError(
@@ -88,7 +105,7 @@ def write_files(
         written["patch"] = write(patch, run.best.diff)
     else:
         patch.unlink(missing_ok=True)
-    if output_file == "-":
+    if output_file == STDOUT:
         sys.stdout.write(_render(fields, ".json"))
     else:
         path = Path(output_file) if output_file else folder / "result.json"

@@ -16,13 +16,13 @@ import numpy as np
 from intelliperf_swizzle.children import run_child
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.kernels.base import MappedLaunch
 from intelliperf_swizzle.records import (
     Access,
     Argument,
     DescriptorArgument,
     Int64Array,
     Launch,
-    Proof,
     TensorArgument,
     Trace,
     Validation,
@@ -47,11 +47,9 @@ LIMIT_SECONDS = 240.0
 
 
 def validate(
-    launches: Sequence[Launch],
+    mapped: Sequence[MappedLaunch],
     edit: Edit,
-    proofs: Sequence[Proof],
     *,
-    traces: Sequence[Trace],
     tolerance: float,
     budget_seconds: float,
 ) -> Validation:
@@ -64,10 +62,9 @@ def validate(
     programs which depend on each other forbid is refused before anything is run.
 
     Args:
-        launches: distinct launches of one kernel.
+        mapped: distinct launches of one kernel; their traces tell what is only written, and where
+            order matters.
         edit: of `kernel.splice`.
-        proofs: one a launch.
-        traces: one a launch; they tell what is only written, and where order matters.
         tolerance: absolute and relative, for floats where programs add to them atomically.
         budget_seconds: for executing programs, over all launches.
 
@@ -76,25 +73,28 @@ def validate(
     """
     difference = _file_difference(edit)
     answers: list[Answer] = []
-    for launch, proof, trace in zip(launches, proofs, traces, strict=True):
-        difference = difference or safe_order(trace, proof.tile)
+    for one in mapped:
+        difference = difference or safe_order(one.trace, one.tile)
         if difference is not None:
             break
-        probes = _probes(launch, edit.functions)
+        probes = _probes(one.launch, edit.functions)
         if isinstance(probes, str):
             difference = probes
             break
-        budget = budget_seconds / len(launches)
-        request = _request(launch, edit, proof, trace, probes, budget, tolerance)
+        budget = budget_seconds / len(mapped)
+        request = _request(one, edit, probes, budget, tolerance)
         answers.append(_answer(request, 10 * budget + LIMIT_SECONDS))
         difference = answers[-1].difference
-    loose = any(a.all_tiles and t.order_matters for a, t in zip(answers, traces, strict=False))
+    loose = any(
+        answer.all_tiles and one.trace.order_matters
+        for answer, one in zip(answers, mapped, strict=False)
+    )
     complete = bool(answers) and all(answer.all_tiles for answer in answers)
     return Validation(
         method="all-tiles" if complete else "mapping-and-sample",
         launches=len(answers),
         tiles_compared=sum(answer.tiles_compared for answer in answers),
-        tiles=sum(launch.programs for launch in launches),
+        tiles=sum(one.launch.programs for one in mapped),
         same_bits=difference is None,
         rule="tolerance" if loose else "bits",
         tolerance=tolerance if loose else None,
@@ -102,14 +102,12 @@ def validate(
     )
 
 
-def difference_of_text(
-    launches: Sequence[Launch], edit: Edit, proofs: Sequence[Proof], traces: Sequence[Trace]
-) -> str | None:
+def difference_of_text(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
     """What can be told without running anything: the cheap gates of `validate`, in words."""
     difference = _file_difference(edit)
-    for launch, proof, trace in zip(launches, proofs, traces, strict=True):
-        difference = difference or safe_order(trace, proof.tile)
-        if difference is None and isinstance(probes := _probes(launch, edit.functions), str):
+    for one in mapped:
+        difference = difference or safe_order(one.trace, one.tile)
+        if difference is None and isinstance(probes := _probes(one.launch, edit.functions), str):
             difference = probes
     return difference
 
@@ -170,22 +168,21 @@ def _probes(launch: Launch, edits: Mapping[str, str]) -> tuple[Probe, ...] | str
 
 
 def _request(
-    launch: Launch,
+    one: MappedLaunch,
     edit: Edit,
-    proof: Proof,
-    trace: Trace,
     probes: tuple[Probe, ...],
     budget_seconds: float,
     tolerance: float,
 ) -> Request:
-    sample, required = sample_tiles(launch.grid, proof.tile)
+    launch, trace = one.launch, one.trace
+    sample, required = sample_tiles(launch.grid, one.tile)
     seconds = _tile_seconds(trace)
     size = sum(storage.bytes for storage in launch.storages.values())
     fits = size <= MOST_BYTES and seconds * launch.programs <= budget_seconds
     return Request(
         launch=launch,
         edits=edit.functions,
-        tile=proof.tile,
+        tile=one.tile,
         probes=probes,
         read_storages=touched_storages(launch, trace, (Access.READ, Access.ATOMIC)),
         summed_storages=touched_storages(launch, trace, (Access.ATOMIC,)),

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -14,7 +14,7 @@ from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.formula import Formula
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.propose import Effort, Problem, Trial
+from intelliperf_swizzle.propose import Batch, Effort, Problem
 from intelliperf_swizzle.propose.llm.answer import Reply, candidate
 from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
 from intelliperf_swizzle.propose.llm.signature import Question
@@ -52,31 +52,34 @@ class LanguageModelProposer:
     samples: int = 1
     clock: Callable[[], float] = time.monotonic
     name: str = "llm"
+    _conversation: _Conversation | None = None
 
-    def propose(self, problem: Problem, trial: Trial) -> Effort:
-        """Runs the iterations that are left; those of a resumed history count.
+    @property
+    def effort(self) -> Effort:
+        """Notes of the conversation so far, and what its calls took."""
+        return self._conversation.effort if self._conversation else Effort()
+
+    def propose(self, problem: Problem) -> Iterator[Batch]:
+        """The iterations that are left; those of a resumed history count.
 
         Raises:
             ModelError: the model could not be reached, not even once.
         """
-        assert problem.context is not None
-        run = _Run(self, problem, trial, problem.context(), self.clock())
-        run.usage = sum((one.candidate.usage or Usage() for one in run.own_attempts()), Usage())
+        talk = _Conversation(self, problem, problem.context(), self.clock())
+        self._conversation = talk
         try:
-            run.analyse()
-            for iteration in range(run.first_iteration(), problem.iterations + 1):
-                run.iterate(iteration)
-                if run.nothing_left():
-                    run.notes.append("the language model was asked no further: nothing is left")
+            talk.analyse()
+            for iteration in range(talk.first_iteration(), problem.iterations + 1):
+                yield from talk.iterate(iteration)
+                if talk.nothing_left():
+                    talk.notes.append("the language model was asked no further: nothing is left")
                     break
         except BudgetSpentError as end:
-            run.notes.append(str(end))
+            talk.notes.append(str(end))
         except ModelError as error:
-            if not run.own_attempts():
+            if not talk.own_attempts():
                 raise
-            run.notes.append(f"{error.fact}; the best so far stands")
-        run.notes.append(_spent(run.usage))
-        return Effort(tuple(run.notes), run.usage)
+            talk.notes.append(f"{error.fact}; the best so far stands")
 
 
 def _spent(usage: Usage) -> str:
@@ -87,13 +90,12 @@ def _spent(usage: Usage) -> str:
 
 
 @dataclass
-class _Run:
-    """One run of the proposer.
+class _Conversation:
+    """What is asked of a model in one run.
 
     Attributes:
         proposer: whose settings hold.
         problem: what is to be improved.
-        trial: where candidates are tried.
         context: what the model is told of it.
         started: by the proposer's clock.
         usage: of all calls so far, those of a resumed history included.
@@ -103,20 +105,27 @@ class _Run:
 
     proposer: LanguageModelProposer
     problem: Problem
-    trial: Trial
     context: HardwareContext
     started: float
     usage: Usage = field(default_factory=Usage)
     memory_analysis: str | None = None
     notes: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.usage = sum((one.candidate.usage or Usage() for one in self.own_attempts()), Usage())
+
+    @property
+    def effort(self) -> Effort:
+        """Notes, and what the calls took."""
+        return Effort((*self.notes, _spent(self.usage)), self.usage)
+
     def own_attempts(self) -> list[Attempt]:
         """The model's attempts by number."""
-        return [one for one in self.trial.attempts if one.candidate.origin == "llm"]
+        return [one for one in self.problem.attempts() if one.candidate.origin == "llm"]
 
     def best(self) -> Attempt | None:
         """The best attempt that is better than the kernel as it is, of whatever origin."""
-        ranked = order(self.trial.attempts, self.proposer.formula.rank)
+        ranked = order(self.problem.attempts(), self.proposer.formula.rank)
         return next((one for one in ranked if one.verdict.kind == "better"), None)
 
     def first_iteration(self) -> int:
@@ -136,36 +145,31 @@ class _Run:
             [reply] = self._ask(analysis(self.proposer.formula, self.context), 1)
             self.memory_analysis = reply.fields.get("memory_analysis")
 
-    def iterate(self, iteration: int) -> None:
-        """Asks until an attempt is measured, or until the refusals are too many."""
+    def iterate(self, iteration: int) -> Iterator[Batch]:
+        """Asks until an attempt is evaluated, or until the refusals are too many."""
+        least = self.problem.baseline_l2_hit_rate - SCREEN_SLACK
         for refusals in range(1 + self.proposer.formula.budgets.refusals):
             again = f", {refusals} refused" if refusals else ""
             total = self.problem.iterations
             self.proposer.progress.phase(f"asking: iteration {iteration} of {total}{again}")
-            if self._attempt(iteration):
+            batch = Batch(self._propose(iteration), evaluate_from=least)
+            yield batch
+            screened = [one for one in batch.outcomes if one.screened_l2_hit_rate is not None]
+            best = max(screened, key=lambda one: one.screened_l2_hit_rate or 0, default=None)
+            if best is not None and (best.screened_l2_hit_rate or 0) >= least:
+                self.proposer.progress.note(
+                    f"attempt {best.number}: {best.verdict.kind}, {best.verdict.reason}"
+                )
                 return
 
-    def _attempt(self, iteration: int) -> bool:
-        """One call; whether an attempt of it was measured."""
+    def _propose(self, iteration: int) -> list[Candidate]:
+        """The candidates of one call."""
         earlier = self.own_attempts()
         question = proposal(
             self.proposer.formula, self.context, self.memory_analysis, earlier, self.best()
         )
         replies = self._ask(question, self.proposer.samples)
-        screened = self.trial(self._candidates(replies, iteration, len(earlier)))
-        promising = [one for one in screened if self._promising(one)]
-        if not promising:
-            return False
-        settled = self.trial.settle(max(promising, key=lambda one: one.screened_l2_hit_rate or 0))
-        self.proposer.progress.note(
-            f"attempt {settled.number}: {settled.verdict.kind}, {settled.verdict.reason}"
-        )
-        return True
-
-    def _promising(self, attempt: Attempt) -> bool:
-        least = self.problem.baseline_l2_hit_rate - SCREEN_SLACK
-        rate = attempt.screened_l2_hit_rate
-        return rate is not None and rate >= least
+        return self._candidates(replies, iteration, len(earlier))
 
     def _candidates(
         self, replies: Sequence[Reply], iteration: int, earlier: int

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,34 +21,26 @@ from intelliperf_swizzle.errors import (
     TraceError,
     UsageError,
 )
-from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernel.build import Build, build, occupancy
-from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.mapping import prove
-from intelliperf_swizzle.profile import Profiler, TracedLaunch
+from intelliperf_swizzle.hardware import Target, targets
+from intelliperf_swizzle.hardware.occupancy import Build, occupancy
+from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.profile.model import model_launches
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import (
     Access,
     Capture,
     Ceiling,
-    Grid,
     KernelSummary,
     Launch,
     Measurement,
-    Proof,
     Trace,
-    Witness,
 )
-from intelliperf_swizzle.remap import prove_launches
-from intelliperf_swizzle.trace import trace
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.search.setup import Setup
 
 MOST_LAUNCHES = 16
 """Distinct launches of one kernel that are traced and validated, the largest; all are proved."""
-
-IDENTITY = "pid = pid"
-
-LOOK_SECONDS = 20.0
-"""For finding out unasked whether a kernel drops tiles."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +54,6 @@ class Subject:
         baseline: the unchanged kernel's measurement.
         ceiling: a bound on any permutation's L2 hit rate.
         notes: sentences for the report.
-        predicted: the model's measurement of the unchanged kernel, where hardware measures.
         cautions: what makes its numbers doubtful, for beside the verdict.
     """
 
@@ -69,7 +63,6 @@ class Subject:
     baseline: Measurement
     ceiling: Ceiling
     notes: tuple[str, ...]
-    predicted: Measurement | None = None
     cautions: tuple[str, ...] = ()
 
     @property
@@ -111,33 +104,37 @@ class Subject:
         )
 
 
-def examine(
-    capture: Capture,
-    target: Target,
-    profiler: Profiler,
-    *,
-    kernel: str | None,
-    top_n: int,
-    progress: Progress,
+def choose_kernel(
+    recorded: Capture, setup: Setup, progress: Progress
+) -> tuple[Subject, list[KernelSummary]]:
+    """The kernel with the most to gain, and the rows of the others.
+
+    On a GPU the model chooses: a hardware profiler takes a run of the application for each kernel.
+
+    Raises:
+        UsageError: no launch of the kernel that is asked for was recorded.
+        SwizzleError: not one kernel could be traced; its reason.
+    """
+    subjects, untraced = examine_kernels(recorded, setup, progress)
+    return add_cautions(subjects[0], setup, progress), [
+        *(other.summary for other in subjects[1:]),
+        *untraced,
+    ]
+
+
+def examine_kernels(
+    recorded: Capture, setup: Setup, progress: Progress
 ) -> tuple[list[Subject], list[KernelSummary]]:
-    """Traces and measures the captured kernels; the one with the most to gain comes first.
+    """Traces and models the recorded kernels; the one with the most to gain comes first.
 
     Returns:
         The subjects, and a row for each kernel that could not be traced.
 
-    Args:
-        capture: what the application launched.
-        target: the GPU.
-        profiler: what measures the kernels as they are.
-        kernel: only this one, None for the `top_n` with the most programs launched.
-        top_n: kernels that are looked at.
-        progress: told of each kernel.
-
     Raises:
-        UsageError: no launch of that kernel was captured.
-        SwizzleError: not one kernel could be traced; its reason.
+        UsageError, SwizzleError: as of `choose_kernel`.
     """
-    by_kernel = _by_kernel(capture.launches)
+    kernel = setup.options.kernel
+    by_kernel = _by_kernel(recorded.launches)
     chosen = [one for one in by_kernel if kernel in (None, one[0].kernel)]
     if not chosen:
         raise UsageError(
@@ -148,11 +145,11 @@ def examine(
     subjects: list[Subject] = []
     failures: list[SwizzleError] = []
     rows: list[KernelSummary] = []
-    for launches in chosen[:top_n]:
+    for launches in chosen[: setup.options.top_n]:
         name = launches[0].kernel
         progress.phase(f"tracing {name}")
         try:
-            subjects.append(_examine_kernel(name, launches, target, profiler))
+            subjects.append(_examine_kernel(launches, setup))
         except (TraceError, ProfileError) as error:
             failures.append(error)
             largest = max(launch.programs for launch in launches)
@@ -163,63 +160,27 @@ def examine(
     return subjects, rows
 
 
-def measured(subject: Subject, target: Target, profiler: Profiler) -> Subject:
-    """The subject that a model has chosen, with the baseline that a hardware profiler reads.
+def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+    """The subject with a caution if the remap that its source has already drops tiles.
 
-    Raises:
-        ProfileError: it reads none.
-    """
-    launches = [one.launch for one in subject.traced]
-    identity = prove_on(parse(IDENTITY), launches, target)
-    assert not isinstance(identity, Witness)
-    read = profiler.measure(subject.traced, identity)
-    baseline = replace(read, time_ms=None)  # a profiler's own times are not compared
-    return replace(subject, predicted=subject.baseline, baseline=baseline)
-
-
-def doubted(subject: Subject, prove_command: str, progress: Progress) -> Subject:
-    """The subject with a caution where the remap that its source has already drops tiles.
-
-    Costs nothing where no program touches what another one stores, else a second or two for the
+    Costs nothing if no program touches what another one stores, else a second or two for the
     largest such launch.
-
-    Args:
-        subject: the kernel.
-        prove_command: what shows the whole verdict.
-        progress: told where there is something to look at.
     """
     suspects = [one.launch for one in subject.traced if one.trace.shared_writes]
     if not suspects:
         return subject
     progress.phase(f"looking at who stores what in {subject.kernel}")
-    [verdict] = prove_launches(suspects[:1], timeout_seconds=LOOK_SECONDS)
-    if not verdict.drops_tiles:
-        return subject
-    caution = (
-        f"{subject.kernel} as it is computes some tiles twice and others never: {verdict.reason}, "
-        f"{verdict.evidence[0]} ({prove_command})"
-    )
-    return replace(subject, cautions=(*subject.cautions, caution))
+    found = setup.language.cautions(suspects[:1], _prove_command(setup, suspects[0]))
+    return replace(subject, cautions=(*subject.cautions, *found))
 
 
-def prove_on(
-    swizzle: Swizzle, launches: Sequence[Launch], target: Target, sweep: Sequence[Grid] = ()
-) -> tuple[Proof, ...] | Witness:
-    """A proof for each launch, or the witness of the first launch on which it fails."""
-    proofs = []
-    for launch in launches:
-        verdict = prove(
-            swizzle,
-            launch.grid,
-            launch.constants,
-            num_xcds=target.num_xcds,
-            cus_per_xcd=target.cus_per_xcd,
-            sweep=sweep,
-        )
-        if isinstance(verdict, Witness):
-            return verdict
-        proofs.append(verdict)
-    return tuple(proofs)
+def _prove_command(setup: Setup, launch: Launch) -> str:
+    """Shell text that proves the remap which the kernel's source has already."""
+    source = ["--source", launch.source.entry.file, "-k", launch.kernel]
+    place = [] if setup.project == Path.cwd() else ["-p", str(setup.options.project_directory)]
+    gpu = ["--target", setup.target.name] if setup.target.name in targets() else []
+    words = ["intelliperf-swizzle", "prove", *source, *place, *gpu, "--", *setup.command]
+    return shlex.join(words)
 
 
 def _by_kernel(launches: Sequence[Launch]) -> list[list[Launch]]:
@@ -235,9 +196,8 @@ def _programs(launches: Sequence[Launch]) -> int:
     return sum(launch.programs * launch.count for launch in launches)
 
 
-def _examine_kernel(
-    kernel: str, launches: Sequence[Launch], target: Target, profiler: Profiler
-) -> Subject:
+def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
+    kernel, target = launches[0].kernel, setup.target
     largest = sorted(launches, key=lambda one: (-one.programs * one.count, one.ordinal))
     notes = []
     if len(largest) > MOST_LAUNCHES:
@@ -247,8 +207,8 @@ def _examine_kernel(
         )
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
-        building = pool.submit(_builds, largest, target)
-        traces = list(pool.map(trace, largest))
+        building = pool.submit(_builds, largest, setup)
+        traces = list(pool.map(setup.language.trace, largest))
         builds, failures = building.result()
     if not any(_writes(one) for one in traces):
         raise TraceError(
@@ -260,17 +220,23 @@ def _examine_kernel(
         TracedLaunch(launch, one, _resident(builds.get(_compiled_as(launch)), target))
         for launch, one in zip(largest, traces, strict=True)
     )
-    identity = prove_on(parse(IDENTITY), largest, target)
-    assert not isinstance(identity, Witness)
     return Subject(
         kernel=kernel,
         launches=tuple(sorted(launches, key=lambda one: one.ordinal)),
         traced=traced,
-        baseline=profiler.measure(traced, identity),
+        baseline=_baseline(traced, setup),
         ceiling=ceiling(traces, target, [launch.count for launch in largest]),
         notes=tuple(dict.fromkeys(notes)),
         cautions=(*_out_of_bounds(traces), *_spills(builds.values())),
     )
+
+
+def _baseline(traced: Sequence[TracedLaunch], setup: Setup) -> Measurement:
+    """The unmodified kernel by the model, or by the profiler of a host that has run it already."""
+    if setup.profiler is not None and setup.device is None:
+        return setup.profiler.measure(traced)
+    identity = [np.arange(one.launch.programs) for one in traced]
+    return model_launches(traced, identity, setup.target)
 
 
 def _writes(one: Trace) -> bool:
@@ -304,13 +270,13 @@ def _compiled_as(launch: Launch) -> str:
     return repr((types, sorted(launch.options.items())))
 
 
-def _builds(launches: Sequence[Launch], target: Target) -> tuple[dict[str, Build], tuple[str, ...]]:
+def _builds(launches: Sequence[Launch], setup: Setup) -> tuple[dict[str, Build], tuple[str, ...]]:
     """The builds by how the kernel is compiled, and why there is none."""
     builds: dict[str, Build] = {}
     failures: list[str] = []
     for launch in variants(launches):
         try:
-            builds[_compiled_as(launch)] = build(launch, target)
+            builds[_compiled_as(launch)] = setup.language.build(launch, setup.target)
         except BuildError as error:
             failures.append(f"one workgroup a CU is assumed: {error.fact}")
     return builds, tuple(failures)
@@ -322,12 +288,12 @@ def _resident(build: Build | None, target: Target) -> int:
 
 
 def _spills(builds: Iterable[Build]) -> tuple[str, ...]:
-    """Says so where threads have memory of their own."""
+    """Says so if the kernel spills registers."""
     stack = max((one.stack_bytes or 0 for one in builds), default=0)
     if not stack:
         return ()
     return (
-        f"each thread has {stack} bytes of its own in memory, as a rule because registers do not "
-        "suffice: counters of a GPU have that traffic, too, and modelled numbers leave it out; "
+        f"each thread has {stack} bytes of scratch or local memory, as a rule for spilled "
+        "registers: a GPU's counters have that traffic, too, and modelled numbers leave it out; "
         "more warps a program, or smaller tiles, may end it",
     )

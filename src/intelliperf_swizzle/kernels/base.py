@@ -1,0 +1,142 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The seam for kernel languages: what one must be able to do so that its kernels can be swizzled.
+
+Whatever runs a user's code does so in a child process with a time limit. Nothing above this seam
+knows how a kernel is written, compiled or executed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from intelliperf_swizzle.hardware import Device, Target
+from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.language import Swizzle
+from intelliperf_swizzle.records import (
+    Capture,
+    Int64Array,
+    Launch,
+    Timing,
+    Trace,
+    Validation,
+)
+
+
+@dataclass(frozen=True)
+class RecordRequest:
+    """An application whose launches are to be recorded.
+
+    Attributes:
+        command: as the user would type it.
+        cwd: where it runs.
+        folder: for the records; not shared with another recording.
+        target: the GPU that it is told of, if it runs without one.
+        device: the GPU that it runs on; None = it runs without one.
+        quiet_seconds: recording ends so long after the last new launch.
+        limit_seconds: recording ends at the latest.
+        compute: whether launches are also executed, if there is no GPU.
+        environment: of the command.
+    """
+
+    command: tuple[str, ...]
+    cwd: Path
+    folder: Path
+    target: Target | None = None
+    device: Device | None = None
+    quiet_seconds: float = 10.0
+    limit_seconds: float = 300.0
+    compute: Literal["auto", "always", "never"] = "auto"
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+@dataclass(frozen=True)
+class MappedLaunch:
+    """A launch, what it touches, and the tiles that a proved swizzle gives its programs.
+
+    Attributes:
+        launch: as it was recorded.
+        trace: of it.
+        tile: int64[programs]; program -> tile, a permutation.
+    """
+
+    launch: Launch
+    trace: Trace
+    tile: Int64Array
+
+
+@dataclass(frozen=True)
+class GpuOutcome:
+    """What came of an edited kernel on the GPU.
+
+    Attributes:
+        refusal: kind and reason if it may not be ranked; None if it may.
+        validation: what was compared; None if nothing was.
+        timing: None if it was refused.
+    """
+
+    refusal: tuple[Literal["does not build", "not validated", "not measured", "output differs"],
+                   str] | None  # fmt: skip
+    validation: Validation | None = None
+    timing: Timing | None = None
+
+
+class GpuRuns(Protocol):
+    """Runs edited kernels in their application on the GPU, beside the unmodified kernel."""
+
+    def validate_and_time(self, edits: Mapping[int, Edit]) -> Mapping[int, GpuOutcome]:
+        """Compares each edit byte for byte and times those that agree, in interleaved rounds.
+
+        Raises:
+            ValidationError: the application failed, or never launches the kernel.
+        """
+
+    def time(self, edits: Mapping[int, Edit]) -> Mapping[int, Timing | None]:
+        """Times edits that agree against the unmodified kernel and each other."""
+
+
+class KernelLanguage(Protocol):
+    """Triton, or another language; `name` as people call it."""
+
+    name: str
+
+    def record(self, request: RecordRequest) -> Capture:
+        """Runs the application and records its launches; raises CaptureError."""
+
+    def trace(self, launch: Launch) -> Trace:
+        """The cache lines that each tile of a launch touches; raises TraceError."""
+
+    def build(self, launch: Launch, target: Target, edit: Edit | None = None) -> Build:
+        """Compiles the kernel of a launch for a GPU that need not be there; raises BuildError."""
+
+    def edit(self, launches: Sequence[Launch], swizzle: Swizzle, target: Target, name: str) -> Edit:
+        """Puts a swizzle into the kernel's source; raises SpliceError."""
+
+    def find_flaw(self, mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
+        """Why an edit cannot be what was proved, as far as that shows without running it."""
+
+    def validate(
+        self, mapped: Sequence[MappedLaunch], edit: Edit, *, tolerance: float, budget_seconds: float
+    ) -> Validation:
+        """Compares the outputs of the edited with those of the unmodified kernel, on the CPU.
+
+        Raises:
+            ValidationError: the unmodified kernel cannot be run.
+        """
+
+    def on_gpu(
+        self,
+        request: RecordRequest,
+        traced: Sequence[tuple[Launch, Trace]],
+        *,
+        tolerance: float,
+    ) -> GpuRuns:
+        """What runs the kernel's edits on `request.device`."""
+
+    def cautions(self, launches: Sequence[Launch], prove_command: str) -> tuple[str, ...]:
+        """What is doubtful about the unmodified kernel, such as tiles that it never computes."""

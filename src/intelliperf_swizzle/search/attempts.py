@@ -1,0 +1,162 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The attempts of a run: candidates that were proved and screened, each permutation once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.kernels.base import KernelLanguage
+from intelliperf_swizzle.profile.model import ModelScreen
+from intelliperf_swizzle.records import Attempt, Candidate, Verdict
+from intelliperf_swizzle.search.stages import (
+    Edited,
+    Proved,
+    Screened,
+    edit_source,
+    prove_candidate,
+    screen_candidate,
+)
+from intelliperf_swizzle.search.subject import Subject
+
+
+class Attempts:
+    """Takes candidates through the cheap stages, and appends what becomes of each to the history.
+
+    Those of a resumed history are proved anew: what a file says is not believed.
+
+    Args:
+        subject: the kernel.
+        target: the GPU.
+        language: of the kernel.
+        history: of the run.
+    """
+
+    def __init__(
+        self, subject: Subject, target: Target, language: KernelLanguage, history: History
+    ):
+        self._subject = subject
+        self._target = target
+        self._language = language
+        self._history = history
+        self._model = ModelScreen(subject.traced, target)
+        self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
+        self._screened: dict[str, Screened] = {}
+        self.baseline = self._model.baseline()
+        """The unmodified kernel's L2 hit rate as the fast model sees it, from 0 to 1."""
+        self._take_over(history.attempts)
+
+    @property
+    def screened(self) -> list[Screened]:
+        """Every permutation so far with its attempt as it stands now, by number."""
+        numbered = {one.number: one for one in self._history.attempts}
+        return [
+            replace(one, attempt=numbered[one.attempt.number])
+            for one in sorted(self._screened.values(), key=lambda one: one.attempt.number)
+        ]
+
+    def promising(self, attempts: Sequence[Attempt], least: float | None) -> list[Screened]:
+        """The best of these attempts, if it was screened at least so high (None = none is)."""
+        numbers = {one.number for one in attempts}
+        chosen = [
+            one
+            for one in self.screened
+            if one.attempt.number in numbers
+            and least is not None
+            and (one.attempt.screened_l2_hit_rate or 0) >= least
+        ]
+        return sorted(chosen, key=lambda one: -(one.attempt.screened_l2_hit_rate or 0))[:1]
+
+    def all(self) -> Sequence[Attempt]:
+        """All attempts by number, refused ones included."""
+        return self._history.attempts
+
+    def current(self, attempts: Iterable[Attempt]) -> list[Attempt]:
+        """The attempts as they stand now."""
+        numbered = {one.number: one for one in self._history.attempts}
+        return [numbered[one.number] for one in attempts]
+
+    def prove(self, candidates: Sequence[Candidate]) -> list[Proved | Verdict]:
+        """Proves candidates on all cores."""
+        return list(
+            self._pool.map(
+                lambda one: prove_candidate(one, self._subject, self._target), candidates
+            )
+        )
+
+    def screen(
+        self, candidates: Sequence[Candidate], proved: Sequence[Proved | Verdict]
+    ) -> list[Attempt]:
+        """Rates what was proved by the fast model, on all cores; an attempt each, in order.
+
+        A permutation that is known already gives the attempt that it was first; a language
+        model's becomes an attempt of its own, refused as repeated.
+        """
+        rates = list(self._pool.map(self._rate, proved))
+        return [
+            self._attempt(candidate, outcome, rate)
+            for candidate, outcome, rate in zip(candidates, proved, rates, strict=True)
+        ]
+
+    def edit(self, screened: Iterable[Screened]) -> list[Edited]:
+        """Those that can be put into the kernel's source; the others are refused."""
+        edited = []
+        for one in screened:
+            outcome = edit_source(one, self._language)
+            if isinstance(outcome, Verdict):
+                self._history.record(replace(one.attempt, verdict=outcome))
+            else:
+                edited.append(outcome)
+        return edited
+
+    def _rate(self, outcome: Proved | Verdict) -> float | None:
+        if isinstance(outcome, Verdict) or outcome.fingerprint in self._screened:
+            return None
+        return self._model.hit_rate(outcome.tiles())
+
+    def _attempt(
+        self, candidate: Candidate, outcome: Proved | Verdict, rate: float | None
+    ) -> Attempt:
+        number = self._history.next_number()
+        if isinstance(outcome, Verdict):
+            return self._history.record(Attempt(number, candidate, outcome))
+        known = self._screened.get(outcome.fingerprint)
+        if known is not None:
+            [attempt] = self.current([known.attempt])
+            return attempt if candidate.origin != "llm" else self._repeated(candidate, attempt)
+        if candidate.origin == "llm" and outcome.unchanged:
+            unchanged = Verdict("no difference", "this is the unmodified mapping, `pid = pid`")
+            return self._history.record(
+                Attempt(number, candidate, unchanged, fingerprint=outcome.fingerprint)
+            )
+        assert rate is not None
+        one = screen_candidate(outcome, number, rate, self.baseline)
+        self._screened[outcome.fingerprint] = one
+        return self._history.record(one.attempt)
+
+    def _repeated(self, candidate: Candidate, known: Attempt) -> Attempt:
+        """A language model is told that it repeats an attempt, however it has written it."""
+        reason = (
+            f"the same permutation as attempt {known.number} ({known.candidate.name}): "
+            f"{known.verdict.kind}, {known.verdict.reason}"
+        )
+        number = self._history.next_number()
+        verdict = Verdict("repeated", reason)
+        return self._history.record(
+            Attempt(number, candidate, verdict, fingerprint=known.fingerprint)
+        )
+
+    def _take_over(self, resumed: Sequence[Attempt]) -> None:
+        for attempt in resumed:
+            if attempt.screened_l2_hit_rate is None:
+                continue
+            [outcome] = self.prove([attempt.candidate])
+            if isinstance(outcome, Verdict):
+                self._history.record(Attempt(attempt.number, attempt.candidate, outcome))
+            elif outcome.fingerprint not in self._screened:
+                self._screened[outcome.fingerprint] = Screened(outcome, attempt)

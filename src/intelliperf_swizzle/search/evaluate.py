@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Who judges edited candidates: one Protocol; `on_model` without a GPU, `on_gpu` with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernels.base import KernelLanguage
+from intelliperf_swizzle.profile import Profiler
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.records import Attempt, Measurement
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened
+from intelliperf_swizzle.search.subject import Subject
+
+Remember: TypeAlias = Callable[[Attempt], Attempt]
+"""Appends an attempt, as it now stands, to the history; returns it."""
+
+MODEL_LINES = 2_700_000_000
+"""Line accesses that the finalists may cost the model together: twenty mappings of a GEMM 8192³,
+hundreds of a stencil; about half a minute on two cores."""
+
+MOST_MODELLED = 100
+
+
+class Evaluator(Protocol):
+    """Judges candidates against the unmodified kernel."""
+
+    @property
+    def profiler(self) -> str:
+        """What reads hit rates, as `--profiler` names it."""
+
+    @property
+    def baseline(self) -> Measurement:
+        """The unmodified kernel, as attempts are compared with it."""
+
+    @property
+    def predicted(self) -> Measurement | None:
+        """The model's reading of it if hardware measures, else None."""
+
+    def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
+        """The candidates worth what an evaluation costs."""
+
+    def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
+        """Measures or models each, and judges it; one that is refused has no measurement."""
+
+    def confirm(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
+        """The best that is better and whose outputs are the same; None if none is.
+
+        Raises:
+            ValidationError: the user's own test fails without a swizzle, too.
+        """
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every evaluator works with.
+
+    Attributes:
+        subject: the kernel.
+        target: the GPU.
+        language: of the kernel.
+        profiler: reads hit rates on hardware; None = the model does.
+        remember: of the run's history.
+        progress: told of each step.
+        rank: by what attempts are put in order.
+        num_attempts: that may be validated.
+        tolerance: absolute, for outputs that atomics add up in any order.
+        validation_seconds: for executing tiles on the CPU.
+        unittest_command: must pass with the swizzled kernel; None = there is none.
+        project_directory: where it runs.
+    """
+
+    subject: Subject
+    target: Target
+    language: KernelLanguage
+    profiler: Profiler | None
+    remember: Remember
+    progress: Progress
+    rank: tuple[str, ...]
+    num_attempts: int
+    tolerance: float
+    validation_seconds: float
+    unittest_command: str | None = None
+    project_directory: Path = Path()
+
+    def places(self, fewest: int) -> int:
+        """How many mappings the model may replay."""
+        places = MODEL_LINES // max(1, self.subject.line_accesses)
+        return min(max(places, fewest), MOST_MODELLED)

@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The loop of the SwizzlePerf paper: propose, prove, screen, evaluate, remember, rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from intelliperf_swizzle.errors import ModelError
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.propose import Effort, Problem, Proposer
+from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.evaluate import Evaluator
+from intelliperf_swizzle.search.stages import Evaluated
+from intelliperf_swizzle.units import percent
+
+
+def search(
+    proposers: Sequence[Proposer],
+    problem: Problem,
+    attempts: Attempts,
+    evaluator: Evaluator,
+    progress: Progress,
+) -> tuple[Evaluated | None, Effort]:
+    """Has each proposer in turn offer candidates, and finds the best of all that holds.
+
+    Args:
+        proposers: the later ones see what the earlier ones found.
+        problem: the kernel, the GPU and the budgets.
+        attempts: proves, screens and edits candidates; remembers what becomes of each.
+        evaluator: measures or models the best of them, and validates the winner.
+        progress: told of each step.
+
+    Returns:
+        The best, or None; and what the proposers have to say.
+
+    Raises:
+        ModelError: a language model cannot be reached, and no other proposer has searched.
+    """
+    best, effort = None, Effort()
+    for proposer in proposers:
+        progress.phase(f"searching ({proposer.name}, up to {problem.budget} candidates)")
+        try:
+            for batch in proposer.propose(problem):
+                proved = attempts.prove(batch.candidates)
+                screened = attempts.screen(batch.candidates, proved)
+                _show_best(attempts, problem, progress)
+                edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
+                evaluator.confirm(evaluator.evaluate(edited))
+                batch.outcomes = attempts.current(screened)
+        except ModelError as error:
+            if proposer is proposers[0]:
+                raise
+            effort += Effort((f"{error.fact}; searched offline",))
+        else:
+            effort += proposer.effort
+        edited = attempts.edit(evaluator.shortlist(attempts.screened))
+        best = evaluator.confirm(evaluator.evaluate(edited))
+    return best, effort
+
+
+def _show_best(attempts: Attempts, problem: Problem, progress: Progress) -> None:
+    rates = (one.attempt.screened_l2_hit_rate or 0.0 for one in attempts.screened)
+    best = max(problem.baseline_l2_hit_rate, *rates, 0.0)
+    below = 100 * max(0.0, problem.ceiling_l2_hit_rate - best)
+    done = min(len(attempts.all()), problem.budget)
+    said = f"best {percent(best)}, {below:.1f} points below the ceiling"
+    progress.step(done, problem.budget, said)

@@ -1,0 +1,219 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The evaluator on a GPU: the model predicts, the hardware validates, times and decides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeVar
+
+from intelliperf_swizzle.errors import ProfileError, ValidationError
+from intelliperf_swizzle.hardware import Device
+from intelliperf_swizzle.kernels.base import GpuOutcome, GpuRuns
+from intelliperf_swizzle.profile.model import model_launches
+from intelliperf_swizzle.rank import contenders, finalists, judge, order
+from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
+from intelliperf_swizzle.search.evaluate import Setting
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
+from intelliperf_swizzle.search.unit_test import UnitTest
+
+S = TypeVar("S", bound=Screened)
+
+LEADERS = 4
+"""Fastest attempts whose hit rates are measured, which takes a run of the application each, and
+that are timed once more against each other: with a dozen others, two that differ by 1 % may well
+come in the other order."""
+
+
+class OnGpu:
+    """Evaluates edited kernels in their application, on the GPU.
+
+    Args:
+        setting: of the run; its subject has the model's baseline.
+        runs: runs the kernel's edits there.
+        device: the GPU.
+        baseline: the unmodified kernel's hit rate as `setting.profiler` reads it, or the model's.
+        measured: candidates that may be validated and timed in one evaluation.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        runs: GpuRuns,
+        device: Device,
+        baseline: Measurement,
+        measured: int,
+    ):
+        self._setting = setting
+        self._runs = runs
+        self._measured = measured
+        self._unit_test = UnitTest(setting, device)
+        self._evaluated: dict[int, Evaluated] = {}
+        self.baseline = baseline
+        self.predicted = setting.subject.baseline
+
+    @property
+    def profiler(self) -> str:
+        """What reads hit rates: `model`, or a hardware profiler's name."""
+        return self._setting.profiler.name if self._setting.profiler else "model"
+
+    def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
+        """Those that the model predicts best with full physics, and some of every kind."""
+        by_number = {one.attempt.number: one for one in screened}
+        places = self._setting.places(self._measured // 2)
+        chosen = finalists([one.attempt for one in screened], places)
+        self._setting.progress.phase(f"predicting {len(chosen)} finalists (model)")
+        predicted = self._predict([by_number[one.number] for one in chosen])
+        by_number.update((one.attempt.number, one) for one in predicted)
+        attempts = [one.attempt for one in by_number.values()]
+        best = contenders(attempts, self.predicted, self._measured)
+        return [by_number[one.number] for one in best]
+
+    def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
+        """Validates and times all in one run of the application; profiles the leaders."""
+        waiting = [one for one in edited if one.attempt.number not in self._evaluated]
+        if not waiting:
+            return [self._evaluated[one.attempt.number] for one in edited]
+        self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
+        ready: list[Edited] = []
+        for one in self._predict(waiting):
+            flaw = self._setting.language.find_flaw(one.proved.mapped(), one.edit)
+            if flaw is None:
+                ready.append(one)
+            else:
+                self._keep(one, replace(one.attempt, verdict=Verdict("output differs", flaw)))
+        outcomes = self._run(ready)
+        for one in ready:
+            self._judge(one, outcomes[one.attempt.number])
+        self._measure_leaders()
+        return [self._evaluated[one.attempt.number] for one in edited]
+
+    def confirm(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
+        """The best of the leaders, timed once more against each other; then of the next ones."""
+        refused: set[int] = set()
+        numbers = {one.attempt.number for one in evaluated}
+        while leaders := [
+            one
+            for one in self._leaders()
+            if one.attempt.number in numbers - refused and one.attempt.verdict.kind == "better"
+        ]:
+            winner = self._confirm(leaders[:LEADERS])
+            if winner is not None:
+                return winner
+            refused.update(one.attempt.number for one in leaders[:LEADERS])
+        return None
+
+    def _confirm(self, leaders: Sequence[Evaluated]) -> Evaluated | None:
+        others = f" against {len(leaders) - 1} more" if len(leaders) > 1 else ""
+        self._setting.progress.phase(f"confirming {leaders[0].attempt.candidate.name}{others}")
+        try:
+            timings = self._runs.time({one.attempt.number: one.edit for one in leaders})
+        except ValidationError:
+            return None
+        for one in leaders:
+            timing = timings[one.attempt.number]
+            if timing is not None:
+                self._measure(self._judge_time(one, one.attempt, timing))
+        for one in self._leaders():
+            if not timings.get(one.attempt.number) or one.attempt.verdict.kind != "better":
+                continue
+            attempt = replace(one.attempt, proof=one.proved.widened(1))
+            kept = self._keep(one, self._unit_test.judge(attempt, one.edit))
+            if kept.attempt.verdict.kind == "better":
+                return kept
+        return None
+
+    def _predict(self, screened: Sequence[S]) -> list[S]:
+        """What the model says of them, on all cores; that decides nothing."""
+        setting = self._setting
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            predictions = pool.map(self._prediction, screened)
+            return [
+                replace(one, attempt=setting.remember(attempt)) if attempt else one
+                for one, attempt in zip(screened, predictions, strict=True)
+            ]
+
+    def _prediction(self, one: Screened) -> Attempt | None:
+        """The attempt with what the model says of it; None if it has that."""
+        if one.attempt.predicted is not None:
+            return None
+        setting = self._setting
+        predicted = model_launches(setting.subject.traced, one.proved.tiles(), setting.target)
+        said = judge(predicted, self.predicted)
+        verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
+        return replace(one.attempt, predicted=predicted, verdict=verdict)
+
+    def _run(self, edited: Sequence[Edited]) -> Mapping[int, GpuOutcome]:
+        edits = {one.attempt.number: one.edit for one in edited}
+        try:
+            return self._runs.validate_and_time(edits) if edits else {}
+        except ValidationError as error:
+            return {number: GpuOutcome(("not validated", str(error))) for number in edits}
+
+    def _judge(self, one: Edited, outcome: GpuOutcome) -> Evaluated:
+        attempt = replace(one.attempt, validation=outcome.validation)
+        if outcome.refusal is not None or outcome.timing is None:
+            kind, reason = outcome.refusal or ("not measured", "no times were taken")
+            return self._keep(one, replace(attempt, verdict=Verdict(kind, reason)))
+        attempt = replace(attempt, diff=one.edit.diff, measurement=attempt.predicted)
+        return self._judge_time(one, attempt, outcome.timing)
+
+    def _judge_time(self, one: Edited, attempt: Attempt, timing: Timing) -> Evaluated:
+        self.baseline = replace(self.baseline, time_ms=timing.original_ms.median)
+        measurement = replace(
+            attempt.measurement or self.predicted,
+            time_ms=timing.time_ms.median,
+            timing=timing,
+        )
+        return self._judge_measurement(one, attempt, measurement)
+
+    def _judge_measurement(
+        self, one: Edited, attempt: Attempt, measurement: Measurement
+    ) -> Evaluated:
+        same = measurement.profiler == self.baseline.profiler
+        verdict = judge(measurement, self.baseline if same else self.predicted)
+        attempt = replace(attempt, measurement=measurement, verdict=verdict)
+        if verdict.kind == "better":
+            attempt = finish_proof(attempt, one.proved)
+        return self._keep(one, attempt)
+
+    def _measure_leaders(self) -> None:
+        leaders = self._leaders()[:LEADERS]
+        if self._setting.profiler is not None and leaders:
+            self._setting.progress.phase(
+                f"profiling {len(leaders)} leaders ({self._setting.profiler.name})"
+            )
+        for number, one in enumerate(leaders, 1):
+            measured = self._measure(one)
+            reason = measured.attempt.verdict.reason
+            self._setting.progress.step(number, len(leaders), reason)
+
+    def _measure(self, one: Evaluated) -> Evaluated:
+        """Reads the hit rate of a timed candidate, if hardware tells it and it is not known."""
+        profiler, known = self._setting.profiler, one.attempt.measurement
+        if profiler is None or known is None or known.profiler == profiler.name:
+            return one
+        try:
+            read = profiler.measure(self._setting.subject.traced, one.edit)
+        except ProfileError as error:
+            verdict = Verdict("not measured", str(error))
+            return self._keep(one, replace(one.attempt, verdict=verdict))
+        read = replace(read, time_ms=known.time_ms, timing=known.timing)
+        return self._judge_measurement(one, one.attempt, read)
+
+    def _leaders(self) -> list[Evaluated]:
+        """The candidates that the GPU has timed, best first."""
+        timed = [
+            one.attempt
+            for one in self._evaluated.values()
+            if one.attempt.measurement and one.attempt.measurement.timing
+        ]
+        return [self._evaluated[one.number] for one in order(timed, self._setting.rank)]
+
+    def _keep(self, one: Edited, attempt: Attempt) -> Evaluated:
+        kept = Evaluated(one.proved, self._setting.remember(attempt), one.edit)
+        self._evaluated[attempt.number] = kept
+        return kept

@@ -1,0 +1,133 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The evaluator without a GPU: hit rates by the cache model, or by a profiler that runs the
+application; outputs are compared on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
+from intelliperf_swizzle.profile.model import model_launches
+from intelliperf_swizzle.rank import finalists, judge, order
+from intelliperf_swizzle.records import Attempt, Measurement, Verdict
+from intelliperf_swizzle.search.evaluate import Setting
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
+from intelliperf_swizzle.search.subject import variants
+from intelliperf_swizzle.search.unit_test import UnitTest
+
+FEWEST_MODELLED = 20
+
+
+class OnModel:
+    """Evaluates on the cache model, or with a profiler of the host, and validates on the CPU."""
+
+    predicted = None
+
+    def __init__(self, setting: Setting):
+        self._setting = setting
+        self._unit_test = UnitTest(setting)
+        self._confirmed: dict[int, Evaluated] = {}
+
+    @property
+    def profiler(self) -> str:
+        """`model`, or the profiler's name."""
+        return self._setting.profiler.name if self._setting.profiler else "model"
+
+    @property
+    def baseline(self) -> Measurement:
+        """The unmodified kernel's."""
+        return self._setting.subject.baseline
+
+    def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
+        """As many as the model can replay; with a profiler, as many as may be validated."""
+        places = (
+            self._setting.num_attempts
+            if self._setting.profiler
+            else self._setting.places(FEWEST_MODELLED)
+        )
+        chosen = {one.number for one in finalists([one.attempt for one in screened], places)}
+        return [one for one in screened if one.attempt.number in chosen]
+
+    def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
+        """Measures each that has no measurement yet."""
+        if not edited:
+            return []
+        self._setting.progress.phase(f"evaluating {len(edited)} finalists ({self.profiler})")
+        done: list[Evaluated] = []
+        for one in edited:
+            done.append(self._evaluate(one))
+            leaders = order([other.attempt for other in done], self._setting.rank)
+            leader = leaders[0] if leaders else done[-1].attempt
+            self._setting.progress.step(len(done), len(edited), leader.verdict.reason)
+        return done
+
+    def confirm(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
+        """Validates the better ones, best first, until one holds."""
+        by_number = {one.attempt.number: one for one in evaluated}
+        ranked = order([one.attempt for one in evaluated], self._setting.rank)
+        better = [one.number for one in ranked if one.verdict.kind == "better"]
+        for number in better[: self._setting.num_attempts]:
+            if number not in self._confirmed:
+                self._confirmed[number] = self._validate(by_number[number])
+            if self._confirmed[number].attempt.verdict.kind == "better":
+                return self._confirmed[number]
+        return None
+
+    def _evaluate(self, one: Edited) -> Evaluated:
+        attempt = one.attempt
+        if attempt.measurement is None:
+            try:
+                measurement = self._measure(one)
+            except ProfileError as error:
+                return self._refuse(one, Verdict("not measured", str(error)))
+            verdict = judge(measurement, self.baseline)
+            attempt = replace(attempt, measurement=measurement, verdict=verdict)
+            if verdict.kind == "better":
+                attempt = finish_proof(attempt, one.proved)
+            attempt = self._setting.remember(attempt)
+        elif attempt.verdict.kind == "better":
+            attempt = finish_proof(attempt, one.proved)
+        return Evaluated(one.proved, attempt, one.edit)
+
+    def _measure(self, one: Edited) -> Measurement:
+        setting = self._setting
+        if setting.profiler is not None:
+            return setting.profiler.measure(setting.subject.traced, one.edit)
+        return model_launches(setting.subject.traced, one.proved.tiles(), setting.target)
+
+    def _validate(self, one: Evaluated) -> Evaluated:
+        """Builds and compares; one that is refused comes back with the reason."""
+        setting, attempt = self._setting, one.attempt
+        setting.progress.phase(f"validating {attempt.candidate.name}")
+        try:
+            for launch in variants([traced.launch for traced in setting.subject.traced]):
+                setting.language.build(launch, setting.target, one.edit)
+            outcome = setting.language.validate(
+                one.proved.mapped(),
+                one.edit,
+                tolerance=setting.tolerance,
+                budget_seconds=setting.validation_seconds,
+            )
+        except BuildError as error:
+            return self._refuse(one, Verdict("does not build", str(error)))
+        except ValidationError as error:
+            return self._refuse(one, Verdict("not validated", str(error)))
+        verdict = attempt.verdict
+        if not outcome.same_bits:
+            verdict = Verdict("output differs", outcome.difference or "outputs differ")
+        attempt = replace(
+            attempt,
+            proof=one.proved.widened(1),
+            validation=outcome,
+            verdict=verdict,
+            diff=one.edit.diff,
+        )
+        if verdict.kind == "better":
+            attempt = self._unit_test.judge(attempt, one.edit)
+        return Evaluated(one.proved, setting.remember(attempt), one.edit)
+
+    def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
+        attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))
+        return Evaluated(one.proved, attempt, one.edit)

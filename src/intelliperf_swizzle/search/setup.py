@@ -1,0 +1,247 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""From options to what a run works with: GPU, profiler, proposers, formula, kernel language."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.formula import Formula, load_formula
+from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target
+from intelliperf_swizzle.hardware.device import unknown
+from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest
+from intelliperf_swizzle.kernels.triton import TRITON
+from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOSERS, Options
+from intelliperf_swizzle.profile import Profiler
+from intelliperf_swizzle.profile.application import Application
+from intelliperf_swizzle.profile.choose import choose_profiler
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.propose import Proposer
+from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
+from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
+from intelliperf_swizzle.propose.offline import OfflineProposer
+
+BUILD_LIMIT_SECONDS = 3600.0
+"""A build command that takes longer hangs."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a run works with.
+
+    Attributes:
+        options: as they were given.
+        command: the application, as the user starts it.
+        project: where it is started.
+        formula: the optimization target.
+        target: the GPU that is optimized for.
+        device: the GPU that the application runs on; None = it is recorded without one.
+        profiler: reads hit rates on hardware; None = the model does.
+        language: that the kernels are written in.
+        invocation: shell text that repeats the run, for its report; empty if there is none.
+    """
+
+    options: Options
+    command: tuple[str, ...]
+    project: Path
+    formula: Formula
+    target: Target
+    device: Device | None
+    profiler: Profiler | None
+    language: KernelLanguage
+    invocation: str = ""
+
+    def record_request(self, folder: Path) -> RecordRequest:
+        """The application, with its records in a folder."""
+        return RecordRequest(
+            command=self.command,
+            cwd=self.project,
+            folder=folder,
+            target=self.target,
+            device=self.device,
+            quiet_seconds=self.options.quiet_seconds,
+            limit_seconds=self.options.limit_seconds,
+            compute=self.options.compute,
+        )
+
+
+def prepare(
+    options: Options,
+    command: Sequence[str],
+    progress: Progress,
+    *,
+    target: Target | None = None,
+    language: KernelLanguage = TRITON,
+    invocation: str = "",
+) -> Setup:
+    """Finds out what the options ask for and what is here.
+
+    Args:
+        options: IntelliPerf's and ours.
+        command: the application.
+        progress: told of what is chosen.
+        target: in place of the one that the options name.
+        language: of the kernels.
+        invocation: shell text that repeats the run.
+
+    Raises:
+        UsageError: there is no such project directory, formula, target, GPU or profiler.
+        ProfileError: the profiler that is asked for cannot work here.
+    """
+    project = Path(options.project_directory)
+    if not project.is_dir():
+        raise UsageError(f"there is no directory {project}", hint="-p names the project directory")
+    setup = Setup(
+        options=options,
+        command=tuple(command),
+        project=project.resolve(),
+        formula=load_formula(options.formula),
+        target=target or choose_target(options, progress),
+        device=None,
+        profiler=None,
+        language=language,
+        invocation=invocation,
+    )
+    return with_hardware(setup, progress)
+
+
+def with_hardware(setup: Setup, progress: Progress) -> Setup:
+    """The setup with the GPU and the profiler that measure, if any do.
+
+    Raises:
+        UsageError: there is no such GPU or profiler.
+        ProfileError: the profiler that is asked for cannot work here.
+    """
+    name = setup.options.profiler
+    device = choose_device(setup.options, setup.target)
+    application = None
+    if device is not None or name not in ("auto", "model"):
+        limit = setup.options.limit_seconds
+        application = Application(setup.command, setup.project, device, limit_seconds=limit)
+    profiler = choose_profiler(name, setup.target, application, progress)
+    return replace(setup, device=device, profiler=profiler)
+
+
+def choose_target(options: Options, progress: Progress) -> Target:
+    """The GPU that is asked for, else the one present, else the default."""
+    if options.target:
+        return load_target(options.target)
+    present = detect(options.device or 0)
+    if present is not None:
+        progress.note(f"target {present.name}: the GPU present")
+        return present
+    fact, hint = "no GPU found", "--target names another"
+    for device in devices()[options.device or 0 :][:1]:
+        fact, hint = unknown(device)
+    progress.note(f"{fact}: target {DEFAULT_TARGET}, modelled ({hint})")
+    return load_target(DEFAULT_TARGET)
+
+
+def choose_device(options: Options, target: Target) -> Device | None:
+    """The GPU that the application runs on; None if all is to be modelled.
+
+    That is so without a GPU, if another one is the target, and with `--profiler model`.
+
+    Raises:
+        UsageError: there is no GPU of the index that is asked for.
+    """
+    present = devices()
+    if options.device is not None and options.device >= len(present):
+        listed = ", ".join(f"{one.number}: {one.product}" for one in present) or "none"
+        raise UsageError(f"there is no GPU {options.device}", hint=f"visible: {listed}")
+    if options.profiler == "model" or not present:
+        return None
+    device = present[options.device or 0]
+    return device if device.target and device.target.name == target.name else None
+
+
+def choose_proposers(options: Options, progress: Progress) -> tuple[Proposer, ...]:
+    """The proposers that are asked for; `auto` is `both` if a language model is configured.
+
+    Raises:
+        UsageError: there is no such proposer, or it needs a language model and none is configured.
+    """
+    if options.proposer not in PROPOSERS:
+        raise UsageError(
+            f"there is no proposer `{options.proposer}`", hint=f"one of: {', '.join(PROPOSERS)}"
+        )
+    endpoint = find_endpoint(options.model, options.provider, options.internal, os.environ)
+    if options.proposer == "offline" or endpoint is None:
+        _refuse_without_model(options)
+        if options.proposer == "auto":
+            progress.note("no language model is configured: searching offline")
+        return (OfflineProposer(),)
+    formula = _within_budget(load_formula(options.formula), options)
+    model = LanguageModelProposer(
+        formula,
+        Model(endpoint, formula.temperature, formula.budgets.answer_tokens, options.seed),
+        progress,
+        options.samples,
+    )
+    return (model,) if options.proposer == "llm" else (OfflineProposer(), model)
+
+
+def _refuse_without_model(options: Options) -> None:
+    needs_model = f"proposer `{options.proposer}`" if options.proposer in ("llm", "both") else None
+    if options.formula in FORMULAS[1:]:
+        needs_model = f"formula `{options.formula}`"
+    if needs_model:
+        raise UsageError(
+            f"{needs_model} needs a language model",
+            hint=f"set {KEY_VARIABLE}, or name an endpoint: -r http://localhost:8000/v1",
+        )
+
+
+def _within_budget(formula: Formula, options: Options) -> Formula:
+    """The formula with the budgets that the options set."""
+    budgets = formula.budgets
+    if options.max_tokens is not None:
+        budgets = replace(budgets, tokens=options.max_tokens)
+    if options.max_seconds is not None:
+        budgets = replace(budgets, seconds=options.max_seconds)
+    return replace(formula, budgets=budgets)
+
+
+def run_build(command: str | None, project: Path) -> None:
+    """Runs the user's build command in the project directory, if there is one.
+
+    Raises:
+        SwizzleError: it failed; with its last lines.
+    """
+    if not command:
+        return
+    try:
+        build = subprocess.run(
+            shlex.split(command),
+            cwd=project,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=BUILD_LIMIT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise SwizzleError(
+            f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s"
+        ) from None
+    if build.returncode:
+        lines = (build.stdout + build.stderr).splitlines()[-20:]
+        raise SwizzleError(
+            f"the build command failed with exit code {build.returncode}", details=tuple(lines)
+        )
+
+
+def invocation(
+    program: str, arguments: Sequence[str], environment: Mapping[str, str] = os.environ
+) -> str:
+    """Shell text that starts the same run again: directory, our variables, command line."""
+    ours = [f"{name}={shlex.quote(value)}" for name, value in sorted(environment.items())
+            if name.startswith(PREFIX)]  # fmt: skip
+    line = " ".join((*ours, shlex.join((program, *arguments))))
+    return f"cd {shlex.quote(str(Path.cwd()))} && {line}"

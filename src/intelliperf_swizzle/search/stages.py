@@ -1,0 +1,200 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The stages of a candidate: proved, screened, edited, evaluated.
+
+Each stage takes only what the one before returns, so nothing is measured that was not proved. A
+candidate that a stage refuses leaves as a `Verdict`. The attempt that a stage carries is the record
+of it as it then stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from intelliperf_swizzle.errors import LanguageError, SpliceError
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.kernels.base import KernelLanguage, MappedLaunch
+from intelliperf_swizzle.language import Swizzle, evaluate, parse
+from intelliperf_swizzle.mapping import describe, prove, sweep_grids
+from intelliperf_swizzle.records import (
+    Attempt,
+    Candidate,
+    Int64Array,
+    Launch,
+    Proof,
+    Verdict,
+    Witness,
+)
+from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.validate import safe_order
+
+RANKING_STRIDE = 15
+"""Of the sweep's grids every so-many-th tells how wide a proof is when attempts are ranked; odd, so
+that all remainders by a power of two are met."""
+
+
+@dataclass(frozen=True)
+class Proved:
+    """A candidate that keeps every launch right; `prove_candidate` alone makes one.
+
+    On each distinct launch every tile is computed exactly once, and programs that depend on each
+    other come in the order in which they came.
+
+    Attributes:
+        candidate: as it was offered.
+        swizzle: its text, parsed.
+        subject: the kernel.
+        target: the GPU.
+        proof: on the largest launch, a certificate without the tiles.
+        fingerprint: of the permutations of all traced launches.
+        unchanged: whether every program computes the tile that it computes anyway.
+    """
+
+    candidate: Candidate
+    swizzle: Swizzle
+    subject: Subject
+    target: Target
+    proof: Proof
+    fingerprint: str
+    unchanged: bool
+
+    def tiles(self) -> list[Int64Array]:
+        """Program -> tile for each traced launch, evaluated anew: 8 bytes a program."""
+        return [_tile(self.swizzle, one.launch, self.target) for one in self.subject.traced]
+
+    def mapped(self) -> list[MappedLaunch]:
+        """The traced launches with their tiles."""
+        return [
+            MappedLaunch(one.launch, one.trace, tile)
+            for one, tile in zip(self.subject.traced, self.tiles(), strict=True)
+        ]
+
+    def widened(self, stride: int) -> Proof:
+        """The proof, tried on every so-many-th grid of the sweep too."""
+        launch = self.subject.traced[0].launch
+        sweep = sweep_grids(launch.grid)[::stride]
+        wider = _prove_launch(self.swizzle, launch, self.target, sweep)
+        return self.proof if isinstance(wider, Witness) else wider.certificate()
+
+
+@dataclass(frozen=True)
+class Screened:
+    """A proved candidate with the hit rate of the fast model, as an attempt of the run."""
+
+    proved: Proved
+    attempt: Attempt
+
+
+@dataclass(frozen=True)
+class Edited(Screened):
+    """A screened candidate in the kernel's source."""
+
+    edit: Edit
+
+
+@dataclass(frozen=True)
+class Evaluated(Edited):
+    """An edited candidate that was measured or modelled, and judged against the baseline."""
+
+
+def prove_candidate(candidate: Candidate, subject: Subject, target: Target) -> Proved | Verdict:
+    """Proves a candidate on every distinct launch, or says what is wrong with it."""
+    if candidate.flaw is not None:
+        return Verdict("not a swizzle", candidate.flaw)
+    try:
+        swizzle = parse(candidate.text)
+        proofs = prove_on(swizzle, [one.launch for one in subject.traced], target)
+        if not isinstance(proofs, Witness):
+            untraced = prove_on(swizzle, subject.untraced, target)
+            proofs = untraced if isinstance(untraced, Witness) else proofs
+    except LanguageError as error:
+        return Verdict("not a swizzle", str(error))
+    if isinstance(proofs, Witness):
+        return Verdict("not a permutation", "; ".join(describe(proofs)), proofs)
+    for one, proof in zip(subject.traced, proofs, strict=True):
+        if reason := safe_order(one.trace, proof.tile):
+            return Verdict("unsafe order", reason)
+    return Proved(
+        candidate=candidate,
+        swizzle=swizzle,
+        subject=subject,
+        target=target,
+        proof=proofs[0].certificate(),
+        fingerprint="+".join(proof.fingerprint for proof in proofs),
+        unchanged=all(np.array_equal(one.tile, np.arange(len(one.tile))) for one in proofs),
+    )
+
+
+def prove_on(
+    swizzle: Swizzle, launches: Sequence[Launch], target: Target
+) -> tuple[Proof, ...] | Witness:
+    """A proof for each launch, or the witness of the first launch on which it fails."""
+    proofs = []
+    for launch in launches:
+        verdict = _prove_launch(swizzle, launch, target, ())
+        if isinstance(verdict, Witness):
+            return verdict
+        proofs.append(verdict)
+    return tuple(proofs)
+
+
+def screen_candidate(proved: Proved, number: int, rate: float, baseline: float) -> Screened:
+    """The candidate as an attempt, ranked by the fast model alone until it is evaluated."""
+    reason = f"screened at {rate:.1%}, the unmodified kernel at {baseline:.1%}"
+    return Screened(
+        proved,
+        Attempt(
+            number,
+            proved.candidate,
+            Verdict("screened out", reason),
+            fingerprint=proved.fingerprint,
+            proof=proved.proof,
+            screened_l2_hit_rate=rate,
+        ),
+    )
+
+
+def edit_source(screened: Screened, language: KernelLanguage) -> Edited | Verdict:
+    """Puts the swizzle into the kernel's source, or says why that cannot be done."""
+    proved = screened.proved
+    try:
+        edit = language.edit(
+            proved.subject.launches, proved.swizzle, proved.target, proved.candidate.name
+        )
+    except SpliceError as error:
+        return Verdict("does not build", str(error))
+    return Edited(proved, screened.attempt, edit)
+
+
+def finish_proof(attempt: Attempt, proved: Proved) -> Attempt:
+    """The attempt with a proof that was tried on further grids, which ranks it; once."""
+    if attempt.proof is not None and attempt.proof.grids_checked > 1:
+        return attempt
+    return replace(attempt, proof=proved.widened(RANKING_STRIDE))
+
+
+def _prove_launch(
+    swizzle: Swizzle, launch: Launch, target: Target, sweep: Sequence[tuple[int, int, int]]
+) -> Proof | Witness:
+    return prove(
+        swizzle,
+        launch.grid,
+        launch.constants,
+        num_xcds=target.num_xcds,
+        cus_per_xcd=target.cus_per_xcd,
+        sweep=sweep,
+    )
+
+
+def _tile(swizzle: Swizzle, launch: Launch, target: Target) -> Int64Array:
+    return evaluate(
+        swizzle,
+        launch.grid,
+        launch.constants,
+        num_xcds=target.num_xcds,
+        cus_per_xcd=target.cus_per_xcd,
+    )

@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The user's own test, run on a copy of the project that carries the swizzle."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from intelliperf_swizzle.errors import CaptureError, SpliceError, ValidationError
+from intelliperf_swizzle.hardware import Device
+from intelliperf_swizzle.kernel.copy import copy_project, moved_command
+from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.kernels.base import RecordRequest
+from intelliperf_swizzle.records import Attempt, Verdict
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.search.evaluate import Setting
+
+LIMIT_SECONDS = 600.0
+"""A user's test that takes longer on a CPU is not worth its wait."""
+
+
+class UnitTest:
+    """Judges attempts by `--unittest_command`; without one, every attempt passes.
+
+    It runs only if recorded launches are executed at all.
+
+    Args:
+        setting: of the run.
+        device: the GPU that it runs on; None = none.
+    """
+
+    def __init__(self, setting: Setting, device: Device | None = None):
+        self._setting = setting
+        self._device = device
+        self._passes_unmodified = False
+
+    def judge(self, attempt: Attempt, edit: Edit) -> Attempt:
+        """The attempt, refused if the test fails on it.
+
+        Raises:
+            ValidationError: the test does not pass on the unmodified kernel either.
+        """
+        if not self._setting.unittest_command or not self._setting.subject.computed:
+            return attempt
+        failure = self._failure(edit)
+        if failure is None:
+            return attempt
+        if not self._passes_unmodified:
+            without = self._failure(None)
+            if without is not None:
+                raise ValidationError(
+                    f"without a swizzle too, {without}",
+                    hint="--unittest_command must exit with 0 on the unchanged project",
+                )
+            self._passes_unmodified = True
+        return replace(attempt, verdict=Verdict("output differs", failure))
+
+    def _failure(self, edit: Edit | None) -> str | None:
+        """Why the test does not pass on a copy of the project with the edit; None if it does."""
+        command, project = self._setting.unittest_command or "", self._setting.project_directory
+        with tempfile.TemporaryDirectory(prefix="swizzle-unit-test-") as folder:
+            copy = Path(folder) / "project"
+            try:
+                copy_project(project, copy, edit)
+                tested = self._setting.language.record(
+                    RecordRequest(
+                        command=tuple(moved_command(shlex.split(command), project, copy)),
+                        cwd=copy,
+                        folder=Path(folder) / "records" / "capture",
+                        device=self._device,
+                        quiet_seconds=LIMIT_SECONDS,
+                        limit_seconds=LIMIT_SECONDS,
+                        compute="always",
+                    )
+                )
+            except SpliceError as error:
+                return f"the unit test cannot run: {error.fact}"
+            except CaptureError as error:
+                return f"the unit test launched no kernel: {error.fact}"
+        if tested.exit_code == 0:
+            return None
+        if tested.exit_code is None:
+            return f"the unit test took longer than {LIMIT_SECONDS:g} s"
+        return f"the unit test failed with exit code {tested.exit_code}"
