@@ -11,21 +11,21 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from intelliperf_swizzle.loop import Settings, choose, described, recorded
+from intelliperf_swizzle.propose.together import Together
+from intelliperf_swizzle.trials import Trials
+from intelliperf_swizzle.workbench import Workbench
 from openai_endpoint import KEY, Status, answer
 
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.loop import Settings, choose, described, recorded
 from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import Problem
 from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Model
 from intelliperf_swizzle.propose.offline import OfflineProposer
-from intelliperf_swizzle.propose.together import Together
-from intelliperf_swizzle.trials import Trials
-from intelliperf_swizzle.workbench import Workbench
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = load_target("mi300x")

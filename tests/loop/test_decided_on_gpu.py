@@ -10,6 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from intelliperf_swizzle.loop import Settings, choose, recorded
+from intelliperf_swizzle.trials import Trials
+from intelliperf_swizzle.workbench import Workbench
 
 from intelliperf_swizzle import testbed
 from intelliperf_swizzle.capture.settings import gpu_of
@@ -18,13 +21,10 @@ from intelliperf_swizzle.gpu import Rig
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernel.edit import Edit
-from intelliperf_swizzle.loop import Settings, choose, recorded
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.model import ModelProfiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate, Interval, Measurement, Proof, Timing
-from intelliperf_swizzle.trials import Trials
-from intelliperf_swizzle.workbench import Workbench
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(

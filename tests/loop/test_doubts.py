@@ -11,15 +11,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from intelliperf_swizzle.loop import Settings, choose, recorded
+from intelliperf_swizzle.subject import Subject, doubted
 
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.loop import Settings, choose, recorded
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Ceiling, Launch, Measurement
-from intelliperf_swizzle.subject import Subject, doubted
 from intelliperf_swizzle.trace import trace
 
 TARGET = load_target("mi300x")

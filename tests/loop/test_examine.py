@@ -8,16 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from intelliperf_swizzle.loop import Settings, explain, optimize
+from intelliperf_swizzle.subject import examine
 
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.errors import SpliceError, TraceError
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.loop import Settings, explain, optimize
 from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.report.words import message
-from intelliperf_swizzle.subject import examine
 
 TARGET = load_target("mi300x")
 OVER_THE_END = """\

@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from intelliperf_swizzle.loop import Settings, choose, opened_history, pose, recorded, workbench
 
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.loop import Settings, choose, opened_history, pose, recorded, workbench
 from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates

@@ -10,17 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from intelliperf_swizzle.loop import Settings, choose, opened_history, recorded, tried
+from intelliperf_swizzle.subject import Subject
+from intelliperf_swizzle.workbench import Workbench
 
 from intelliperf_swizzle.errors import HistoryError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import Target, load_target
-from intelliperf_swizzle.loop import Settings, choose, opened_history, recorded, tried
 from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Candidate, Trace
-from intelliperf_swizzle.subject import Subject
-from intelliperf_swizzle.workbench import Workbench
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(

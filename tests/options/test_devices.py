@@ -8,11 +8,11 @@ import argparse
 from pathlib import Path
 
 import pytest
+from intelliperf_swizzle.loop import Settings
 
 from intelliperf_swizzle import session
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Device, load_target
-from intelliperf_swizzle.loop import Settings
 from intelliperf_swizzle.options import add_own_options
 from intelliperf_swizzle.progress import Silent
 

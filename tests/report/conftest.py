@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from intelliperf_swizzle.loop import Outcome, Settings, optimize
 
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.loop import Outcome, Settings, optimize
 from intelliperf_swizzle.mapping import describe, prove
 from intelliperf_swizzle.profile.model import ModelProfiler
 from intelliperf_swizzle.propose.offline import OfflineProposer

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from intelliperf_swizzle.loop import Outcome
+
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report import drawing

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import jsonschema
 import pytest
+from intelliperf_swizzle.loop import Outcome
 
 from intelliperf_swizzle.cli import main
-from intelliperf_swizzle.loop import Outcome
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.faces import plain
 from intelliperf_swizzle.report.files import write_files

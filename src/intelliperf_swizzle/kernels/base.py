@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from intelliperf_swizzle.dependence import Dependence
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.kernel.edit import Edit
@@ -110,6 +111,11 @@ class KernelLanguage(Protocol):
 
     def trace(self, launch: Launch) -> Trace:
         """The cache lines that each tile of a launch touches; raises TraceError."""
+
+    def find_dependences(
+        self, launches: Sequence[Launch], *, timeout_seconds: float
+    ) -> Sequence[Dependence]:
+        """Which programs of each launch depend on each other; no trace is kept."""
 
     def build(self, launch: Launch, target: Target, edit: Edit | None = None) -> Build:
         """Compiles the kernel of a launch for a GPU that need not be there; raises BuildError."""

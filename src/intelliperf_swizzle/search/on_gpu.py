@@ -154,7 +154,11 @@ class OnGpu:
             return {number: GpuOutcome(("not validated", str(error))) for number in edits}
 
     def _judge(self, one: Edited, outcome: GpuOutcome) -> Evaluated:
-        attempt = replace(one.attempt, validation=outcome.validation)
+        validation = outcome.validation
+        if validation is not None:
+            distinct = len(self._setting.subject.launches)
+            validation = replace(validation, distinct_launches=distinct)
+        attempt = replace(one.attempt, validation=validation)
         if outcome.refusal is not None or outcome.timing is None:
             kind, reason = outcome.refusal or ("not measured", "no times were taken")
             return self._keep(one, replace(attempt, verdict=Verdict(kind, reason)))

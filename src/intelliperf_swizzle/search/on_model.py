@@ -120,7 +120,7 @@ class OnModel:
         attempt = replace(
             attempt,
             proof=one.proved.widened(1),
-            validation=outcome,
+            validation=replace(outcome, distinct_launches=len(setting.subject.launches)),
             verdict=verdict,
             diff=one.edit.diff,
         )

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.errors import LanguageError, SpliceError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernel.edit import Edit
@@ -30,7 +31,6 @@ from intelliperf_swizzle.records import (
     Witness,
 )
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.validate import safe_order
 
 RANKING_STRIDE = 15
 """Of the sweep's grids every so-many-th tells how wide a proof is when attempts are ranked; odd, so
@@ -108,16 +108,15 @@ def prove_candidate(candidate: Candidate, subject: Subject, target: Target) -> P
     try:
         swizzle = parse(candidate.text)
         proofs = prove_on(swizzle, [one.launch for one in subject.traced], target)
-        if not isinstance(proofs, Witness):
-            untraced = prove_on(swizzle, subject.untraced, target)
-            proofs = untraced if isinstance(untraced, Witness) else proofs
+        if isinstance(proofs, Witness):
+            return _refuse(proofs)
+        for one, proof in zip(subject.traced, proofs, strict=True):
+            if reason := safe_order(find_dependence(one.trace), proof.tile):
+                return Verdict("unsafe order", reason)
+        if refusal := _refuse_elsewhere(swizzle, subject, target):
+            return refusal
     except LanguageError as error:
         return Verdict("not a swizzle", str(error))
-    if isinstance(proofs, Witness):
-        return Verdict("not a permutation", "; ".join(describe(proofs)), proofs)
-    for one, proof in zip(subject.traced, proofs, strict=True):
-        if reason := safe_order(one.trace, proof.tile):
-            return Verdict("unsafe order", reason)
     return Proved(
         candidate=candidate,
         swizzle=swizzle,
@@ -127,6 +126,26 @@ def prove_candidate(candidate: Candidate, subject: Subject, target: Target) -> P
         fingerprint="+".join(proof.fingerprint for proof in proofs),
         unchanged=all(np.array_equal(one.tile, np.arange(len(one.tile))) for one in proofs),
     )
+
+
+def _refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> Verdict | None:
+    """The refusal of a swizzle that a launch which is not traced forbids.
+
+    One permutation at a time, for all launches on which the swizzle is the same.
+    """
+    for launches in subject.alike(swizzle.names):
+        proofs = prove_on(swizzle, launches[:1], target)
+        if isinstance(proofs, Witness):
+            return _refuse(proofs)
+        for launch in launches:
+            if reason := safe_order(subject.dependence(launch), proofs[0].tile):
+                where = f"launch {launch.ordinal + 1}, on the grid {launch.grid}"
+                return Verdict("unsafe order", f"{where}: {reason}")
+    return None
+
+
+def _refuse(witness: Witness) -> Verdict:
+    return Verdict("not a permutation", "; ".join(describe(witness)), witness)
 
 
 def prove_on(

@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from intelliperf_swizzle.cache import ceiling
+from intelliperf_swizzle.dependence import Dependence, not_known
 from intelliperf_swizzle.errors import (
     BuildError,
     ProfileError,
@@ -40,7 +41,11 @@ if TYPE_CHECKING:
     from intelliperf_swizzle.search.setup import Setup
 
 MOST_LAUNCHES = 16
-"""Distinct launches of one kernel that are traced and validated, the largest; all are proved."""
+"""Distinct launches of one kernel that are measured and validated, the largest. All are proved and
+checked for programs that depend on each other."""
+
+DEPENDENCE_SECONDS = 300.0
+"""For that check of all launches beyond those."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ class Subject:
         ceiling: a bound on any permutation's L2 hit rate.
         notes: sentences for the report.
         cautions: what makes its numbers doubtful, for beside the verdict.
+        dependences: how programs of the untraced launches depend on each other, by ordinal.
     """
 
     kernel: str
@@ -64,6 +70,7 @@ class Subject:
     ceiling: Ceiling
     notes: tuple[str, ...]
     cautions: tuple[str, ...] = ()
+    dependences: Mapping[int, Dependence] = field(default_factory=dict)
 
     @property
     def headroom(self) -> float:
@@ -82,9 +89,22 @@ class Subject:
 
     @property
     def untraced(self) -> list[Launch]:
-        """The launches that are only proved."""
+        """The launches that are proved and checked for dependences, and not measured."""
         traced = {one.launch.ordinal for one in self.traced}
         return [launch for launch in self.launches if launch.ordinal not in traced]
+
+    def alike(self, names: frozenset[str]) -> list[list[Launch]]:
+        """The untraced launches, grouped by grid and by the constants of these names."""
+        groups: dict[tuple[Any, ...], list[Launch]] = {}
+        for launch in self.untraced:
+            constants = launch.constants
+            read = tuple(constants.get(name) for name in sorted(names))
+            groups.setdefault((launch.grid, read), []).append(launch)
+        return list(groups.values())
+
+    def dependence(self, launch: Launch) -> Dependence:
+        """How the programs of an untraced launch depend on each other."""
+        return self.dependences.get(launch.ordinal, not_known("the launch was not looked at"))
 
     @property
     def line_accesses(self) -> int:
@@ -116,7 +136,8 @@ def choose_kernel(
         SwizzleError: not one kernel could be traced; its reason.
     """
     subjects, untraced = examine_kernels(recorded, setup, progress)
-    return add_cautions(subjects[0], setup, progress), [
+    subject = add_dependences(subjects[0], setup, progress)
+    return add_cautions(subject, setup, progress), [
         *(other.summary for other in subjects[1:]),
         *untraced,
     ]
@@ -183,6 +204,21 @@ def _prove_command(setup: Setup, launch: Launch) -> str:
     return shlex.join(words)
 
 
+def add_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+    """The subject with the dependences of the launches that are not traced.
+
+    Costs a child process, and in it one trace for all launches that differ in nothing that decides
+    what they touch.
+    """
+    untraced = subject.untraced
+    if not untraced:
+        return subject
+    progress.phase(f"checking {len(untraced)} further launches of {subject.kernel}")
+    found = setup.language.find_dependences(untraced, timeout_seconds=DEPENDENCE_SECONDS)
+    by_ordinal = {one.ordinal: of for one, of in zip(untraced, found, strict=True)}
+    return replace(subject, dependences=by_ordinal)
+
+
 def _by_kernel(launches: Sequence[Launch]) -> list[list[Launch]]:
     """The launches of each kernel; two kernels may have one name."""
     grouped: dict[tuple[str, str, int], list[Launch]] = {}
@@ -199,12 +235,6 @@ def _programs(launches: Sequence[Launch]) -> int:
 def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
     kernel, target = launches[0].kernel, setup.target
     largest = sorted(launches, key=lambda one: (-one.programs * one.count, one.ordinal))
-    notes = []
-    if len(largest) > MOST_LAUNCHES:
-        notes.append(
-            f"{len(largest)} distinct launches: all are proved, "
-            f"the {MOST_LAUNCHES} largest are traced and validated"
-        )
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(_builds, largest, setup)
@@ -215,7 +245,7 @@ def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
             hint="memory that it reaches through an array of pointers is not recorded",
         )
-    notes += [*failures, *(note for one in traces for note in one.notes)]
+    notes = [*failures, *(note for one in traces for note in one.notes)]
     traced = tuple(
         TracedLaunch(launch, one, _resident(builds.get(_compiled_as(launch)), target))
         for launch, one in zip(largest, traces, strict=True)

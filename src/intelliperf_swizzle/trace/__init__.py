@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Launch -> for each tile, the cache lines it touches."""
 
-from intelliperf_swizzle.trace.parent import trace
+from intelliperf_swizzle.trace.parent import find_dependences, trace
 
-__all__ = ["trace"]
+__all__ = ["find_dependences", "trace"]

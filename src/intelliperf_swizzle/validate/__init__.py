@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from intelliperf_swizzle.validate.compare import difference_of_text, touched_storages, validate
-from intelliperf_swizzle.validate.order import safe_order
 from intelliperf_swizzle.validate.tree import same_tree
 
-__all__ = ["difference_of_text", "safe_order", "same_tree", "touched_storages", "validate"]
+__all__ = ["difference_of_text", "same_tree", "touched_storages", "validate"]

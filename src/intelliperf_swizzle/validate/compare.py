@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle.children import run_child
+from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.kernels.base import MappedLaunch
@@ -27,7 +28,6 @@ from intelliperf_swizzle.records import (
     Trace,
     Validation,
 )
-from intelliperf_swizzle.validate.order import safe_order
 from intelliperf_swizzle.validate.probe import Probe, probe
 from intelliperf_swizzle.validate.request import EDITED, Answer, Request
 from intelliperf_swizzle.validate.sample import sample_tiles
@@ -74,7 +74,7 @@ def validate(
     difference = _file_difference(edit)
     answers: list[Answer] = []
     for one in mapped:
-        difference = difference or safe_order(one.trace, one.tile)
+        difference = difference or safe_order(find_dependence(one.trace), one.tile)
         if difference is not None:
             break
         probes = _probes(one.launch, edit.functions)
@@ -106,7 +106,7 @@ def difference_of_text(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None
     """What can be told without running anything: the cheap gates of `validate`, in words."""
     difference = _file_difference(edit)
     for one in mapped:
-        difference = difference or safe_order(one.trace, one.tile)
+        difference = difference or safe_order(find_dependence(one.trace), one.tile)
         if difference is None and isinstance(probes := _probes(one.launch, edit.functions), str):
             difference = probes
     return difference
@@ -258,6 +258,8 @@ def _answer(request: Request, limit: float) -> Answer:
             answer: Answer = pickle.loads((folder / "answer.pickle").read_bytes())
             return answer
         stage = (folder / "stage").read_text() if (folder / "stage").exists() else ""
+    if child is None and stage == EDITED:
+        return Answer(False, 0, f"the swizzled kernel did not end within {limit:.0f} s")
     if child is None and request.all_tiles:
         return Answer(
             False,

@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 
 from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.dependence import Dependence
 from intelliperf_swizzle.gpu import Rig
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build
@@ -19,7 +20,7 @@ from intelliperf_swizzle.kernels.triton.on_gpu import TritonOnGpu
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import Capture, Launch, Trace, Validation
 from intelliperf_swizzle.remap import prove_launches
-from intelliperf_swizzle.trace import trace
+from intelliperf_swizzle.trace import find_dependences, trace
 from intelliperf_swizzle.validate import difference_of_text, validate
 
 LOOK_SECONDS = 20.0
@@ -49,6 +50,12 @@ class Triton:
     def trace(self, launch: Launch) -> Trace:
         """Runs the kernel's address arithmetic for all programs in Triton's interpreter."""
         return trace(launch)
+
+    def find_dependences(
+        self, launches: Sequence[Launch], *, timeout_seconds: float
+    ) -> Sequence[Dependence]:
+        """Traces launches one by one in one child process."""
+        return find_dependences(launches, timeout_seconds=timeout_seconds)
 
     def build(self, launch: Launch, target: Target, edit: Edit | None = None) -> Build:
         """Compiles with the Triton that is installed."""

@@ -1,43 +1,91 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Whether a permutation keeps the order of programs that depend on each other."""
+"""Which programs of a launch depend on each other: all that is kept of most traces."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int64Array, Trace
+from intelliperf_swizzle.records import (
+    LINE_BYTES,
+    SECTOR_BYTES,
+    Access,
+    Argument,
+    Int64Array,
+    Launch,
+    TensorArgument,
+    Trace,
+)
 
 Bits: TypeAlias = npt.NDArray[np.bool_]
 SECTORS = LINE_BYTES // SECTOR_BYTES
 
 
-def safe_order(trace: Trace, tile: Int64Array) -> str | None:
-    """Why a permutation may not be used on a launch whose programs depend on each other, or None.
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """How the programs of a launch depend on each other.
+
+    Attributes:
+        chains: int64[pairs, 2]; tiles, the first one smaller, whose order implies that of all
+            pairs that depend on each other.
+        waits: whether programs wait for each other.
+        tensors: names of what they share.
+        unknown: why nothing is known of all this; empty where it is.
+    """
+
+    chains: Int64Array
+    waits: bool = False
+    tensors: tuple[str, ...] = ()
+    unknown: str = ""
+
+
+NO_PAIRS = np.zeros((0, 2), np.int64)
+
+
+def not_known(reason: str) -> Dependence:
+    """The dependence of a launch of which there is no trace."""
+    return Dependence(NO_PAIRS, unknown=reason)
+
+
+def find_dependence(trace: Trace) -> Dependence:
+    """Which tiles must keep their order.
 
     Two programs depend on each other if they touch the same sector of a tensor of which one reads
     or stores over what another writes, and some program writes that sector; in a launch that
     waits, of any tensor. This takes too many pairs for dependent (neighbours in a sector), never
     too few.
-    Such pairs must be launched in the order in which they were. Where programs wait, a program
-    may be waiting for one that is launched after it, which works only while both are resident;
-    so there the programs concerned must keep their very places.
-
-    Args:
-        trace: of the launch.
-        tile: int64[programs]; launch index -> tile.
     """
     if not trace.shared_writes and not trace.waits:
+        return Dependence(NO_PAIRS)
+    return _found(_ByIdentity(trace))
+
+
+def safe_order(dependence: Dependence, tile: Int64Array) -> str | None:
+    """Why a permutation may not be used on a launch whose programs depend on each other, or None.
+
+    Programs that depend on each other must be launched in the order in which they were. Where
+    programs wait, a program may be waiting for one that is launched after it, which works only
+    while both are resident; so there the programs concerned must keep their very places. Where
+    nothing is known, all must.
+
+    Args:
+        dependence: of the launch's programs.
+        tile: int64[programs]; launch index -> tile.
+    """
+    if not len(dependence.chains) and not dependence.unknown:
         return None
-    chains = _chains(_ByIdentity(trace))
     launch_index = np.empty_like(tile)
     launch_index[tile] = np.arange(len(tile))
-    if trace.waits:
+    if dependence.unknown:
+        moved = np.flatnonzero(launch_index != np.arange(len(tile)))
+        return f"not checked: {dependence.unknown}" if len(moved) else None
+    chains = dependence.chains
+    if dependence.waits:
         involved = np.unique(chains)
         moved = involved[launch_index[involved] != involved]
         if len(moved):
@@ -48,11 +96,38 @@ def safe_order(trace: Trace, tile: Int64Array) -> str | None:
     swapped = np.flatnonzero(launch_index[chains[:, 0]] > launch_index[chains[:, 1]])
     if len(swapped):
         first, second = chains[swapped[0]]
+        tensors = ", ".join(f"`{name}`" for name in dependence.tensors) or "a tensor"
         return (
-            f"tiles {first} and {second} touch the same part of {_tensors(trace)}, which one of "
+            f"tiles {first} and {second} touch the same part of {tensors}, which one of "
             f"them writes, and would be launched in the opposite order"
         )
     return None
+
+
+def same_trace(trace: Trace, launch: Launch, other: Launch) -> bool:
+    """Whether another launch has the trace of a launch: it differs in nothing that decides it."""
+    return _decisive(launch, trace.immaterial) == _decisive(other, trace.immaterial)
+
+
+def _decisive(launch: Launch, immaterial: tuple[str, ...]) -> Launch:
+    """The launch without what decides no access: values of scalars, contents of tensors."""
+    arguments = dict(launch.arguments)
+    storages = dict(launch.storages)
+    for name in immaterial:
+        argument = arguments[name]
+        if isinstance(argument, TensorArgument):
+            storages[argument.storage] = replace(storages[argument.storage], contents=None)
+        else:
+            arguments[name] = _type(argument)
+    return replace(
+        launch, arguments=arguments, storages=storages, count=1, computed=False, ordinal=0
+    )
+
+
+def _type(scalar: Argument) -> str:
+    """Equal for scalars to which Triton gives the same type."""
+    bits = scalar.bit_length() if isinstance(scalar, int) else 0
+    return f"{type(scalar).__name__} of {bits if bits > 31 else 31} bits"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +144,16 @@ class _ByIdentity:
 
 
 @lru_cache(maxsize=32)
-def _chains(key: _ByIdentity) -> Int64Array:
+def _found(key: _ByIdentity) -> Dependence:
+    return Dependence(_chains(key.trace), key.trace.waits, key.trace.shared_writes)
+
+
+def _chains(trace: Trace) -> Int64Array:
     """Pairs of tiles (int64[pairs, 2], first < second) whose order implies that of all pairs.
 
     The tiles that share a sector form a chain in the order of their numbers; its links suffice.
     """
-    sector, tile, writes = _touches(key.trace)
+    sector, tile, writes = _touches(trace)
     order = np.lexsort((tile, sector))
     sector, tile, writes = sector[order], tile[order], writes[order]
     if not len(sector):
@@ -109,7 +188,3 @@ def _in_shared(trace: Trace, line: Int64Array) -> Bits:
 
 def _is_shared(trace: Trace, names: tuple[str, ...]) -> bool:
     return trace.waits or bool(set(names) & set(trace.shared_writes))
-
-
-def _tensors(trace: Trace) -> str:
-    return ", ".join(f"`{name}`" for name in trace.shared_writes) or "a tensor"
