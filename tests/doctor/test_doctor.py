@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.doctor import Wishes, as_json, as_text, diagnose
+from intelliperf_swizzle.doctor import as_json, as_text, diagnose
 from intelliperf_swizzle.doctor import examine as doctor
 from intelliperf_swizzle.doctor.examine import Place
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware.detect import Sources
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile.tools import Machine
 
 H200 = "NVIDIA H200, GPU-eb132614-7621, 580.159.04, 9.0, Disabled"
@@ -59,7 +60,7 @@ class Computer:
         (self.root / file).write_text(text)
 
     def diagnose(self, **wishes):
-        return diagnose(Wishes(**wishes), self.place)
+        return diagnose(Options(**wishes), self.place)
 
 
 @pytest.fixture

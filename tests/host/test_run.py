@@ -230,16 +230,17 @@ def test_profiler_that_fails(how, any_host, project, measuring):
 
 def test_profiler_that_hangs_is_ended(any_host, project, measuring):
     ask = f"""
-from pathlib import Path
 from intelliperf_swizzle.errors import ProfileError
-from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.host import profiler
-from intelliperf_swizzle.loop import Settings
+from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.search.setup import prepare
 
 profiler.LIMIT_SECONDS = 3.0
-settings = Settings(("python", "app.py"), Path({str(project)!r}), Path({str(project)!r}))
+asked = Options(project_directory={str(project)!r}, profiler="model", target="mi300x")
+setup = prepare(asked, ("python", "app.py"), Silent())
 try:
-    profiler.IntelliPerfProfiler(settings, load_target("mi300x")).begin()
+    profiler.IntelliPerfProfiler(setup).begin()
 except ProfileError as error:
     print(error)
 """

@@ -11,15 +11,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from intelliperf_swizzle.loop import Settings, choose, recorded
-from intelliperf_swizzle.subject import Subject, doubted
-
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Ceiling, Launch, Measurement
+from intelliperf_swizzle.search.run import record_application
+from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.subject import Subject, add_cautions, choose_kernel
 from intelliperf_swizzle.trace import trace
 
 TARGET = load_target("mi300x")
@@ -119,22 +119,26 @@ def subject_of(launch: Launch) -> Subject:
     return Subject(launch.kernel, (launch,), (traced,), unmeasured, Ceiling(1.0, ""), ())
 
 
-def test_only_what_drops_tiles_is_doubted(subjects: dict[str, Subject]) -> None:
+@pytest.fixture(scope="module")
+def setup(folder: Path) -> Setup:
+    asked = Options(project_directory=str(folder), profiler="model", kernel="dropping")
+    return prepare(asked, (sys.executable, "app.py"), Silent(), target=TARGET)
+
+
+def test_only_what_drops_tiles_is_doubted(subjects: dict[str, Subject], setup: Setup) -> None:
     looked_at, doubts = set(), set()
     for name, subject in subjects.items():
         if any(one.trace.shared_writes for one in subject.traced):
             looked_at.add(name)
-        if doubted(subject, "prove it", Silent()).cautions:
+        if add_cautions(subject, setup, Silent()).cautions:
             doubts.add(name)
     assert looked_at == LOOKED_AT
     assert doubts == {"dropping"}
 
 
-def test_the_caution_has_a_witness_and_a_command_that_shows_more(folder: Path) -> None:
-    settings = Settings((sys.executable, "app.py"), folder, folder / "out", kernel="dropping")
-    profiler = choose_profiler("model", TARGET)
-    with recorded(settings, TARGET, Silent()) as captured:
-        subject, _ = choose(captured, settings, TARGET, profiler, Silent())
+def test_the_caution_has_a_witness_and_a_command_that_shows_more(setup: Setup) -> None:
+    with record_application(setup, Silent()) as captured:
+        subject, _ = choose_kernel(captured, setup, Silent())
     [caution] = subject.cautions
     assert "1212 programs do the work of 1208" in caution
     witness = re.search(r"`pid` \(app\.py:9\) is \d+ in programs \d+ and \d+", caution)

@@ -6,20 +6,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from intelliperf_swizzle.loop import Settings, explain, optimize
-from intelliperf_swizzle.subject import examine
-
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.errors import SpliceError, TraceError
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.profile.choose import choose_profiler
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.report.words import message
+from intelliperf_swizzle.search.run import explain, optimize
+from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.subject import examine_kernels
 
-TARGET = load_target("mi300x")
 OVER_THE_END = """\
 import torch
 import triton
@@ -103,14 +103,17 @@ scale[(128,)](sources, targets, B=16)
 """
 
 
+def setup_of(folder: Path, target: str = "mi300x", **options: Any) -> Setup:
+    asked = Options(project_directory=str(folder), profiler="model", target=target, **options)
+    return prepare(asked, (sys.executable, "app.py"), Silent())
+
+
 def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(NAMESAKES)
     captured = capture([sys.executable, "app.py"], folder=tmp_path / "records", cwd=tmp_path)
-    profiler = choose_profiler("model", TARGET)
     for kernel in (None, "scale"):
-        subjects, untraced = examine(
-            captured, TARGET, profiler, kernel=kernel, top_n=10, progress=Silent()
-        )
+        setup = setup_of(tmp_path, kernel=kernel)
+        subjects, untraced = examine_kernels(captured, setup, Silent())
         assert not untraced
         grids = [[launch.grid[0] for launch in subject.launches] for subject in subjects]
         assert sorted(grids) == [[32, 16], [64]]
@@ -118,24 +121,21 @@ def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
 
 def test_accesses_out_of_bounds_are_said_beside_the_verdict(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(OVER_THE_END)
-    settings = Settings((sys.executable, "app.py"), tmp_path, tmp_path / "out", candidates=1)
-    profiler = choose_profiler("model", TARGET)
-    run = optimize(settings, TARGET, profiler, OfflineProposer()).run
+    setup = setup_of(tmp_path, candidates=1)
+    run = optimize(setup, [OfflineProposer()], tmp_path / "out").run
     [caution] = run.cautions
     # 16 tiles read 16 floats each from what follows `x`, which is `y`, and write them after `y`
     assert caution.startswith("16 of 144 tiles access 256 elements outside every tensor")
     assert caution in message(run)
     said = Heard()
-    explain(settings, TARGET, profiler, said)
+    explain(setup, said)
     assert caution in said.notes
 
 
 def test_what_writes_through_an_array_of_pointers_alone_is_refused(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(POINTERS)
-    settings = Settings((sys.executable, "app.py"), tmp_path, tmp_path / "out")
-    profiler = choose_profiler("model", TARGET)
     with pytest.raises(TraceError, match="`scale` writes to none of its tensors"):
-        optimize(settings, TARGET, profiler, OfflineProposer())
+        optimize(setup_of(tmp_path), [OfflineProposer()], tmp_path / "out")
 
 
 class Heard(Silent):
@@ -152,15 +152,13 @@ def test_a_file_that_cannot_be_edited_is_refused_before_the_search(tmp_path: Pat
     (tmp_path / "app.py").write_bytes(
         b"# -*- coding: latin-1 -*-\n# caf\xe9\n" + NAMESAKES.encode()
     )
-    settings = Settings((sys.executable, "app.py"), tmp_path, tmp_path / "out")
-    profiler = choose_profiler("model", TARGET)
     with pytest.raises(SpliceError, match="is not UTF-8"):
-        optimize(settings, TARGET, profiler, OfflineProposer())
+        optimize(setup_of(tmp_path), [OfflineProposer()], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("target", ["mi300x", "h100"])
-def test_a_kernel_whose_registers_do_not_suffice_is_marked(tmp_path: Path, target: str) -> None:
+def test_a_kernel_that_spills_registers_is_marked(tmp_path: Path, target: str) -> None:
     """A row of 32 Ki numbers is too much for one warp, and not for sixteen."""
     found = {}
     for warps in (1, 16):
@@ -173,15 +171,8 @@ def test_a_kernel_whose_registers_do_not_suffice_is_marked(tmp_path: Path, targe
             compute="never",
             target=load_target(target),
         )
-        [subject], _ = examine(
-            captured,
-            load_target(target),
-            choose_profiler("model", load_target(target)),
-            kernel=None,
-            top_n=1,
-            progress=Silent(),
-        )
+        [subject], _ = examine_kernels(captured, setup_of(tmp_path, target), Silent())
         found[warps] = subject.cautions
     [caution] = found[1]
-    assert "bytes of its own in memory" in caution
+    assert "bytes of scratch or local memory" in caution
     assert found[16] == ()

@@ -4,17 +4,14 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from typing import Any
 
 import pytest
-from intelliperf_swizzle.loop import Settings
-
-from intelliperf_swizzle import session
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Device, load_target
-from intelliperf_swizzle.options import add_own_options
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.search import setup
 
 H200 = load_target("h200")
 TWO = tuple(
@@ -24,32 +21,26 @@ TWO = tuple(
 UNKNOWN = (Device(0, "NVIDIA T4", "cuda", 75),)
 
 
-def parsed(*arguments: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    add_own_options(parser, {})
-    return parser.parse_args(arguments)
-
-
 @pytest.mark.parametrize(
-    ("present", "arguments", "target", "number"),
+    ("present", "given", "target", "number"),
     [
-        (TWO, [], "h200", 0),
-        (TWO, ["--device", "1"], "h200", 1),
-        (TWO, ["--profiler", "model"], "h200", None),
-        (TWO, [], "mi300x", None),
-        (UNKNOWN, [], "h200", None),
-        ((), [], "mi300x", None),
+        (TWO, {}, "h200", 0),
+        (TWO, {"device": 1}, "h200", 1),
+        (TWO, {"profiler": "model"}, "h200", None),
+        (TWO, {}, "mi300x", None),
+        (UNKNOWN, {}, "h200", None),
+        ((), {}, "mi300x", None),
     ],
 )
 def test_the_gpu_measures_if_it_is_the_target(
     present: tuple[Device, ...],
-    arguments: list[str],
+    given: dict[str, Any],
     target: str,
     number: int | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(session, "devices", lambda: present)
-    device = session.device_of(parsed(*arguments), load_target(target))
+    monkeypatch.setattr(setup, "devices", lambda: present)
+    device = setup.choose_device(Options(**given), load_target(target))
     assert device == (None if number is None else present[number])
 
 
@@ -57,15 +48,13 @@ def test_the_gpu_measures_if_it_is_the_target(
 def test_a_gpu_that_is_not_there_is_named_with_those_that_are(
     present: tuple[Device, ...], hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "devices", lambda: present)
+    monkeypatch.setattr(setup, "devices", lambda: present)
     with pytest.raises(UsageError, match="there is no GPU 2") as caught:
-        session.device_of(parsed("--device", "2"), H200)
+        setup.choose_device(Options(device=2), H200)
     assert hint in str(caught.value)
 
 
 def test_without_a_gpu_the_model_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "devices", lambda: ())
-    settings = Settings(("app",), Path(), Path())
-    after, profiler = session.measured_by(parsed(), settings, load_target("mi300x"), Silent())
-    assert after == settings
-    assert profiler.name == "model"
+    monkeypatch.setattr(setup, "devices", lambda: ())
+    prepared = setup.prepare(Options(), ("app",), Silent(), target=load_target("mi300x"))
+    assert (prepared.device, prepared.profiler) == (None, None)

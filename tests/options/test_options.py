@@ -9,18 +9,18 @@ import argparse
 import pytest
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.options import OWN_OPTIONS, add_own_options
+from intelliperf_swizzle.options import add_options, options_of, read_options
 
 
 def parsed(*arguments, **variables):
     parser = argparse.ArgumentParser()
     environment = {f"INTELLIPERF_SWIZZLE_{name}": value for name, value in variables.items()}
-    add_own_options(parser, environment)
+    add_options(parser, host=False, environment=environment)
     return parser.parse_args(arguments)
 
 
 def test_defaults_are_those_of_the_table():
-    assert vars(parsed()) == {option.name: option.default for option in OWN_OPTIONS}
+    assert vars(parsed()) == {one.name: one.default for one in options_of("optimize", host=False)}
 
 
 def test_variable_stands_in_where_the_option_is_not_given():
@@ -57,6 +57,8 @@ def test_bad_variable_is_named(name, text):
 def test_option_that_the_parser_owns_stays_its_own():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", default="theirs")
-    added = add_own_options(parser, {"INTELLIPERF_SWIZZLE_SEED": "no number"})
+    added = add_options(
+        parser, host=False, environment={"INTELLIPERF_SWIZZLE_SEED": "no number"}
+    )
     assert "seed" not in [action.dest for action in added]
     assert parser.parse_args([]).seed == "theirs"

@@ -58,14 +58,12 @@ def chosen(bench, name, target, device, machine, notes=None):
         ("ncu", "h200", H200, "ncu"),
         ("rocprofv3", "mi300x", MI300X, "rocprofv3"),
         ("metrix", "mi300x", MI300X, "metrix"),
-        ("model", "h200", H200, "model"),
     ],
 )
 def test_the_best_that_works_or_the_one_asked_for(bench, machine, name, target, device, profiler):
     made = chosen(bench, name, target, device, machine)
     assert made.name == profiler
-    assert made.runs_application == (profiler != "model")
-    assert made.device == (target if profiler == "model" else device.product)
+    assert made.device == device.product
 
 
 def test_without_an_application_or_a_gpu_auto_is_the_model(bench, machine, monkeypatch):

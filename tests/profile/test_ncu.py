@@ -42,7 +42,7 @@ def test_a_measurement_is_the_ratio_of_sums_over_all_launches(profiler, launched
         row((8, 2, 1), share=0.2),
         row((9, 9, 9), kernel="another_kernel"),
     )
-    measured = ncu.measure([launched((64, 1, 1), count=3), launched((8, 2, 1))], [])
+    measured = ncu.measure([launched((64, 1, 1), count=3), launched((8, 2, 1))])
     hits = 3 * (600 + 300) / 2 + 120
     assert measured.l2_hit_rate == pytest.approx(hits / 4000)
     assert measured.l2_requests == 4000
@@ -61,16 +61,16 @@ def test_sectors_of_a_request_are_counted_once_and_of_the_kernel_as_it_is(
     bench, profiler, launched
 ):
     ncu = profiler(row())
-    measured = ncu.measure([launched((64, 1, 1))], [], bench.edit(hits=900))
+    measured = ncu.measure([launched((64, 1, 1))], bench.edit(hits=900))
     assert measured.l2_hit_rate == 0.9
-    assert ncu.measure([launched((64, 1, 1))], []).l2_hit_rate == 0.6
+    assert ncu.measure([launched((64, 1, 1))]).l2_hit_rate == 0.6
     asked = [call[call.index("--metrics") + 1] for call in bench.calls[1:]]
     assert [HITS in metrics.split(",") for metrics in asked] == [False, True, True]
 
 
 def test_hits_and_sectors_are_never_asked_for_at_once(bench, profiler, launched):
     """An H200 counts them in two runs of the kernel, as `recorded/` shows."""
-    profiler(row()).measure([launched((64, 1, 1))], [])
+    profiler(row()).measure([launched((64, 1, 1))])
     for call in bench.calls[1:]:
         metrics = call[call.index("--metrics") + 1].split(",")
         assert not {HITS, SECTORS} <= set(metrics)
@@ -78,7 +78,7 @@ def test_hits_and_sectors_are_never_asked_for_at_once(bench, profiler, launched)
 
 
 def test_what_ncu_is_asked_for(bench, profiler, launched):
-    profiler(row()).measure([launched((64, 1, 1))], [])
+    profiler(row()).measure([launched((64, 1, 1))])
     arguments = bench.calls[-1]
     for option, value in {
         "--clock-control": "none",
@@ -94,36 +94,36 @@ def test_what_ncu_is_asked_for(bench, profiler, launched):
 
 def test_a_warm_l2_is_left_as_it_is_and_said_so(bench, profiler, launched):
     ncu = profiler(row(), application=bench.application(l2_before="warm"))
-    assert ncu.measure([launched((64, 1, 1))], []).l2_before == "warm"
+    assert ncu.measure([launched((64, 1, 1))]).l2_before == "warm"
     arguments = bench.calls[-1]
     assert arguments[arguments.index("--cache-control") + 1] == "none"
 
 
 def test_no_more_is_counted_than_in_one_pass(bench, profiler, launched):
     ncu = profiler(row(), at_once=5)
-    measured = ncu.measure([launched((64, 1, 1))], [])
+    measured = ncu.measure([launched((64, 1, 1))])
     assert (measured.l2_hit_rate, measured.memory_bytes) == (0.6, 4000)
     assert measured.fabric_bytes is None
     assert len(bench.calls) == 4  # version, sectors, a run that asked for too much, hits
-    ncu.measure([launched((64, 1, 1))], [])
+    ncu.measure([launched((64, 1, 1))])
     assert len(bench.calls) == 5
 
 
 def test_what_takes_two_passes_is_refused(profiler, launched):
     with pytest.raises(ProfileError, match=r"cannot count .* at once on this GPU"):
-        profiler(row(), at_once=2).measure([launched((64, 1, 1))], [])
+        profiler(row(), at_once=2).measure([launched((64, 1, 1))])
 
 
 def test_where_ncu_does_not_say_the_passes_as_little_as_possible_is_asked_for(profiler, launched):
-    measured = profiler(row(), says_passes=False).measure([launched((64, 1, 1))], [])
+    measured = profiler(row(), says_passes=False).measure([launched((64, 1, 1))])
     assert (measured.l2_hit_rate, measured.memory_bytes, measured.time_ms) == (0.6, None, 1.0)
 
 
 def test_an_edit_is_measured_in_a_copy(bench, profiler, launched):
     before = bench.app.read_bytes()
     ncu = profiler(row())
-    assert ncu.measure([launched((64, 1, 1))], [], bench.edit(hits=900)).l2_hit_rate == 0.9
-    assert ncu.measure([launched((64, 1, 1))], []).l2_hit_rate == 0.6
+    assert ncu.measure([launched((64, 1, 1))], bench.edit(hits=900)).l2_hit_rate == 0.9
+    assert ncu.measure([launched((64, 1, 1))]).l2_hit_rate == 0.6
     assert bench.app.read_bytes() == before
     assert [path.name for path in bench.project.iterdir()] == ["app.py"]
 
@@ -134,22 +134,22 @@ def test_an_edit_that_the_application_does_not_run_is_not_measured(bench, profil
     installed.parent.mkdir()
     installed.write_text(bench.app.read_text())
     ncu = profiler(row(), application=bench.application(sys.executable, str(installed)))
-    ncu.measure([launched((64, 1, 1))], [])
+    ncu.measure([launched((64, 1, 1))])
     with pytest.raises(ProfileError, match="another copy of `a_kernel`") as caught:
-        ncu.measure([launched((64, 1, 1))], [], bench.edit(hits=900))
+        ncu.measure([launched((64, 1, 1))], bench.edit(hits=900))
     assert "-p" in caught.value.hint
 
 
 def test_an_application_that_compiles_nothing_did_not_run_the_edit(bench, profiler, launched):
     ncu = profiler(row(), application=bench.application(sys.executable, "-c", "print('idle')"))
     with pytest.raises(ProfileError, match="compiled no `a_kernel`"):
-        ncu.measure([launched((64, 1, 1))], [], bench.edit(hits=900))
+        ncu.measure([launched((64, 1, 1))], bench.edit(hits=900))
 
 
 def test_an_edit_outside_the_project_is_not_measured(bench, profiler, launched):
     edit = dataclasses.replace(bench.edit(900), files={str(bench.folder / "x.py"): ""})
     with pytest.raises(ProfileError, match="lies outside") as caught:
-        profiler(row()).measure([launched((64, 1, 1))], [], edit)
+        profiler(row()).measure([launched((64, 1, 1))], edit)
     assert "-p" in caught.value.hint
 
 
@@ -162,7 +162,7 @@ def test_the_application_sees_the_device_alone_and_the_copys_modules(bench, laun
     bench.stand_in("ncu", NCU, launches=[])
     app = bench.application(sys.executable, "-c", script, device=device)
     with pytest.raises(ProfileError) as caught:
-        NcuProfiler(app, H200, find_tool("ncu", bench.machine)).measure([launched((1, 1, 1))], [])
+        NcuProfiler(app, H200, find_tool("ncu", bench.machine)).measure([launched((1, 1, 1))])
     said = caught.value.details[-1]
     assert "'GPU-1'" in said
     assert "/project/lib:/elsewhere', None]" in said
@@ -175,7 +175,7 @@ def test_no_permission_says_what_to_set_and_how_to_go_on(profiler, launched):
         "Performance Counters on the target device 0."
     )
     with pytest.raises(ProfileError, match="ERR_NVGPUCTRPERM") as caught:
-        ncu.measure([launched((64, 1, 1))], [])
+        ncu.measure([launched((64, 1, 1))])
     assert "NVreg_RestrictProfilingToAdminUsers=0" in caught.value.hint
     assert "times are measured" in caught.value.hint
     assert "--cap-add=SYS_ADMIN" in caught.value.details[0]
@@ -184,33 +184,33 @@ def test_no_permission_says_what_to_set_and_how_to_go_on(profiler, launched):
 def test_another_error_of_ncu_is_shown(profiler, launched):
     ncu = profiler(error="Failed to initialize the profiler: LibraryNotLoaded", exit_code=0)
     with pytest.raises(ProfileError, match="ncu failed") as caught:
-        ncu.measure([launched((64, 1, 1))], [])
+        ncu.measure([launched((64, 1, 1))])
     assert "LibraryNotLoaded" in caught.value.details[0]
 
 
 def test_a_kernel_that_is_not_launched(profiler, launched):
     ncu = profiler(row(kernel="one_kernel"), row(kernel="two_kernel"))
     with pytest.raises(ProfileError, match="does not show `a_kernel`") as caught:
-        ncu.measure([launched((64, 1, 1))], [])
+        ncu.measure([launched((64, 1, 1))])
     assert caught.value.details == ("it shows: one_kernel, two_kernel",)
 
 
 def test_a_launch_that_is_not_there(profiler, launched):
     with pytest.raises(ProfileError, match=r"no launch of `a_kernel` on the grid \(65, 1, 1\)"):
-        profiler(row()).measure([launched((64, 1, 1)), launched((65, 1, 1))], [])
+        profiler(row()).measure([launched((64, 1, 1)), launched((65, 1, 1))])
 
 
 def test_an_application_that_fails(bench, profiler, launched):
     command = (sys.executable, "-c", "import sys; print('no data'); sys.exit(3)")
     ncu = profiler(row(), application=bench.application(*command))
     with pytest.raises(ProfileError, match="failed under ncu with exit code 3") as caught:
-        ncu.measure([launched((64, 1, 1))], [])
+        ncu.measure([launched((64, 1, 1))])
     assert caught.value.details[-1] == "no data"
 
 
 def test_after_the_limit_counts_what_was_measured(bench, profiler, launched):
     ncu = profiler(row(), slow=True, application=bench.application(limit_seconds=2.0))
-    assert ncu.measure([launched((64, 1, 1))], []).l2_hit_rate == 0.6
+    assert ncu.measure([launched((64, 1, 1))]).l2_hit_rate == 0.6
 
 
 def test_a_profiler_that_hangs_is_ended(bench, profiler, launched, monkeypatch):
@@ -219,7 +219,7 @@ def test_a_profiler_that_hangs_is_ended(bench, profiler, launched, monkeypatch):
     command = (sys.executable, "-c", f"{sleeper}; time.sleep(60)")
     ncu = profiler(row(), deaf=True, application=bench.application(*command, limit_seconds=2.0))
     with pytest.raises(ProfileError, match="not launched under ncu before the time limit"):
-        ncu.measure([launched((64, 1, 1))], [])
+        ncu.measure([launched((64, 1, 1))])
     status = Path(f"/proc/{(bench.folder / 'pid').read_text()}/status")
     for _ in range(100):
         if not status.exists() or "zombie" in status.read_text():
@@ -230,21 +230,21 @@ def test_a_profiler_that_hangs_is_ended(bench, profiler, launched, monkeypatch):
 
 def test_a_table_that_was_cut_off(profiler, launched):
     first, second = row((64, 1, 1)), row((8, 2, 1))
-    measured = profiler(first, second, cut=9).measure([launched((64, 1, 1))], [])
+    measured = profiler(first, second, cut=9).measure([launched((64, 1, 1))])
     assert measured.l2_hit_rate == 0.6
     with pytest.raises(ProfileError, match=r"on the grid \(8, 2, 1\)"):
-        profiler(first, second, cut=9).measure([launched((8, 2, 1))], [])
+        profiler(first, second, cut=9).measure([launched((8, 2, 1))])
 
 
 def test_other_columns(profiler, launched):
     with pytest.raises(ProfileError, match="does not show `a_kernel`"):
-        profiler(row(), header=["Index", "Function"]).measure([launched((64, 1, 1))], [])
+        profiler(row(), header=["Index", "Function"]).measure([launched((64, 1, 1))])
 
 
 def test_a_counter_that_is_not_there_is_null(profiler, launched):
-    measured = profiler(row(), missing="write").measure([launched((64, 1, 1))], [])
+    measured = profiler(row(), missing="write").measure([launched((64, 1, 1))])
     assert (measured.memory_bytes, measured.fabric_bytes) == (None, 50 * 32)
-    measured = profiler(row(), missing="time").measure([launched((64, 1, 1))], [])
+    measured = profiler(row(), missing="time").measure([launched((64, 1, 1))])
     assert (measured.time_ms, measured.memory_bytes) == (None, 4000)
 
 
@@ -253,11 +253,11 @@ def test_a_counter_that_is_not_there_is_null(profiler, launched):
 )
 def test_without_hits_and_requests_there_is_no_measurement(profiler, launched, missing):
     with pytest.raises(ProfileError, match="no L2 hits and requests"):
-        profiler(row(), missing=missing).measure([launched((64, 1, 1))], [])
+        profiler(row(), missing=missing).measure([launched((64, 1, 1))])
 
 
 def test_an_executable_that_is_gone(bench, profiler, launched):
     ncu = profiler(row())
     (bench.folder / "bin" / "ncu").unlink()
     with pytest.raises(ProfileError, match="cannot be started"):
-        ncu.measure([launched((64, 1, 1))], [])
+        ncu.measure([launched((64, 1, 1))])

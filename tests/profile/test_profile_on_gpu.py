@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.doctor import Wishes, diagnose
+from intelliperf_swizzle.doctor import diagnose
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import devices
@@ -81,7 +82,7 @@ def test_a_gemm_and_an_order_of_it(gemm, device, tmp_path):
     application = Application(command, project, device)
     profiler = choose_profiler("auto", device.target, application)
     assert profiler.name == "ncu"
-    before = profiler.measure(launches, [])
+    before = profiler.measure(launches)
     assert 0.3 < before.l2_hit_rate < 0.98
     tensors = 2 * (4096 * 1024 * 2) * launches[0].launch.count
     assert before.memory_bytes > tensors
@@ -98,15 +99,15 @@ def test_a_gemm_and_an_order_of_it(gemm, device, tmp_path):
         launches=[one.launch for one in launches],
         root=project,
     )
-    after = profiler.measure(launches, [], edit)
+    after = profiler.measure(launches, edit)
     assert after.l2_hit_rate != before.l2_hit_rate
     assert after.l2_requests == pytest.approx(before.l2_requests, rel=0.5)
 
-    again = profiler.measure(launches, [])
+    again = profiler.measure(launches)
     assert again.l2_hit_rate == pytest.approx(before.l2_hit_rate, abs=0.03)
 
     warm = dataclasses.replace(application, l2_before="warm")
-    measured = choose_profiler("ncu", device.target, warm).measure(launches, [])
+    measured = choose_profiler("ncu", device.target, warm).measure(launches)
     assert measured.l2_before == "warm"
 
 
@@ -117,7 +118,7 @@ def test_an_autotuned_kernel(device, tmp_path):
     command = (sys.executable, "app.py")
     launches = recorded(command, project, tmp_path)
     profiler = choose_profiler("ncu", device.target, Application(command, project, device))
-    measured = profiler.measure(launches, [])
+    measured = profiler.measure(launches)
     # of three sectors two are read, and come from memory; the third is written
     assert measured.l2_hit_rate == pytest.approx(1 / 3, abs=0.02)
     count = sum(one.launch.count for one in launches)
@@ -130,11 +131,11 @@ def test_a_kernel_that_is_absent(gemm, device, tmp_path):
     other = dataclasses.replace(one, launch=dataclasses.replace(one.launch, kernel="absent"))
     profiler = choose_profiler("ncu", device.target, Application(command, project, device))
     with pytest.raises(ProfileError, match="does not show `absent`") as caught:
-        profiler.measure([other], [])
+        profiler.measure([other])
     assert "gemm_kernel" in caught.value.details[0]
 
 
 def test_doctor(device):
-    diagnosis = diagnose(Wishes(profiler="ncu"))
+    diagnosis = diagnose(Options(profiler="ncu"))
     assert diagnosis.works
     assert (diagnosis.device, diagnosis.profiler) == (device.product, "ncu")

@@ -58,7 +58,7 @@ def test_a_measurement_is_the_ratio_of_sums_over_all_launches(rocprofv3, launche
         row((8, 2, 1), 256, share=0.2),
         row((8, 2, 1), 256, kernel="a_kernel_2"),
     )
-    measured = profiler.measure([launched((64, 1, 1), count=3), launched((8, 2, 1))], [])
+    measured = profiler.measure([launched((64, 1, 1), count=3), launched((8, 2, 1))])
     hits = 3 * (600 + 300) / 2 + 120
     assert measured.l2_hit_rate == pytest.approx(hits / 4000)
     assert measured.counters == {
@@ -74,38 +74,38 @@ def test_a_measurement_is_the_ratio_of_sums_over_all_launches(rocprofv3, launche
 
 def test_what_does_not_fit_one_run_is_left_out(bench, rocprofv3, launched):
     profiler = rocprofv3(row(block=256), at_once=4)
-    measured = profiler.measure([launched((64, 1, 1))], [])
+    measured = profiler.measure([launched((64, 1, 1))])
     assert "TCC_REQ_sum" not in measured.counters
     assert measured.counters["TCC_EA0_RDREQ_sum"] == 400
     runs = len(bench.calls)
-    assert profiler.measure([launched((64, 1, 1))], []) == measured
+    assert profiler.measure([launched((64, 1, 1))]) == measured
     assert len(bench.calls) == runs + 1
 
 
 def test_some_versions_say_that_it_does_not_fit_and_end_well(rocprofv3, launched):
     profiler = rocprofv3(row(block=256), at_once=2, exit_code=0)
-    measured = profiler.measure([launched((64, 1, 1))], [])
+    measured = profiler.measure([launched((64, 1, 1))])
     assert set(measured.counters) == {"TCC_HIT_sum", "TCC_MISS_sum"}
     with pytest.raises(ProfileError, match="at once on this GPU"):
-        rocprofv3(row(block=256), at_once=1).measure([launched((64, 1, 1))], [])
+        rocprofv3(row(block=256), at_once=1).measure([launched((64, 1, 1))])
 
 
 def test_an_edit_is_measured_in_a_copy(bench, rocprofv3, launched):
     profiler = rocprofv3(row(block=256))
-    assert profiler.measure([launched((64, 1, 1))], [], bench.edit(900)).l2_hit_rate == 0.9
+    assert profiler.measure([launched((64, 1, 1))], bench.edit(900)).l2_hit_rate == 0.9
 
 
 def test_no_permission_says_what_to_set_and_how_to_go_on(rocprofv3, launched):
     profiler = rocprofv3(error="Unable to open /dev/kfd read-write: Permission denied")
     with pytest.raises(ProfileError, match="may not read the counters") as caught:
-        profiler.measure([launched((64, 1, 1))], [])
+        profiler.measure([launched((64, 1, 1))])
     assert "usermod -aG render,video" in caught.value.hint
     assert "times are measured" in caught.value.hint
 
 
 def test_a_kernel_that_is_not_launched(rocprofv3, launched):
     with pytest.raises(ProfileError, match="does not show `a_kernel`") as caught:
-        rocprofv3(row(kernel="another")).measure([launched((64, 1, 1))], [])
+        rocprofv3(row(kernel="another")).measure([launched((64, 1, 1))])
     assert caught.value.details == ("the application is done",)
 
 
@@ -113,7 +113,7 @@ def test_an_application_that_fails(bench, rocprofv3, launched):
     command = (sys.executable, "-c", "import sys; sys.exit(3)")
     profiler = rocprofv3(row(block=256), application=bench.application(*command))
     with pytest.raises(ProfileError, match="failed under rocprofv3 with exit code 3"):
-        profiler.measure([launched((64, 1, 1))], [])
+        profiler.measure([launched((64, 1, 1))])
 
 
 def test_the_counters_of_an_mi250x_have_other_names(bench, rocprofv3, launched):
@@ -126,7 +126,7 @@ def test_the_counters_of_an_mi250x_have_other_names(bench, rocprofv3, launched):
         f"Path({str(request)!r}).write_text(Path(sys.argv[2]).read_text())\nsys.exit(1)\n",
     )
     with pytest.raises(ProfileError):
-        Rocprofv3Profiler(bench.application(), mi250x, tool).measure([launched((1, 1, 1))], [])
+        Rocprofv3Profiler(bench.application(), mi250x, tool).measure([launched((1, 1, 1))])
     [job] = json.loads(request.read_text())["jobs"]
     assert {"TCC_EA_RDREQ_sum", "TCC_EA_WRREQ_sum"} <= set(job["pmc"])
 
@@ -135,7 +135,7 @@ def test_the_counters_of_an_mi250x_have_other_names(bench, rocprofv3, launched):
 
 
 def test_metrix_rates_are_weighted_with_their_bytes(bench, metrix, launched):
-    measured = metrix(row(), row(share=0.5)).measure([launched((64, 1, 1))], [])
+    measured = metrix(row(), row(share=0.5)).measure([launched((64, 1, 1))])
     assert measured.l2_hit_rate == pytest.approx((0.6 * 1 + 0.3 * 2) / 3)
     assert (measured.l2_bytes, measured.time_ms) == (384_000, 0.02)
     assert (measured.profiler, measured.l2_before) == ("metrix", "warm")
@@ -144,7 +144,7 @@ def test_metrix_rates_are_weighted_with_their_bytes(bench, metrix, launched):
 
 
 def test_metrix_measures_an_edit(bench, metrix, launched):
-    measured = metrix(row()).measure([launched((64, 1, 1))], [], bench.edit(900))
+    measured = metrix(row()).measure([launched((64, 1, 1))], bench.edit(900))
     assert measured.l2_hit_rate == pytest.approx(0.9)
 
 
@@ -159,4 +159,4 @@ def test_metrix_measures_an_edit(bench, metrix, launched):
 )
 def test_a_profile_of_metrix_that_is_of_no_use(metrix, launched, behaviour, fact):
     with pytest.raises(ProfileError, match=fact):
-        metrix(*behaviour.pop("launches"), **behaviour).measure([launched((64, 1, 1))], [])
+        metrix(*behaviour.pop("launches"), **behaviour).measure([launched((64, 1, 1))])

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from intelliperf_swizzle.loop import Outcome, Settings, optimize
 
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import describe, prove
-from intelliperf_swizzle.profile.model import ModelProfiler
+from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import (
     Attempt,
@@ -29,6 +29,8 @@ from intelliperf_swizzle.records import (
     Witness,
 )
 from intelliperf_swizzle.report.result import result
+from intelliperf_swizzle.search.run import Outcome, optimize
+from intelliperf_swizzle.search.setup import prepare
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(
@@ -43,12 +45,15 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """A real run on a GEMM of 16 x 16 tiles that finds something."""
     options = [word for name, value in SIZES.items() for word in (f"--{name}", str(value))]
     folder = tmp_path_factory.mktemp("run")
-    settings = Settings(
-        (sys.executable, str(KERNELS / "gemm.py"), *options), folder, folder, compute="never",
-        candidates=16, num_attempts=2, validation_seconds=1,
+    asked = Options(
+        project_directory=str(folder), profiler="model", compute="never", candidates=16,
+        num_attempts=2, validation_seconds=1,
+    )  # fmt: skip
+    setup = prepare(
+        asked, (sys.executable, str(KERNELS / "gemm.py"), *options), Silent(), target=TARGET,
         invocation="cd /home/user && intelliperf-swizzle -- python gemm.py",
     )  # fmt: skip
-    return optimize(settings, TARGET, ModelProfiler(TARGET), OfflineProposer())
+    return optimize(setup, [OfflineProposer()], folder)
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from intelliperf_swizzle.loop import Outcome
 
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report import drawing
+from intelliperf_swizzle.search.run import Outcome
 from intelliperf_swizzle.report.html import fragment, render
 
 VOID = {"meta", "link", "br", "input"}

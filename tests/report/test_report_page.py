@@ -16,8 +16,8 @@ import yaml
 
 from intelliperf_swizzle import history
 from intelliperf_swizzle.cli import main
-from intelliperf_swizzle.cli.arguments import Parser, add_host_options
-from intelliperf_swizzle.options import add_own_options
+from intelliperf_swizzle.cli.arguments import Parser
+from intelliperf_swizzle.options import add_options
 from intelliperf_swizzle.report.result import SCHEMA
 
 PAGE = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
@@ -44,8 +44,7 @@ def test_the_commands_of_the_page_work(
 
 def test_the_action_runs_what_there_is(tmp_path: Path) -> None:
     parser = Parser()
-    add_host_options(parser)
-    add_own_options(parser)
+    add_options(parser)
     words = shlex.split(STEPS["Find a swizzle"])
     assert parser.parse_args(words[1 : words.index("--")]).output_file == "result.json"
     (tmp_path / "result.json").write_bytes(OLD.read_bytes())

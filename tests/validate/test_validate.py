@@ -35,6 +35,7 @@ from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernel import Edit, splice
+from intelliperf_swizzle.kernels.base import MappedLaunch
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.records import Launch, Proof, Storage, TensorArgument, Validation
@@ -67,10 +68,8 @@ def validated(
 ) -> Validation:
     read = tuple(READ & set(launch.arguments))
     return validate(
-        [launch],
+        [MappedLaunch(launch, bare_trace(launch, read, **flags), proof.tile)],
         edit,
-        [proof],
-        traces=[bare_trace(launch, read, **flags)],
         tolerance=1e-5,
         budget_seconds=budget_seconds,
     )
@@ -122,10 +121,8 @@ def test_atomics_are_compared_within_the_tolerance(tmp_path: Path) -> None:
 def compared_as_traced(launch: Launch, **flags: Any) -> Validation:
     traced = replace(trace(launch), **flags)
     return validate(
-        [launch],
+        [MappedLaunch(launch, traced, proved(launch, REVERSED).tile)],
         edited(launch, REVERSED),
-        [proved(launch, REVERSED)],
-        traces=[traced],
         tolerance=1e-5,
         budget_seconds=ALL,
     )
@@ -179,7 +176,7 @@ def test_programs_that_wait_are_all_run(tmp_path: Path) -> None:
     assert "wait for each other" in (safe_order(found, proved(launch, REVERSED).tile) or "")
     edit, proof = edited(launch, "pid = pid"), proved(launch, "pid = pid")
     outcome = validate(
-        [launch], edit, [proof], traces=[traced], tolerance=1e-5, budget_seconds=SAMPLE
+        [MappedLaunch(launch, traced, proof.tile)], edit, tolerance=1e-5, budget_seconds=SAMPLE
     )
     assert outcome.same_bits
     assert (outcome.method, outcome.tiles_compared) == ("all-tiles", 20)
@@ -210,10 +207,8 @@ def row_sums(x, y, B: tl.constexpr):
 
 def as_traced(launch: Launch, budget_seconds: float) -> Validation:
     return validate(
-        [launch],
+        [MappedLaunch(launch, trace(launch), proved(launch, REVERSED).tile)],
         edited(launch, REVERSED),
-        [proved(launch, REVERSED)],
-        traces=[trace(launch)],
         tolerance=0.0,
         budget_seconds=budget_seconds,
     )
@@ -250,10 +245,8 @@ def test_several_launches_are_each_compared(tmp_path: Path) -> None:
     second = replace(first, grid=(20, 1, 1), arguments={**first.arguments, "M": 64, "N": 80})
     edit = splice(first.source, parse(GROUPED), target=MI300X, launches=[first, second])
     outcome = validate(
-        [first, second],
+        [MappedLaunch(one, trace(one), proved(one, GROUPED).tile) for one in (first, second)],
         edit,
-        [proved(first, GROUPED), proved(second, GROUPED)],
-        traces=[trace(first), trace(second)],
         tolerance=0.0,
         budget_seconds=ALL,
     )
