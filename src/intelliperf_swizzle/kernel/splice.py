@@ -18,7 +18,7 @@ which is a permutation again.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -44,6 +44,8 @@ __all__ = ["Edit", "splice"]
 
 MOST_NAME_CHARACTERS = 60
 """Of a swizzle's name in the comment."""
+MOST_USERS = 3
+"""Other users of a function that a refusal names."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ def splice(
             f"{where(entry, 1)}: kernel `{entry.name}` never reads `program_id`",
             hint="a kernel that does not number its programs has nothing to swizzle",
         )
+    for launch in launches:
+        _check_same_readers(source, reads, launch)
     path = Path(source.entry.file)
     before = read_exactly(path)
     request = _Request(swizzle, _axes(reads, launches), target, name)
@@ -125,6 +129,21 @@ def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[
         for key, function in source.functions.items()
     }
     return {key: reads for key, reads in found.items() if reads}
+
+
+def _check_same_readers(source: KernelSource, readers: Iterable[str], launch: Launch) -> None:
+    """Refuses a kernel that is given helpers which read the program id in some launches only."""
+    if launch.source.functions == source.functions:
+        return
+    for key, function in launch.source.functions.items():
+        known = source.functions.get(key)
+        same = known and (known.file, known.first_line) == (function.file, function.first_line)
+        if not (same and key in readers) and find_reads(function, _constexprs([launch])):
+            raise SpliceError(
+                f"{where(function, 1)}: `{function.name}` reads `program_id` in some launches of "
+                f"`{launch.kernel}` and not in others",
+                hint="hand the program id to the helper",
+            )
 
 
 def _constexprs(launches: Sequence[Launch]) -> dict[str, int]:
@@ -161,7 +180,6 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
             f"than its kernel, where others may use it",
             hint="hand the program id to the helper",
         )
-    own = {f.first_line for f in source.functions.values() if f.file == function.file}
     tree = ast.parse(file_text.lstrip("\ufeff"))
     if key != source.kernel and (line := _mention_on_host(tree, function.name)):
         raise SpliceError(
@@ -169,14 +187,18 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
             f"line {line} too, where another kernel may be given it",
             hint="hand the program id to the helper",
         )
-    for other in _jit_functions(tree):
-        first = min([other.lineno, *(decorator.lineno for decorator in other.decorator_list)])
-        if first not in own and _calls(other, function.name):
-            raise SpliceError(
-                f"{where(function, 1)}: `{function.name}` reads `program_id` and is called by "
-                f"`{other.name}` (line {other.lineno}) too, which would be renumbered with it",
-                hint="give the kernel a copy of its own",
-            )
+    own = {f.first_line for f in source.functions.values() if f.file == function.file}
+    users = function.other_users or tuple(
+        f"`{other.name}` ({function.file}:{other.lineno})"
+        for other in _jit_functions(tree)  # those that the run did not make are no objects
+        if _first_line_of(other) not in own and _names(other, function.name)
+    )
+    if users:
+        raise SpliceError(
+            f"{where(function, 1)}: `{function.name}` reads `program_id` and is used by "
+            f"{_listed(users)} too, which would be renumbered with it",
+            hint="give the kernel a copy of its own",
+        )
 
 
 def _mention_on_host(tree: ast.Module, name: str) -> int | None:
@@ -195,8 +217,19 @@ def _jit_functions(tree: ast.Module) -> list[ast.FunctionDef]:
     return [f for f in functions if any("jit" in ast.unparse(d) for d in f.decorator_list)]
 
 
-def _calls(function: ast.FunctionDef, name: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
+def _listed(users: Sequence[str]) -> str:
+    more = len(users) - MOST_USERS
+    return ", ".join(users[:MOST_USERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _first_line_of(function: ast.FunctionDef) -> int:
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+
+
+def _names(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function has a name that is not a variable of its own."""
+    named = any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
+    return named and name not in bound_names(function)
 
 
 # --- the change of one function -------------------------------------------------------------------
