@@ -25,7 +25,14 @@ from pathlib import Path
 
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernel.edit import Edit, change_lines, lines_of, read_exactly, unified_diff
+from intelliperf_swizzle.kernel.edit import (
+    Edit,
+    change_lines,
+    lines_of,
+    patch_root,
+    read_exactly,
+    unified_diff,
+)
 from intelliperf_swizzle.kernel.reads import (
     AXES,
     Place,
@@ -74,7 +81,7 @@ def splice(
     target: Target,
     launches: Sequence[Launch],
     name: str = "swizzle",
-    root: Path | None = None,
+    roots: Sequence[Path] = (),
 ) -> Edit:
     """Puts a swizzle into a kernel and into its helpers that read the program id.
 
@@ -84,11 +91,13 @@ def splice(
         target: the GPU whose numbers become literals.
         launches: the recorded launches of the kernel.
         name: what the comment calls the swizzle.
-        root: folder that the paths of the diff are relative to; the current one by default.
+        roots: the paths of the diff are relative to the first of these folders that the file lies
+            in; by default to the file's own.
 
     Raises:
         SpliceError: naming file and line, if the kernel reads no program id, or reads one in a way
-            or at a place that cannot carry the swizzle, or if the file is not as it was recorded.
+            or at a place that cannot carry the swizzle, if others use what would be changed, or if
+            the file is not as it was recorded or lies in none of `roots`.
     """
     reads = _reads(source, launches)
     if not reads:
@@ -100,6 +109,7 @@ def splice(
     for launch in launches:
         _check_same_readers(source, reads, launch)
     path = Path(source.entry.file)
+    root = patch_root(source.entry.file, roots or (path.parent,))
     before = read_exactly(path)
     request = _Request(swizzle, _axes(reads, launches), target, name)
     changes: dict[str, _Change] = {}
@@ -108,7 +118,7 @@ def splice(
         _check_scope(source, key, swizzle)
         changes[key] = _change(source.functions[key], own, request)
     after = _rewritten(source, changes, before)
-    diff = unified_diff({str(path): before}, {str(path): after}, root or Path.cwd())
+    diff = unified_diff({str(path): before}, {str(path): after}, root)
     return Edit(
         functions={key: _edited(source.functions[key], c) for key, c in changes.items()},
         files={str(path): after},
