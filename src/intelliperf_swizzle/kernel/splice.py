@@ -191,12 +191,6 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
             hint="hand the program id to the helper",
         )
     tree = ast.parse(file_text.lstrip("\ufeff"))
-    if key != source.kernel and (line := _mention_on_host(tree, function.name)):
-        raise SpliceError(
-            f"{where(function, 1)}: helper `{function.name}` reads `program_id` and is named in "
-            f"line {line} too, where another kernel may be given it",
-            hint="hand the program id to the helper",
-        )
     own = {f.first_line for f in source.functions.values() if f.file == function.file}
     users = function.other_users or tuple(
         f"`{other.name}` ({function.file}:{other.lineno})"
@@ -208,6 +202,12 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
             f"{where(function, 1)}: `{function.name}` reads `program_id` and is used by "
             f"{_listed(users)} too, which would be renumbered with it",
             hint="give the kernel a copy of its own",
+        )
+    if key != source.kernel and (line := _mention_on_host(tree, function.name)):
+        raise SpliceError(
+            f"{where(function, 1)}: helper `{function.name}` reads `program_id` and is named in "
+            f"line {line} too, where another kernel may be given it",
+            hint="hand the program id to the helper",
         )
 
 
