@@ -120,8 +120,24 @@ class KernelLanguage(Protocol):
     def build(self, launch: Launch, target: Target, edit: Edit | None = None) -> Build:
         """Compiles the kernel of a launch for a GPU that need not be there; raises BuildError."""
 
-    def edit(self, launches: Sequence[Launch], swizzle: Swizzle, target: Target, name: str) -> Edit:
-        """Puts a swizzle into the kernel's source; raises SpliceError."""
+    def edit(
+        self,
+        launches: Sequence[Launch],
+        swizzle: Swizzle,
+        target: Target,
+        *,
+        name: str,
+        roots: Sequence[Path],
+    ) -> Edit:
+        """Puts a swizzle into the kernel's source; raises SpliceError.
+
+        Args:
+            launches: all of one kernel.
+            swizzle: what to put in.
+            target: the GPU whose numbers become literals.
+            name: what a comment calls the swizzle.
+            roots: folders that the patch may be made for; the first that fits.
+        """
 
     def find_flaw(self, mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
         """Why an edit cannot be what was proved, as far as that shows without running it."""

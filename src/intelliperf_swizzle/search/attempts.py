@@ -9,11 +9,10 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.kernels.base import KernelLanguage
 from intelliperf_swizzle.profile.model import ModelScreen
 from intelliperf_swizzle.records import Attempt, Candidate, Verdict
+from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
     Edited,
     Proved,
@@ -31,20 +30,16 @@ class Attempts:
     Those of a resumed history are proved anew: what a file says is not believed.
 
     Args:
+        setup: of the run.
         subject: the kernel.
-        target: the GPU.
-        language: of the kernel.
         history: of the run.
     """
 
-    def __init__(
-        self, subject: Subject, target: Target, language: KernelLanguage, history: History
-    ):
+    def __init__(self, setup: Setup, subject: Subject, history: History):
+        self._setup = setup
         self._subject = subject
-        self._target = target
-        self._language = language
         self._history = history
-        self._model = ModelScreen(subject.traced, target)
+        self._model = ModelScreen(subject.traced, setup.target)
         self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
         self._screened: dict[str, Screened] = {}
         self.baseline = self._model.baseline()
@@ -85,7 +80,7 @@ class Attempts:
         """Proves candidates on all cores."""
         return list(
             self._pool.map(
-                lambda one: prove_candidate(one, self._subject, self._target), candidates
+                lambda one: prove_candidate(one, self._subject, self._setup.target), candidates
             )
         )
 
@@ -107,7 +102,7 @@ class Attempts:
         """Those that can be put into the kernel's source; the others are refused."""
         edited = []
         for one in screened:
-            outcome = edit_source(one, self._language)
+            outcome = edit_source(one, self._setup)
             if isinstance(outcome, Verdict):
                 self._history.record(replace(one.attempt, verdict=outcome))
             else:

@@ -85,14 +85,14 @@ def optimize(
     """
     progress = progress or Silent()
     with record_application(setup, progress) as recorded:
-        subject, others = choose_kernel(recorded, setup, progress)
+        subject, others = choose_kernel(recorded, setup, progress, to_edit=True)
         file = subject.launches[0].source.entry.file
         initial = read_exactly(Path(file))
         with open_history(setup, subject, proposers, folder, progress) as history:
             evaluator = choose_evaluator(setup, subject, history, recorded, progress)
             best, effort = None, Effort()
             if is_promising(setup, subject):
-                attempts = Attempts(subject, setup.target, setup.language, history)
+                attempts = Attempts(setup, subject, history)
                 problem = pose_problem(setup, subject, evaluator, attempts)
                 best, effort = search(proposers, problem, attempts, evaluator, progress)
             run = conclude(setup, recorded, (subject, others), proposers, evaluator, history)
@@ -129,7 +129,7 @@ def score(
         subject, _ = choose_kernel(recorded, setup, progress)
         history = History(Path(folder) / "history.jsonl", {})
         evaluator = choose_evaluator(setup, subject, history, recorded, progress)
-        attempts = Attempts(subject, setup.target, setup.language, history)
+        attempts = Attempts(setup, subject, history)
         screened = attempts.screen([candidate], attempts.prove([candidate]))
         evaluator.evaluate(attempts.edit(attempts.promising(screened, least=0.0)))
         [attempt] = attempts.current(screened)

@@ -57,6 +57,15 @@ class Setup:
     language: KernelLanguage
     invocation: str = ""
 
+    @property
+    def patch_roots(self) -> tuple[Path, ...]:
+        """Folders that a patch may be made for: here, the project, those of scripts named.
+
+        What a link out of these leads to is not to be reached by a patch.
+        """
+        named = [self.project / word for word in self.command]
+        return (Path.cwd(), self.project, *(path.parent for path in named if path.is_file()))
+
     def record_request(self, folder: Path) -> RecordRequest:
         """The application, with its records in a folder."""
         return RecordRequest(

@@ -18,7 +18,7 @@ from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.errors import LanguageError, SpliceError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernel.edit import Edit
-from intelliperf_swizzle.kernels.base import KernelLanguage, MappedLaunch
+from intelliperf_swizzle.kernels.base import MappedLaunch
 from intelliperf_swizzle.language import Swizzle, evaluate, parse
 from intelliperf_swizzle.mapping import describe, prove, sweep_grids
 from intelliperf_swizzle.records import (
@@ -30,7 +30,8 @@ from intelliperf_swizzle.records import (
     Verdict,
     Witness,
 )
-from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.subject import Subject, edit_launches
 
 RANKING_STRIDE = 15
 """Of the sweep's grids every so-many-th tells how wide a proof is when attempts are ranked; odd, so
@@ -177,13 +178,11 @@ def screen_candidate(proved: Proved, number: int, rate: float, baseline: float) 
     )
 
 
-def edit_source(screened: Screened, language: KernelLanguage) -> Edited | Verdict:
+def edit_source(screened: Screened, setup: Setup) -> Edited | Verdict:
     """Puts the swizzle into the kernel's source, or says why that cannot be done."""
     proved = screened.proved
     try:
-        edit = language.edit(
-            proved.subject.launches, proved.swizzle, proved.target, proved.candidate.name
-        )
+        edit = edit_launches(setup, proved.subject.launches, proved.swizzle, proved.candidate.name)
     except SpliceError as error:
         return Verdict("does not build", str(error))
     return Edited(proved, screened.attempt, edit)

@@ -18,12 +18,15 @@ from intelliperf_swizzle.dependence import Dependence, not_known
 from intelliperf_swizzle.errors import (
     BuildError,
     ProfileError,
+    SpliceError,
     SwizzleError,
     TraceError,
     UsageError,
 )
 from intelliperf_swizzle.hardware import Target, targets
 from intelliperf_swizzle.hardware.occupancy import Build, occupancy
+from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.model import model_launches
 from intelliperf_swizzle.progress import Progress
@@ -125,9 +128,12 @@ class Subject:
 
 
 def choose_kernel(
-    recorded: Capture, setup: Setup, progress: Progress
+    recorded: Capture, setup: Setup, progress: Progress, *, to_edit: bool = False
 ) -> tuple[Subject, list[KernelSummary]]:
-    """The kernel with the most to gain, and the rows of the others.
+    """The kernel with the most to gain, of those that can be edited if that is wanted.
+
+    Returns:
+        The kernel, and the rows of the others.
 
     On a GPU the model chooses: a hardware profiler takes a run of the application for each kernel.
 
@@ -135,7 +141,7 @@ def choose_kernel(
         UsageError: no launch of the kernel that is asked for was recorded.
         SwizzleError: not one kernel could be traced; its reason.
     """
-    subjects, untraced = examine_kernels(recorded, setup, progress)
+    subjects, untraced = examine_kernels(recorded, setup, progress, to_edit=to_edit)
     subject = add_dependences(subjects[0], setup, progress)
     return add_cautions(subject, setup, progress), [
         *(other.summary for other in subjects[1:]),
@@ -144,12 +150,13 @@ def choose_kernel(
 
 
 def examine_kernels(
-    recorded: Capture, setup: Setup, progress: Progress
+    recorded: Capture, setup: Setup, progress: Progress, *, to_edit: bool = False
 ) -> tuple[list[Subject], list[KernelSummary]]:
     """Traces and models the recorded kernels; the one with the most to gain comes first.
 
     Returns:
-        The subjects, and a row for each kernel that could not be traced.
+        The subjects, and a row for each kernel that could not be traced, or edited if
+        that is wanted.
 
     Raises:
         UsageError, SwizzleError: as of `choose_kernel`.
@@ -170,8 +177,10 @@ def examine_kernels(
         name = launches[0].kernel
         progress.phase(f"tracing {name}")
         try:
+            if to_edit:
+                edit_launches(setup, launches, parse("pid = pid"), "unmodified")
             subjects.append(_examine_kernel(launches, setup))
-        except (TraceError, ProfileError) as error:
+        except (SpliceError, TraceError, ProfileError) as error:
             failures.append(error)
             largest = max(launch.programs for launch in launches)
             rows.append(KernelSummary(name, len(launches), largest, note=error.fact))
@@ -202,6 +211,11 @@ def _prove_command(setup: Setup, launch: Launch) -> str:
     gpu = ["--target", setup.target.name] if setup.target.name in targets() else []
     words = ["intelliperf-swizzle", "prove", *source, *place, *gpu, "--", *setup.command]
     return shlex.join(words)
+
+
+def edit_launches(setup: Setup, launches: Sequence[Launch], swizzle: Swizzle, name: str) -> Edit:
+    """A swizzle in the source of the kernel of these launches; raises SpliceError."""
+    return setup.language.edit(launches, swizzle, setup.target, name=name, roots=setup.patch_roots)
 
 
 def add_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.dependence import Dependence
@@ -61,9 +62,18 @@ class Triton:
         """Compiles with the Triton that is installed."""
         return build(launch, target, edit.functions if edit else {})
 
-    def edit(self, launches: Sequence[Launch], swizzle: Swizzle, target: Target, name: str) -> Edit:
+    def edit(
+        self,
+        launches: Sequence[Launch],
+        swizzle: Swizzle,
+        target: Target,
+        *,
+        name: str,
+        roots: Sequence[Path],
+    ) -> Edit:
         """Inserts the swizzle before the first read of a program id."""
-        return splice(launches[0].source, swizzle, target=target, launches=launches, name=name)
+        source = launches[0].source
+        return splice(source, swizzle, target=target, launches=launches, name=name, roots=roots)
 
     def find_flaw(self, mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
         """The cheap gates of `validate`."""
