@@ -9,11 +9,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.records import Attempt, Candidate
+from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.evaluate import Evaluator
+from intelliperf_swizzle.search.run import choose_evaluator, record_application
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.stages import Evaluated
+from intelliperf_swizzle.search.subject import Subject, choose_kernel
 
 GOLDEN = Path(__file__).parent / "golden"
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"
@@ -66,3 +78,52 @@ def read_result() -> Callable[[Path | str], Any]:
         return fields
 
     return read
+
+
+@dataclass
+class Stages:
+    """The stages of a run on one kernel, to be gone through one by one."""
+
+    setup: Setup
+    subject: Subject
+    history: History
+    attempts: Attempts
+    evaluator: Evaluator
+
+    def screen(self, *candidates: Candidate) -> list[Attempt]:
+        """Proves and screens; an attempt each."""
+        return self.attempts.screen(candidates, self.attempts.prove(candidates))
+
+    def evaluate(self, *attempts: Attempt) -> list[Evaluated]:
+        """Edits and evaluates attempts that were screened."""
+        numbers = {one.number for one in attempts}
+        chosen = [one for one in self.attempts.screened if one.attempt.number in numbers]
+        return self.evaluator.evaluate(self.attempts.edit(chosen))
+
+    def decide(self) -> Attempt | None:
+        """The best of all that was screened, if one is better and holds."""
+        chosen = self.evaluator.shortlist(self.attempts.screened)
+        best = self.evaluator.confirm(self.evaluator.evaluate(self.attempts.edit(chosen)))
+        return best.attempt if best else None
+
+
+@pytest.fixture(scope="session")
+def stages_on() -> Callable[..., AbstractContextManager[Stages]]:
+    """The stages of a run on a setup; on a kernel that was looked at before, if it is given."""
+
+    @contextmanager
+    def open_stages(
+        setup: Setup, path: Path, subject: Subject | None = None, *, resume: bool = False
+    ) -> Iterator[Stages]:
+        if subject is not None:
+            history = History(path, {}, resume=resume)
+            evaluator = choose_evaluator(setup, subject, history, path.parent, Silent())
+            yield Stages(setup, subject, history, Attempts(setup, subject, history), evaluator)
+            history.close()
+            return
+        with record_application(setup, Silent()) as recorded:
+            chosen, _ = choose_kernel(recorded, setup, Silent())
+            with open_stages(setup, path, chosen, resume=resume) as stages:
+                yield stages
+
+    return open_stages

@@ -5,21 +5,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from intelliperf_swizzle.loop import Settings, choose, recorded, workbench
-from intelliperf_swizzle.workbench import Workbench
 
-from intelliperf_swizzle import subject
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.history import History
-from intelliperf_swizzle.profile.choose import choose_profiler
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Candidate, Verdict
 from intelliperf_swizzle.report.words import validation
+from intelliperf_swizzle.search import subject
+from intelliperf_swizzle.search.setup import prepare
 
 TARGET = load_target("mi300x")
 REVERSED = "pid = num_pids - 1 - pid"
@@ -106,16 +105,19 @@ rows[(64,)](start, value, zeros(10, dtype=torch.int32), zeros(16 * 64), B=16)
 """
 
 
-@contextmanager
-def bench(folder: Path, application: str) -> Iterator[Workbench]:
-    (folder / "app.py").write_text(HEADER + application)
-    settings = Settings((sys.executable, "app.py"), folder, folder / "out")
-    profiler = choose_profiler("model", TARGET)
-    with recorded(settings, TARGET, Silent()) as captured:
-        chosen, _ = choose(captured, settings, TARGET, profiler, Silent())
-        history = History(folder / "history.jsonl", {})
-        yield workbench(chosen, settings, TARGET, profiler, history, captured)
-        history.close()
+Stage = Callable[[str], AbstractContextManager[Any]]
+"""The stages of a run on an application."""
+
+
+@pytest.fixture
+def stages(stages_on: Callable[..., AbstractContextManager[Any]], tmp_path: Path) -> Stage:
+    def on(application: str) -> AbstractContextManager[Any]:
+        (tmp_path / "app.py").write_text(HEADER + application)
+        options = Options(project_directory=str(tmp_path), profiler="model")
+        setup = prepare(options, (sys.executable, "app.py"), Silent(), target=TARGET)
+        return stages_on(setup, tmp_path / "history.jsonl")
+
+    return on
 
 
 @pytest.fixture(autouse=True)
@@ -124,17 +126,19 @@ def two_launches_are_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subject, "MOST_LAUNCHES", 2)
 
 
-def verdict(bench: Workbench, text: str) -> Verdict:
-    [attempt] = bench.screen([Candidate(text, "tried", "user")])
-    return attempt.verdict
+def verdict(stages: Any, text: str) -> Verdict:
+    [attempt] = stages.screen(Candidate(text, "tried", "user"))
+    verdict: Verdict = attempt.verdict
+    return verdict
 
 
-def test_independent_launches_are_accepted_and_counted(tmp_path: Path) -> None:
-    with bench(tmp_path, SEEDS) as tried:
+def test_independent_launches_are_accepted_and_counted(stages: Stage) -> None:
+    with stages(SEEDS) as tried:
         assert len(tried.subject.launches) == 40
-        [attempt] = tried.screen([Candidate(REVERSED, "reversed", "user")])
+        [attempt] = tried.screen(Candidate(REVERSED, "reversed", "user"))
         assert attempt.verdict.kind == "screened out"
-        outcome = tried.validate(attempt).validation
+        [edited] = tried.attempts.edit(tried.attempts.screened)
+        outcome = tried.evaluator.validate(edited).attempt.validation
         late = verdict(tried, "pid = where(SEED == 39, 0 * pid, num_pids - 1 - pid)")
         assert late.kind == "not a permutation"
     assert outcome is not None
@@ -143,25 +147,25 @@ def test_independent_launches_are_accepted_and_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("application", [CHAINED, TYPES.format(chained=True)])
-def test_the_last_and_smallest_launch_binds(tmp_path: Path, application: str) -> None:
-    with bench(tmp_path, application) as tried:
+def test_the_last_and_smallest_launch_binds(stages: Stage, application: str) -> None:
+    with stages(application) as tried:
         refused = verdict(tried, REVERSED)
         assert refused.kind == "unsafe order"
         assert f"launch {len(tried.subject.launches)}, on the grid" in refused.reason
         assert verdict(tried, "pid = pid + 0").kind == "screened out"
 
 
-def test_launches_of_many_types_are_accepted(tmp_path: Path) -> None:
-    with bench(tmp_path, TYPES.format(chained=False)) as tried:
+def test_launches_of_many_types_are_accepted(stages: Stage) -> None:
+    with stages(TYPES.format(chained=False)) as tried:
         assert len(tried.subject.launches) == 20
         assert verdict(tried, REVERSED).kind == "screened out"
 
 
 def test_a_launch_that_was_not_looked_at_is_not_vouched_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stages: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subject, "DEPENDENCE_SECONDS", 0.01)
-    with bench(tmp_path, SEEDS) as tried:
+    with stages(SEEDS) as tried:
         refused = verdict(tried, REVERSED)
         assert refused.kind == "unsafe order"
         assert "not checked" in refused.reason
@@ -173,11 +177,11 @@ def test_a_launch_that_was_not_looked_at_is_not_vouched_for(
     "look",
     ["tl.atomic_or(word, 0)", "tl.atomic_cas(word, 0, 0)", "tl.load(word, volatile=True)"],
 )
-def test_polls_of_any_kind_bind(tmp_path: Path, look: str, spin: str) -> None:
-    with bench(tmp_path, POLLS.format(look=look, spin=spin)) as tried:
+def test_polls_of_any_kind_bind(stages: Stage, look: str, spin: str) -> None:
+    with stages(POLLS.format(look=look, spin=spin)) as tried:
         assert verdict(tried, REVERSED).kind == "unsafe order"
 
 
-def test_loops_over_what_nobody_writes_do_not_bind(tmp_path: Path) -> None:
-    with bench(tmp_path, ROWS) as tried:
+def test_loops_over_what_nobody_writes_do_not_bind(stages: Stage) -> None:
+    with stages(ROWS) as tried:
         assert verdict(tried, REVERSED).kind == "screened out"

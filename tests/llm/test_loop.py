@@ -11,25 +11,24 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from intelliperf_swizzle.loop import Settings, choose, described, recorded
-from intelliperf_swizzle.propose.together import Together
-from intelliperf_swizzle.trials import Trials
-from intelliperf_swizzle.workbench import Workbench
 from openai_endpoint import KEY, Status, answer
 
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.profile.choose import choose_profiler
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
-from intelliperf_swizzle.propose import Problem
 from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Model
 from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.loop import search
+from intelliperf_swizzle.search.run import choose_evaluator, pose_problem, record_application
+from intelliperf_swizzle.search.setup import prepare
+from intelliperf_swizzle.search.subject import choose_kernel
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = load_target("mi300x")
-PROFILER = choose_profiler("model", TARGET)
 
 SHARES = """\
 xcd = pid % num_xcds
@@ -58,56 +57,58 @@ def transpose_kernel(x_ptr, y_ptr, M, N):
 
 
 @pytest.fixture(scope="module")
-def subject(tmp_path_factory):
-    """A transpose of 64 x 64 tiles, recorded and traced once."""
+def kernel(tmp_path_factory):
+    """A transpose of 64 x 64 tiles, recorded and traced once; and what a run works with."""
     command = (sys.executable, str(KERNELS / "transpose.py"), "--m", "2048", "--n", "2048")
-    folder = tmp_path_factory.mktemp("project")
-    settings = Settings(command, folder, folder)
-    with recorded(settings, TARGET, Silent()) as captured:
-        yield choose(captured, settings, TARGET, PROFILER, Silent())[0]
+    options = Options(
+        project_directory=str(tmp_path_factory.mktemp("project")), profiler="model",
+        candidates=40, num_attempts=3, validation_seconds=5.0,
+    )  # fmt: skip
+    setup = prepare(options, command, Silent(), target=TARGET)
+    with record_application(setup, Silent()) as recorded:
+        yield setup, choose_kernel(recorded, setup, Silent())[0]
 
 
 class Stage:
-    """One run on the subject with a history of its own."""
+    """One run on the kernel with a history of its own."""
 
-    def __init__(self, subject, folder, endpoint, *, resume=False, iterations=1, **formula):
+    def __init__(self, kernel, folder, endpoint, *, resume=False, iterations=1, **formula):
+        setup, subject = kernel
         self.history = History(folder / "history.jsonl", {}, resume=resume)
-        self.bench = Workbench(subject, TARGET, PROFILER, self.history, 1e-6, 5.0)
-        self.trial = Trials(self.bench, Silent(), budget=40, num_attempts=3)
-        self.problem = Problem(
-            launches=tuple(one.launch for one in subject.traced),
-            target=TARGET,
-            baseline_l2_hit_rate=self.bench.baseline_screen(),
-            ceiling_l2_hit_rate=subject.ceiling.l2_hit_rate,
-            budget=40,
-            iterations=iterations,
-            context=partial(described, subject, TARGET),
-        )
+        self.attempts = Attempts(setup, subject, self.history)
+        self.evaluator = choose_evaluator(setup, subject, self.history, folder, Silent())
+        problem = pose_problem(setup, subject, self.evaluator, self.attempts)
+        self.problem = replace(problem, iterations=iterations)
         told = replace(load_formula("swizzle"), memory_analysis=False, **formula)
         where = Endpoint("openai/any", endpoint.url, KEY)
         ask = Model(where, told.temperature, 8192, sleep=lambda _: None)
         self.model = LanguageModelProposer(told, ask, Silent())
+        self.best = None
 
-    def run(self, proposer=None):
-        effort = (proposer or self.model).propose(self.problem, self.trial)
+    def run(self, *proposers):
+        found, effort = search(
+            proposers or [self.model], self.problem, self.attempts, self.evaluator, Silent()
+        )
+        self.best = found.attempt if found else None
+        self.edit = found.edit if found else None
         self.history.close()
         return effort
 
     @property
     def verdicts(self):
-        return [attempt.verdict.kind for attempt in self.trial.attempts]
+        return [attempt.verdict.kind for attempt in self.attempts.all()]
 
 
 @pytest.fixture
-def stage(subject, tmp_path, endpoint):
-    return partial(Stage, subject, tmp_path, endpoint)
+def stage(kernel, tmp_path, endpoint):
+    return partial(Stage, kernel, tmp_path, endpoint)
 
 
 def test_good_first_time(stage, endpoint):
     endpoint.script = [answer(SHARES, idea="a share of its own for each XCD")]
     run = stage()
     effort = run.run()
-    [attempt] = run.trial.attempts
+    [attempt] = run.attempts.all()
     assert attempt.verdict.kind == "better"
     assert attempt.validation is not None
     assert attempt.validation.same_bits
@@ -128,7 +129,7 @@ def test_wrong_then_good_in_one_iteration(stage, endpoint):
     run = stage()
     run.run()
     assert run.verdicts == ["not a permutation", "better"]
-    assert run.trial.attempts[1].candidate.critique == "1: it drops half"
+    assert run.attempts.all()[1].candidate.critique == "1: it drops half"
     assert "tile 0 is computed by programs 0 and 1" in endpoint.prompt(1)
     assert DROPS in endpoint.prompt(1)
     assert "critiques" not in endpoint.prompt(0)
@@ -157,8 +158,8 @@ def test_anything_else_is_refused_and_told(stage, endpoint, text, tmp_path, monk
     run = stage(iterations=2)
     run.run()
     assert run.verdicts == ["not a swizzle"] * 6  # two iterations, each asks again twice
-    assert not any(attempt.measurement for attempt in run.trial.attempts)
-    assert run.trial.decide() is None
+    assert not any(attempt.measurement for attempt in run.attempts.all())
+    assert run.best is None
     assert "not a swizzle" in endpoint.prompt(1)
     assert len(endpoint.prompt(5)) < 40_000
     assert not (tmp_path / "owned").exists()
@@ -169,7 +170,7 @@ def test_the_same_idea_in_other_words_is_refused(stage, endpoint):
     run = stage(iterations=2)
     run.run()
     assert run.verdicts == ["better", *["repeated"] * 3]
-    assert run.trial.attempts[1].fingerprint == run.trial.attempts[0].fingerprint
+    assert run.attempts.all()[1].fingerprint == run.attempts.all()[0].fingerprint
     assert "the same permutation as attempt 1" in endpoint.prompt(2)
 
 
@@ -178,8 +179,8 @@ def test_no_change_is_refused_without_a_measurement(stage, endpoint):
     run = stage()
     run.run()
     assert run.verdicts[0] == "no difference"
-    assert run.trial.attempts[0].measurement is None
-    assert run.trial.attempts[1].measurement is not None
+    assert run.attempts.all()[0].measurement is None
+    assert run.attempts.all()[1].measurement is not None
 
 
 def test_fences_are_part_of_the_answers_form(stage, endpoint):
@@ -194,7 +195,7 @@ def test_the_best_of_several_samples_is_measured(stage, endpoint):
     run = stage()
     run.model.samples = 3
     run.run()
-    measured = [one for one in run.trial.attempts if one.measurement]
+    measured = [one for one in run.attempts.all() if one.measurement]
     assert [one.candidate.text for one in measured] == [SHARES.strip()]
     assert sorted(run.verdicts) == ["better", "not a permutation", "screened out"]
     assert len({request["seed"] for request in endpoint.requests}) == 3
@@ -219,7 +220,7 @@ def test_an_endpoint_that_fails_later_leaves_the_best_so_far(stage, endpoint):
     run = stage(iterations=3)
     effort = run.run()
     assert any("the best so far stands" in note for note in effort.notes)
-    best = run.trial.decide()
+    best = run.best
     assert best is not None
     assert best.number == 1
 
@@ -233,16 +234,16 @@ def test_an_endpoint_that_never_answers_is_an_error(stage, endpoint):
 def test_both_go_on_alone_where_the_endpoint_fails(stage, endpoint):
     endpoint.script = [Status(500)]
     run = stage()
-    effort = run.run(Together(OfflineProposer(), run.model))
+    effort = run.run(OfflineProposer(), run.model)
     assert any("searched offline" in note for note in effort.notes)
-    assert run.trial.decide() is not None
+    assert run.best is not None
 
 
 def test_both_show_the_model_what_the_search_found(stage, endpoint):
     endpoint.script = [answer(REVERSED)]
     run = stage()
-    run.run(Together(OfflineProposer(), run.model))
-    best = run.trial.decide()
+    run.run(OfflineProposer(), run.model)
+    best = run.best
     assert best is not None
     assert best.candidate.origin in ("pattern", "search")
     assert f"The one to beat:\nAttempt {best.number}." in endpoint.prompt(0)
@@ -274,20 +275,20 @@ def test_a_resumed_run_goes_on_with_the_next_iteration(stage, endpoint):
     stage(iterations=1).run()
     endpoint.script = [answer(SHARES), answer(REVERSED, critiques='{"1": "good"}')]
     run = stage(iterations=2, resume=True)
-    effort = run.model.propose(run.problem, run.trial)
-    assert [one.candidate.iteration for one in run.trial.attempts] == [1, 2]
+    effort = run.run()
+    assert [one.candidate.iteration for one in run.attempts.all()] == [1, 2]
     assert SHARES.splitlines()[0] in endpoint.prompt(1)
     assert effort.usage.calls == 2
-    best = run.trial.decide()
+    best = run.best
     assert best is not None
     assert best.number == 1
-    assert run.bench.edit(best).diff
+    assert run.edit.diff
 
 
-def test_the_memory_analysis_is_asked_first_and_told(subject, tmp_path, endpoint):
+def test_the_memory_analysis_is_asked_first_and_told(stage, endpoint):
     analysis = "[[ ## memory_analysis ## ]]\nRows are shared.\n\n[[ ## completed ## ]]"
     endpoint.script = [analysis, answer(SHARES)]
-    run = Stage(subject, tmp_path, endpoint)
+    run = stage()
     run.model.formula = load_formula("swizzle-unaware")
     effort = run.run()
     assert effort.usage.calls == 2

@@ -5,26 +5,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from intelliperf_swizzle.loop import Settings, choose, recorded
-from intelliperf_swizzle.trials import Trials
-from intelliperf_swizzle.workbench import Workbench
 
-from intelliperf_swizzle import testbed
 from intelliperf_swizzle.capture.settings import gpu_of
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.gpu import Rig
-from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.kernels.base import GpuOutcome
+from intelliperf_swizzle.kernels.triton.on_gpu import TritonOnGpu
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.model import ModelProfiler
 from intelliperf_swizzle.progress import Silent
-from intelliperf_swizzle.records import Attempt, Candidate, Interval, Measurement, Proof, Timing
+from intelliperf_swizzle.records import Attempt, Candidate, Interval, Measurement, Timing
+from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.evaluate import Setting
+from intelliperf_swizzle.search.on_gpu import OnGpu
+from intelliperf_swizzle.search.run import record_application
+from intelliperf_swizzle.search.setup import prepare
+from intelliperf_swizzle.search.subject import choose_kernel
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(
@@ -44,32 +48,26 @@ class Counters:
 
     name = "counters"
     device = "a test"
-    runs_application = True
 
-    def __init__(self) -> None:
-        self.edits: list[Edit | None] = []
-
-    def measure(
-        self, launches: Sequence[TracedLaunch], proofs: Sequence[Proof], edit: Edit | None = None
-    ) -> Measurement:
-        self.edits.append(edit)
+    def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
         rate = 0.5 if edit is None else 0.75
         return Measurement(self.name, self.device, l2_hit_rate=rate, memory_bytes=1000)
 
 
-class TimedBed(testbed.Testbed):
-    """A testbed whose clock is the test's: the interpreter's times say nothing of a GPU's."""
+class Timed(TritonOnGpu):
+    """Runs on a GPU whose clock is the test's: the interpreter's times say nothing of a GPU's."""
 
     ratios: dict[int, float]
 
-    def try_out(self, edits):  # type: ignore[no-untyped-def]
-        tried = super().try_out(edits)
+    def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
+        outcomes = super().validate_and_time(edits)
         return {
-            n: replace(one, timing=self.clock(n)) if one.timing else one for n, one in tried.items()
+            n: replace(one, timing=self.clock(n)) if one.timing else one
+            for n, one in outcomes.items()
         }
 
-    def time_again(self, edits):  # type: ignore[no-untyped-def]
-        timings = super().time_again(edits)
+    def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
+        timings = super().time(edits)
         assert all(timings.values())
         return {number: self.clock(number) for number in timings}
 
@@ -80,40 +78,50 @@ class TimedBed(testbed.Testbed):
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+def stages(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Attempts, OnGpu, Timed]]:
     folder = tmp_path_factory.mktemp("project")
     small = {"m": 256, "n": 256, "k": 64, "block-m": 32, "block-n": 32, "block-k": 32, "group-m": 1}
-    options = [word for name, value in small.items() for word in (f"--{name}", str(value))]
-    command = (sys.executable, str(KERNELS / "gemm.py"), *options)
-    settings = Settings(command, folder, folder, compute="never")
-    with recorded(settings, TARGET, Silent()) as captured:
-        subject, _ = choose(captured, settings, TARGET, ModelProfiler(TARGET), Silent())
-        rig = Rig(command, folder, captured.folder.parent, "a test", gpu=gpu_of(TARGET))
+    words = [word for name, value in small.items() for word in (f"--{name}", str(value))]
+    command = (sys.executable, str(KERNELS / "gemm.py"), *words)
+    options = Options(project_directory=str(folder), profiler="model", compute="never")
+    setup = prepare(options, command, Silent(), target=TARGET)
+    with record_application(setup, Silent()) as recorded:
+        subject, _ = choose_kernel(recorded, setup, Silent())
+        rig = Rig(command, folder, recorded.folder.parent, "a test", gpu=gpu_of(TARGET))
+        runs = Timed(rig, [(one.launch, one.trace) for one in subject.traced], 1e-6)
         profiler = Counters()
         history = History(folder / "history.jsonl", {})
-        bed = TimedBed(rig, subject.traced, 1e-6)
-        baseline = profiler.measure(subject.traced, ())
-        subject = replace(subject, predicted=subject.baseline, baseline=baseline)
-        yield Workbench(subject, TARGET, profiler, history, 1e-6, 5.0, bed)
+        setting = Setting(
+            subject=subject, target=TARGET, language=setup.language, profiler=profiler,
+            remember=history.record, progress=Silent(), rank=setup.formula.rank, num_attempts=3,
+            tolerance=1e-6, validation_seconds=5.0,
+        )  # fmt: skip
+        device = Device(0, "a test", "cuda", 90)
+        evaluator = OnGpu(setting, runs, device, profiler.measure(subject.traced), measured=3)
+        yield Attempts(setup, subject, history), evaluator, runs
         history.close()
 
 
-def test_the_fastest_that_agrees_is_named_with_what_was_counted(bench: Workbench) -> None:
-    trials = Trials(bench, Silent(), budget=10, num_attempts=3, measured=3)
-    attempts = trials(CANDIDATES)
-    numbers = [one.number for one in attempts]
-    assert isinstance(bench.testbed, TimedBed)
-    bench.testbed.ratios = dict(zip(numbers, (0.9, 1.2, 1.001), strict=True))
-    best = trials.decide()
-    fast, slow, same = (bench.history.attempts[number - 1] for number in numbers)
-    assert best == fast
+def test_the_fastest_that_agrees_is_named_with_what_was_measured(
+    stages: tuple[Attempts, OnGpu, Timed],
+) -> None:
+    attempts, evaluator, runs = stages
+    screened = attempts.screen(CANDIDATES, attempts.prove(CANDIDATES))
+    runs.ratios = dict(zip([one.number for one in screened], (0.9, 1.2, 1.001), strict=True))
+    shortlist = evaluator.shortlist(attempts.screened)
+    best = evaluator.confirm(evaluator.evaluate(attempts.edit(shortlist)))
+    fast, slow, same = attempts.current(screened)
+    assert best is not None
+    assert best.attempt == fast
     check_named(fast)
     assert slow.verdict.kind == "slower"
     assert "time +20.0 % (+19.9 % to +20.1 %)".replace(" %", "%") in slow.verdict.reason
     assert slow.predicted is not None, "the prediction stays beside it"
     assert same.measurement is not None
     assert same.measurement.profiler == "counters"
-    assert bench.subject.baseline.time_ms == 2.0
+    assert evaluator.baseline.time_ms == 2.0
 
 
 def check_named(fast: Attempt) -> None:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.errors import SpliceError, TraceError
 from intelliperf_swizzle.hardware import load_target

@@ -9,15 +9,16 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from intelliperf_swizzle.loop import Settings, choose, opened_history, pose, recorded, workbench
 
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.profile.choose import choose_profiler
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
-from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
-from intelliperf_swizzle.records import Attempt
+from intelliperf_swizzle.propose.offline import pattern_candidates
+from intelliperf_swizzle.search.run import pose_problem
+from intelliperf_swizzle.search.setup import prepare
 
 TRANSPOSE = Path(__file__).parents[2] / "benchmarks" / "kernels" / "transpose.py"
 TARGET = load_target("mi300x")
@@ -25,7 +26,7 @@ FEW = 6
 """Permutations that may lie about at any time; far fewer than are tried."""
 
 
-def arrays_kept_by(work: Callable[[], Sequence[Attempt]]) -> tuple[int, Sequence[Attempt]]:
+def arrays_kept_by(work: Callable[[], Sequence[Any]]) -> tuple[int, Sequence[Any]]:
     """Bytes of the NumPy arrays that outlive the work, and what it gives."""
     tracemalloc.start()
     try:
@@ -37,27 +38,22 @@ def arrays_kept_by(work: Callable[[], Sequence[Attempt]]) -> tuple[int, Sequence
         tracemalloc.stop()
 
 
-def test_attempts_do_not_keep_their_permutations(tmp_path: Path) -> None:
+def test_attempts_do_not_keep_their_permutations(
+    stages_on: Callable[..., Any], tmp_path: Path
+) -> None:
     command = (sys.executable, str(TRANSPOSE), "--m", "4096", "--n", "4096")
-    settings = Settings(command, tmp_path, tmp_path, compute="never")
-    profiler = choose_profiler("model", TARGET)
-    parties = (TARGET, profiler, OfflineProposer(), Silent())
-    with recorded(settings, TARGET, Silent()) as captured:
-        subject, _ = choose(captured, settings, TARGET, profiler, Silent())
-        with opened_history(settings, subject, *parties) as history:
-            bench = workbench(subject, settings, TARGET, profiler, history, captured)
-            first, *others = islice(pattern_candidates(pose(settings, bench)), 61)
-            [warm] = bench.screen([first])
-            bench.measure(warm)  # what the model keeps of a launch is there now
-            screening, screened = arrays_kept_by(lambda: bench.screen(others))
-            measuring, measured = arrays_kept_by(
-                lambda: [bench.measure(one) for one in screened if one.screened_l2_hit_rate]
-            )
-    permutation = 8 * subject.traced[0].launch.programs
+    options = Options(project_directory=str(tmp_path), profiler="model", compute="never")
+    setup = prepare(options, command, Silent(), target=TARGET)
+    with stages_on(setup, tmp_path / "history.jsonl") as stages:
+        problem = pose_problem(setup, stages.subject, stages.evaluator, stages.attempts)
+        first, *others = islice(pattern_candidates(problem), 61)
+        stages.evaluate(*stages.screen(first))  # what the model keeps of a launch is there now
+        screening, screened = arrays_kept_by(lambda: stages.screen(*others))
+        evaluating, evaluated = arrays_kept_by(lambda: stages.evaluate(*screened))
+    permutation = 8 * stages.subject.traced[0].launch.programs
     assert len({one.fingerprint for one in screened if one.proof}) > 40
-    assert sum(one.verdict.kind == "better" for one in measured) > 20
+    assert sum(one.attempt.verdict.kind == "better" for one in evaluated) > 20
     assert screening < FEW * permutation
-    assert measuring < FEW * permutation
-    again = bench.proofs(measured[0])
-    assert [proof.fingerprint for proof in again] == [measured[0].fingerprint]
-    assert sorted(again[0].tile) == list(range(len(again[0].tile)))
+    assert evaluating < FEW * permutation
+    [tile] = evaluated[0].proved.tiles()
+    assert sorted(tile) == list(range(len(tile)))

@@ -5,68 +5,67 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from intelliperf_swizzle.loop import Settings, choose, opened_history, recorded, tried
-from intelliperf_swizzle.subject import Subject
-from intelliperf_swizzle.workbench import Workbench
 
 from intelliperf_swizzle.errors import HistoryError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import Target, load_target
-from intelliperf_swizzle.profile.choose import choose_profiler
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Candidate, Trace
+from intelliperf_swizzle.search.run import open_history, record_application
+from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.subject import Subject, choose_kernel
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(
     load_target("mi300x"), l2_bytes_per_xcd=65536, l2_channels_per_xcd=1,
     l2_channel_bits=None, l2_set_bits=None, cus_per_xcd=4,
 )  # fmt: skip
-PROFILER = choose_profiler("model", TARGET)
-PARTIES = (PROFILER, OfflineProposer(), Silent())
 GROUPED = Candidate(load_pattern("xcd-contiguous-grouped").bind(cols=16, group=3), "mine", "user")
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
     small = {"m": 512, "n": 512, "k": 64, "block-m": 32, "block-n": 32, "block-k": 32, "group-m": 1,
              "num-warps": 8}  # fmt: skip
-    options = [word for name, value in small.items() for word in (f"--{name}", str(value))]
-    command = (sys.executable, str(KERNELS / "gemm.py"), *options)
-    folder = tmp_path_factory.mktemp("project")
-    return Settings(command, folder, folder, compute="never", num_attempts=3)
+    words = [word for name, value in small.items() for word in (f"--{name}", str(value))]
+    command = (sys.executable, str(KERNELS / "gemm.py"), *words)
+    options = Options(
+        project_directory=str(tmp_path_factory.mktemp("project")), profiler="model",
+        compute="never", num_attempts=3, validation_seconds=5.0,
+    )  # fmt: skip
+    return prepare(options, command, Silent(), target=TARGET)
 
 
 @pytest.fixture(scope="module")
-def subject(settings: Settings) -> Iterator[Subject]:
+def subject(setup: Setup) -> Iterator[Subject]:
     """A GEMM of 16 x 16 tiles."""
-    with recorded(settings, TARGET, Silent()) as captured:
-        yield choose(captured, settings, TARGET, PROFILER, Silent())[0]
+    with record_application(setup, Silent()) as recorded:
+        yield choose_kernel(recorded, setup, Silent())[0]
 
 
 def test_what_was_found_better_is_validated_again_with_the_same_proof(
-    settings: Settings, subject: Subject, tmp_path: Path
+    setup: Setup, subject: Subject, tmp_path: Path, stages_on: Callable[..., Any]
 ) -> None:
-    settled = []
+    path = tmp_path / "history.jsonl"
+    found = []
     for resume in (False, True):
-        mine = replace(settings, history=tmp_path / "history.jsonl", resume=resume)
-        with opened_history(mine, subject, TARGET, *PARTIES) as history:
-            bench = Workbench(subject, TARGET, PROFILER, history, 1e-6, 5.0)
-            trials = tried(mine, bench, Silent())
-            [attempt] = trials([GROUPED])
-            settled.append((trials.settle(attempt), trials.decide()))
-            lines = history.path.read_bytes().count(b"\n")
-    (first, chosen), (again, chosen_again) = settled
+        with stages_on(setup, path, subject, resume=resume) as stages:
+            stages.screen(GROUPED)
+            found.append(stages.decide())
+            lines = path.read_bytes().count(b"\n")
+    first, again = found
     assert first.verdict.kind == again.verdict.kind == "better"
     assert first.validation == again.validation
     assert (first.proof, first.proof.grids_checked) == (again.proof, again.proof.grids_checked)
-    assert chosen == chosen_again == first
-    assert lines == 1 + 3 + 1  # the run; screened, measured, validated; validated again
+    assert lines == 1 + 3 + 1  # the run; screened, evaluated, validated; validated again
 
 
 def changed(subject: Subject, **fields: object) -> Subject:
@@ -76,30 +75,30 @@ def changed(subject: Subject, **fields: object) -> Subject:
 
 
 @pytest.mark.parametrize(
-    ("what", "target", "settings_changed", "moved"),
+    ("what", "target", "given", "moved"),
     [
         ("target", replace(TARGET, cus_per_xcd=8), {}, 0),
-        ("tolerance", TARGET, {"tolerance": 0.5}, 0),
+        ("tolerance", TARGET, {"accordo_absolute_tolerance": 0.5}, 0),
         ("unittest_command", TARGET, {"unittest_command": "true"}, 0),
         ("accesses", TARGET, {}, 1),
     ],
 )
 def test_a_history_under_other_circumstances_is_not_resumed(
-    settings: Settings,
+    setup: Setup,
     subject: Subject,
     tmp_path: Path,
     what: str,
     target: Target,
-    settings_changed: dict[str, object],
+    given: dict[str, Any],
     moved: int,
 ) -> None:
-    mine = replace(settings, history=tmp_path / "history.jsonl")
-    with opened_history(mine, subject, TARGET, *PARTIES):
+    with open_history(setup, subject, [OfflineProposer()], tmp_path, Silent()):
         pass
-    resumed = replace(mine, resume=True, **settings_changed)  # type: ignore[arg-type]
+    options = replace(setup.options, resume=True, **given)
+    resumed = replace(setup, options=options, target=target)
     other = changed(subject, access_base=subject.traced[0].trace.access_base + moved)
     with (
         pytest.raises(HistoryError, match=f"its {what} differ"),
-        opened_history(resumed, other, target, *PARTIES),
+        open_history(resumed, other, [OfflineProposer()], tmp_path, Silent()),
     ):
         pass

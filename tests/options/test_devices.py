@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.options import Options

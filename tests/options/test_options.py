@@ -9,7 +9,7 @@ import argparse
 import pytest
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.options import add_options, options_of, read_options
+from intelliperf_swizzle.options import add_options, options_of
 
 
 def parsed(*arguments, **variables):
@@ -57,8 +57,6 @@ def test_bad_variable_is_named(name, text):
 def test_option_that_the_parser_owns_stays_its_own():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", default="theirs")
-    added = add_options(
-        parser, host=False, environment={"INTELLIPERF_SWIZZLE_SEED": "no number"}
-    )
+    added = add_options(parser, host=False, environment={"INTELLIPERF_SWIZZLE_SEED": "no number"})
     assert "seed" not in [action.dest for action in added]
     assert parser.parse_args([]).seed == "theirs"

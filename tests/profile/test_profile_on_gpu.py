@@ -13,12 +13,12 @@ import pytest
 
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.doctor import diagnose
-from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import devices
 from intelliperf_swizzle.kernel.splice import splice
 from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import Application, TracedLaunch
 from intelliperf_swizzle.profile.choose import choose_profiler
 

@@ -17,9 +17,9 @@ from intelliperf_swizzle.cli import main
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.faces import plain
 from intelliperf_swizzle.report.files import write_files
-from intelliperf_swizzle.search.run import Outcome
 from intelliperf_swizzle.report.html import render
 from intelliperf_swizzle.report.markdown import markdown
+from intelliperf_swizzle.search.run import Outcome
 
 OLD = Path(__file__).parent / "results" / "schema-1.json"
 

@@ -70,34 +70,12 @@ class OnModel:
         better = [one.number for one in ranked if one.verdict.kind == "better"]
         for number in better[: self._setting.num_attempts]:
             if number not in self._confirmed:
-                self._confirmed[number] = self._validate(by_number[number])
+                self._confirmed[number] = self.validate(by_number[number])
             if self._confirmed[number].attempt.verdict.kind == "better":
                 return self._confirmed[number]
         return None
 
-    def _evaluate(self, one: Edited) -> Evaluated:
-        attempt = one.attempt
-        if attempt.measurement is None:
-            try:
-                measurement = self._measure(one)
-            except ProfileError as error:
-                return self._refuse(one, Verdict("not measured", str(error)))
-            verdict = judge(measurement, self.baseline)
-            attempt = replace(attempt, measurement=measurement, verdict=verdict)
-            if verdict.kind == "better":
-                attempt = finish_proof(attempt, one.proved)
-            attempt = self._setting.remember(attempt)
-        elif attempt.verdict.kind == "better":
-            attempt = finish_proof(attempt, one.proved)
-        return Evaluated(one.proved, attempt, one.edit)
-
-    def _measure(self, one: Edited) -> Measurement:
-        setting = self._setting
-        if setting.profiler is not None:
-            return setting.profiler.measure(setting.subject.traced, one.edit)
-        return model_launches(setting.subject.traced, one.proved.tiles(), setting.target)
-
-    def _validate(self, one: Evaluated) -> Evaluated:
+    def validate(self, one: Edited) -> Evaluated:
         """Builds and compares; one that is refused comes back with the reason."""
         setting, attempt = self._setting, one.attempt
         setting.progress.phase(f"validating {attempt.candidate.name}")
@@ -127,6 +105,28 @@ class OnModel:
         if verdict.kind == "better":
             attempt = self._unit_test.judge(attempt, one.edit)
         return Evaluated(one.proved, setting.remember(attempt), one.edit)
+
+    def _evaluate(self, one: Edited) -> Evaluated:
+        attempt = one.attempt
+        if attempt.measurement is None:
+            try:
+                measurement = self._measure(one)
+            except ProfileError as error:
+                return self._refuse(one, Verdict("not measured", str(error)))
+            verdict = judge(measurement, self.baseline)
+            attempt = replace(attempt, measurement=measurement, verdict=verdict)
+            if verdict.kind == "better":
+                attempt = finish_proof(attempt, one.proved)
+            attempt = self._setting.remember(attempt)
+        elif attempt.verdict.kind == "better":
+            attempt = finish_proof(attempt, one.proved)
+        return Evaluated(one.proved, attempt, one.edit)
+
+    def _measure(self, one: Edited) -> Measurement:
+        setting = self._setting
+        if setting.profiler is not None:
+            return setting.profiler.measure(setting.subject.traced, one.edit)
+        return model_launches(setting.subject.traced, one.proved.tiles(), setting.target)
 
     def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
         attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))

@@ -89,7 +89,7 @@ def optimize(
         file = subject.launches[0].source.entry.file
         initial = read_exactly(Path(file))
         with open_history(setup, subject, proposers, folder, progress) as history:
-            evaluator = choose_evaluator(setup, subject, history, recorded, progress)
+            evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
             best, effort = None, Effort()
             if is_promising(setup, subject):
                 attempts = Attempts(setup, subject, history)
@@ -128,7 +128,7 @@ def score(
     ):
         subject, _ = choose_kernel(recorded, setup, progress)
         history = History(Path(folder) / "history.jsonl", {})
-        evaluator = choose_evaluator(setup, subject, history, recorded, progress)
+        evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
         attempts = Attempts(setup, subject, history)
         screened = attempts.screen([candidate], attempts.prove([candidate]))
         evaluator.evaluate(attempts.edit(attempts.promising(screened, least=0.0)))
@@ -147,9 +147,17 @@ def is_promising(setup: Setup, subject: Subject) -> bool:
 
 
 def choose_evaluator(
-    setup: Setup, subject: Subject, history: History, recorded: Capture, progress: Progress
+    setup: Setup, subject: Subject, history: History, folder: Path, progress: Progress
 ) -> Evaluator:
-    """The GPU if the application runs on one, else the model (or a profiler of the host)."""
+    """The GPU if the application runs on one, else the model (or a profiler of the host).
+
+    Args:
+        setup: of the run.
+        subject: the kernel.
+        history: remembers what becomes of attempts.
+        folder: for what the application's process is told and tells on a GPU.
+        progress: told of each step.
+    """
     options = setup.options
     baseline, profiler = profile_baseline(setup, subject, progress)
     setting = Setting(
@@ -169,7 +177,7 @@ def choose_evaluator(
     if setup.device is None:
         return OnModel(setting)
     runs = setup.language.on_gpu(
-        setup.record_request(recorded.folder.parent),
+        setup.record_request(folder),
         [(one.launch, one.trace) for one in subject.traced],
         tolerance=options.accordo_absolute_tolerance,
     )
