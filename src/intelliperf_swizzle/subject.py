@@ -36,7 +36,7 @@ from intelliperf_swizzle.records import (
     Trace,
     Witness,
 )
-from intelliperf_swizzle.remap import prove_launches
+from intelliperf_swizzle.source_proofs import prove_launches
 from intelliperf_swizzle.trace import trace
 
 MOST_LAUNCHES = 16

@@ -18,7 +18,7 @@ from intelliperf_swizzle.api import (
 from intelliperf_swizzle.mapping import refusal
 from intelliperf_swizzle.options import DEFAULT_TARGET
 from intelliperf_swizzle.records import Witness
-from intelliperf_swizzle.remap import described
+from intelliperf_swizzle.source_proofs import described
 
 
 def assert_swizzle_is_permutation(

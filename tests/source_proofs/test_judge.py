@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from intelliperf_swizzle.remap.judge import judge
-from intelliperf_swizzle.remap.observation import Observation, Output, Site
+from intelliperf_swizzle.source_proofs.judge import judge
+from intelliperf_swizzle.source_proofs.observation import Observation, Output, Site
 
 GRID = (4, 1, 1)
 WHOLE = Output("out", (4,), 4, 0, 0, 0, 4, (), None)

@@ -24,7 +24,7 @@ from intelliperf_swizzle.records import (
     TensorArgument,
     UInt8Array,
 )
-from intelliperf_swizzle.remap.observation import Output
+from intelliperf_swizzle.source_proofs.observation import Output
 from intelliperf_swizzle.trace.recorder import lanes_in_pieces
 
 MOST_ELEMENTS = 1 << 28

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.records import Grid, Int64Array
-from intelliperf_swizzle.remap.observation import UNDEFINED, Observation, Output, Site
+from intelliperf_swizzle.source_proofs.observation import UNDEFINED, Observation, Output, Site
 
 LISTED = 8
 """How many tiles a verdict names."""

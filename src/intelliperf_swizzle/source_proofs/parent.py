@@ -17,8 +17,8 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.launches import save_launch
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Launch
-from intelliperf_swizzle.remap.judge import RemapVerdict, judge
-from intelliperf_swizzle.remap.observation import load_observation
+from intelliperf_swizzle.source_proofs.judge import RemapVerdict, judge
+from intelliperf_swizzle.source_proofs.observation import load_observation
 
 
 def prove_source(
@@ -53,7 +53,7 @@ def prove_source(
     if not folder.is_dir():
         raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
     progress = progress or Silent()
-    with tempfile.TemporaryDirectory(prefix="swizzle-remap-") as records:
+    with tempfile.TemporaryDirectory(prefix="swizzle-source-") as records:
         progress.phase(f"recording {shlex.join(command)}")
         captured = capture(
             command,
@@ -77,7 +77,7 @@ def prove_launches(
     Costs a child process of about a second, and then some tenths of a second a launch; more where
     outputs are large. A launch at which the child process dies is tried once more in its own.
     """
-    with tempfile.TemporaryDirectory(prefix="swizzle-remap-") as name:
+    with tempfile.TemporaryDirectory(prefix="swizzle-source-") as name:
         folders = [Path(name) / "all" / f"{number:06}" for number in range(len(launches))]
         for launch, folder in zip(launches, folders, strict=True):
             folder.mkdir(parents=True)
@@ -98,7 +98,7 @@ def prove_launches(
 def _watch(folder: Path, limit_seconds: float) -> str | None:
     """Run the child process; why it died, or None."""
     child = run_child(
-        "intelliperf_swizzle.remap.child",
+        "intelliperf_swizzle.source_proofs.child",
         folder,
         environment={**os.environ, "TRITON_INTERPRET": "1"},
         limit_seconds=limit_seconds,

@@ -23,9 +23,9 @@ from intelliperf_swizzle.interpreter.blocks import (
 )
 from intelliperf_swizzle.interpreter.revive import LiveLaunch
 from intelliperf_swizzle.records import Access, Int64Array
-from intelliperf_swizzle.remap.observation import UNDEFINED, Observation, Site
-from intelliperf_swizzle.remap.watched import WATCH
-from intelliperf_swizzle.remap.written import Written
+from intelliperf_swizzle.source_proofs.observation import UNDEFINED, Observation, Site
+from intelliperf_swizzle.source_proofs.instrument import WATCH
+from intelliperf_swizzle.source_proofs.stores import Written
 
 MOST_SCALARS = 1 << 27
 """Values of scalars that are kept (1 GB); of launches with more, the scalars are not told."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from intelliperf_swizzle.remap.judge import RemapVerdict
+from intelliperf_swizzle.source_proofs.judge import RemapVerdict
 
 
 def described(verdict: RemapVerdict) -> str:
