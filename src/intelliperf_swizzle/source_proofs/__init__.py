@@ -6,8 +6,8 @@
 keeps who stores each element; `judge` draws the verdict.
 """
 
-from intelliperf_swizzle.source_proofs.words import described
 from intelliperf_swizzle.source_proofs.judge import RemapVerdict
 from intelliperf_swizzle.source_proofs.parent import launches_of, prove_launches, prove_source
+from intelliperf_swizzle.source_proofs.words import described
 
 __all__ = ["RemapVerdict", "described", "launches_of", "prove_launches", "prove_source"]

@@ -4,30 +4,31 @@
 
 What is known for certain comes from accesses: which programs do the same work, which elements are
 stored by several programs and which by none. The scalars of the source name the tiles; what they
-say never decides against the accesses.
+say never decides against the accesses. The first rule of `RULES` that holds gives the verdict.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from intelliperf_swizzle.records import Grid, Int64Array
-from intelliperf_swizzle.source_proofs.observation import UNDEFINED, Observation, Output, Site
-
-LISTED = 8
-"""How many tiles a verdict names."""
-_MOST_SIZES = 64
-"""Sizes that are tried as extents of the tile grid."""
-_MOST_SCALARS = 4
-"""Scalars that may name a tile together."""
+from intelliperf_swizzle.records import Grid
+from intelliperf_swizzle.source_proofs.evidence import (
+    describe_astray,
+    describe_collision,
+    describe_idle,
+    describe_once,
+    describe_outputs,
+    describe_parts,
+    describe_scattered,
+)
+from intelliperf_swizzle.source_proofs.observation import Observation, Output, Parts
+from intelliperf_swizzle.source_proofs.suspects import find_suspects, is_balanced
+from intelliperf_swizzle.source_proofs.tiles import Astray, Tiles, find_astray, frontier_tiles
 
 RemapKind: TypeAlias = Literal["permutation", "not a permutation", "not told"]
 
@@ -57,414 +58,252 @@ class RemapVerdict:
     drops_tiles: bool = False
 
 
-@dataclass(frozen=True)
-class _Tiles:
-    """The tiles of a launch, named by scalars of its source.
-
-    Attributes:
-        sites: numbers of the scalars, slowest first.
-        extents: of the grid of tiles that they span, once each of `start` and `step`.
-        start, step: a scalar takes the values `start + step * i`.
-    """
-
-    sites: tuple[int, ...]
-    extents: tuple[int, ...]
-    start: tuple[int, ...]
-    step: tuple[int, ...]
-
-
 def judge(observation: Observation, kernel: str, grid: Grid, count: int = 1) -> RemapVerdict:
     """The verdict, with its evidence."""
-    kind, reason, evidence = _verdict(observation, grid)
-    dropped = kind == "not a permutation" and _drops_tiles(observation)
-    return RemapVerdict(kernel, grid, kind, reason, tuple(evidence), count, dropped)
+    facts = Facts(observation, grid)
+    rule = next(rule for rule in RULES if rule.holds(facts))
+    evidence = (*rule.evidence(facts), *facts.outputs_described)
+    dropped = rule.kind == "not a permutation" and facts.drops_tiles
+    return RemapVerdict(kernel, grid, rule.kind, rule.reason(facts), evidence, count, dropped)
 
 
-def _drops_tiles(seen: Observation) -> bool:
-    repeated = len(np.unique(seen.work[seen.writes])) < int(seen.writes.sum())
-    gaps = any(one.shared and one.unwritten for one in seen.outputs or ())
-    return repeated and gaps and not seen.places_loaded
+@dataclass(frozen=True)
+class Facts:
+    """An observation and what follows from it.
 
+    Attributes:
+        seen: the observation.
+        grid: of the launch.
+    """
 
-def _verdict(seen: Observation, grid: Grid) -> tuple[RemapKind, str, list[str]]:
-    working = int(seen.writes.sum())
-    distinct = len(np.unique(seen.work[seen.writes]))
-    if working == 0:
-        return "not told", "no program writes anything", []
-    outputs = [*_idle(seen), *_lines_of_outputs(seen)]
-    tiles = _frontier_tiles(seen, grid)
-    once = _once(seen, tiles)
-    written = seen.outputs or ()
-    unwritten = any(one.unwritten for one in written)
-    shared = [one for one in written if one.shared]
+    seen: Observation
+    grid: Grid
 
-    if distinct < working:
-        reason = f"{working} programs do the work of {distinct}"
-        return "not a permutation", reason, [*_collision(seen, grid, tiles), *outputs]
-    if any(one.unwritten for one in shared) and not once:
-        reason = "elements are stored by several programs, and others by none"
-        return "not a permutation", reason, [*(_beyond(seen) or _absent(seen, tiles)), *outputs]
-    if unwritten and (beyond := _stray(seen) or _beyond_grid(seen, grid)):
-        reason = "programs take tiles that do not exist, and others take none of those that do"
-        return "not a permutation", reason, [*beyond, *outputs]
-    names = [f"`{one.name}`" for one in written if _is_whole(one) and one.programs == working]
-    if names and working == len(seen.work) and not seen.lanes_outside:
-        reason = f"each element of {', '.join(names)} is stored exactly once"
-        return "permutation", reason, [*once, *outputs]
-    if shared:
-        return "not told", "elements are stored by several programs", [*once, *outputs]
-    if unwritten and (working < len(seen.work) or seen.lanes_outside):
-        reason = "elements are written by no program, and it is not known whether they should be"
-        return "not told", reason, outputs
-    if written and not unwritten and all(_is_whole(one) for one in written):
-        return "permutation", "each element is stored exactly once", [*once, *outputs]
-    if not once:
-        return "not told", "no two programs do the same, and no more is known", outputs
-    reason = "no two programs do the same, and each tile is taken once"
-    return "permutation", reason, [*once, *outputs]
+    @cached_property
+    def working(self) -> int:
+        """Programs that write anything."""
+        return int(self.seen.writes.sum())
 
+    @cached_property
+    def distinct(self) -> int:
+        """Programs that do work of their own."""
+        return len(np.unique(self.seen.work[self.seen.writes]))
 
-def _is_whole(output: Output) -> bool:
-    return not (output.unwritten or output.shared or output.updated)
+    @property
+    def all_work(self) -> bool:
+        """Each program writes, and nowhere outside the tensors."""
+        return self.working == len(self.seen.work) and not self.seen.lanes_outside
 
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """The tensors written to, as far as they were looked at."""
+        return self.seen.outputs or ()
 
-# --- words ---------------------------------------------------------------------------------------
+    @property
+    def shared(self) -> tuple[Output, ...]:
+        """Those of which several programs store the same element."""
+        return tuple(output for output in self.outputs if output.shared)
 
+    @property
+    def has_gaps(self) -> bool:
+        """Elements of a tensor written to are written by no program."""
+        return any(output.unwritten for output in self.outputs)
 
-def _lines_of_outputs(seen: Observation) -> list[str]:
-    if seen.outputs is None:
-        return ["the tensors are too large to look at each element"]
-    lines = [line for output in seen.outputs for line in _lines_of_output(output)]
-    if seen.lanes_outside:
-        lines.append(f"{seen.lanes_outside} elements are written outside every tensor")
-    return lines
+    @property
+    def scattered(self) -> bool:
+        """Of one tensor, elements are stored by several programs and others by none."""
+        return any(output.unwritten for output in self.shared)
 
-
-def _lines_of_output(output: Output) -> list[str]:
-    shape = " × ".join(map(str, output.shape)) or "scalar"
-    whole = f"`{output.name}` ({shape})"
-    lines = []
-    if output.unwritten:
-        share = 100 * output.unwritten / output.elements
-        place = ", ".join(f"{a}:{b + 1}" for a, b in output.unwritten_range)
-        lines.append(
-            f"{whole}: {output.unwritten} of {output.elements} elements ({share:.2f} %) are "
-            f"written by no program, within [{place}]"
+    @property
+    def clean(self) -> tuple[Output, ...]:
+        """Tensors of which each element is stored by exactly one program."""
+        return tuple(
+            one for one in self.outputs if not (one.unwritten or one.shared or one.updated)
         )
-    if output.shared:
-        line = f"{whole}: {output.shared} elements are stored by several programs"
-        if output.clash:
-            index, one, other = output.clash
-            line += f", {list(index)} by {one} and {other}"
-        lines.append(line)
-    if not lines:
-        verb = "updated" if output.updated else "stored by exactly one program"
-        lines.append(f"{whole}: each of {output.elements} elements is {verb}")
-    return lines
+
+    @property
+    def clean_of_all(self) -> tuple[Output, ...]:
+        """Those to which all programs contribute."""
+        return tuple(one for one in self.clean if self.all_work and one.programs == self.working)
+
+    @cached_property
+    def tiles(self) -> Tiles | None:
+        """The tiles, as the scalars name them."""
+        return frontier_tiles(self.seen, self.grid)
+
+    @cached_property
+    def once(self) -> list[str]:
+        """Says so where the scalars take each tile exactly once; else nothing."""
+        return describe_once(self.seen, self.tiles)
+
+    @cached_property
+    def astray(self) -> Astray | None:
+        """Programs that take tiles which do not exist."""
+        return find_astray(self.seen, self.grid) if self.has_gaps else None
+
+    @cached_property
+    def suspects(self) -> tuple[Parts, ...]:
+        """Tensors of which one part is accessed twice and another never."""
+        return find_suspects(self.seen)
+
+    @property
+    def dropped(self) -> tuple[Parts, ...]:
+        """Suspects of which that is certain: numbers that are not remapped would store each part.
+
+        Their elements say so too, where these were looked at.
+        """
+        scattered = {one.name for one in self.shared if one.unwritten}
+        return tuple(
+            parts
+            for parts in self.suspects
+            if parts.access == "stored" and is_balanced(parts) and not parts.gathered
+            if parts.name in scattered
+        )
+
+    @property
+    def drops_tiles(self) -> bool:
+        """See `RemapVerdict`."""
+        return self.distinct < self.working and self.scattered and not self.seen.places_loaded
+
+    @cached_property
+    def outputs_described(self) -> list[str]:
+        """Programs that write nothing, and what is written of each tensor."""
+        if not self.working:
+            return []
+        return [*describe_idle(self.seen), *describe_outputs(self.seen)]
 
 
-def _idle(seen: Observation) -> list[str]:
-    idle = int((~seen.writes).sum())
-    return [f"{idle} of {len(seen.writes)} programs write nothing"] if idle else []
+@dataclass(frozen=True)
+class Rule:
+    """A verdict and when it is given.
 
-
-def _once(seen: Observation, tiles: _Tiles | None) -> list[str]:
-    """Says so where each tile is taken exactly once; nothing else."""
-    if tiles is None:
-        return []
-    taken = seen.values[np.ix_(_distinct_rows(seen), np.array(tiles.sites))]
-    if not len(taken) == len(np.unique(taken, axis=0)) == math.prod(tiles.extents):
-        return []
-    extents = " × ".join(map(str, tiles.extents))
-    start = f", from {_listed(np.array([tiles.start]))} on," if any(tiles.start) else ""
-    return [f"{_names(seen, tiles.sites)} takes each of {extents} values{start} once"]
-
-
-def _names(seen: Observation, sites: Sequence[int]) -> str:
-    """`pid` (kernel.py:12), or `(pid_m, pid_n)` (kernel.py:14)."""
-    names = ", ".join(seen.sites[site].name for site in sites)
-    names = f"`({names})`" if len(sites) > 1 else f"`{names}`"
-    last = max((seen.sites[site] for site in sites), key=lambda site: site.line)
-    return f"{names} ({_where(last)})" if sites[-1] > 2 else names
-
-
-def _where(site: Site) -> str:
-    return f"{Path(site.file).name}:{site.line}"
-
-
-def _listed(tiles: Int64Array) -> str:
-    """The first tiles, `3 5 7 and 12 more`."""
-    shown = [
-        str(int(tile[0])) if len(tile) == 1 else f"({', '.join(str(int(v)) for v in tile)})"
-        for tile in tiles[:LISTED]
-    ]
-    more = len(tiles) - len(shown)
-    return " ".join(shown) + (f" and {more} more" if more > 0 else "")
-
-
-# --- programs that do the same -------------------------------------------------------------------
-
-
-def _collision(seen: Observation, grid: Grid, tiles: _Tiles | None) -> list[str]:
-    """Two programs that do the same, the scalar that says so, the tiles that nobody computes."""
-    one, other = _first_pair(seen)
-    culprit = _culprit(seen)
-    named = tiles.sites if tiles else _independent(seen, _distinct_rows(seen))
-    lines = []
-    for sites in dict.fromkeys(sites for sites in (culprit, named) if sites):
-        values = _at_program(seen, one, sites)
-        told = len(sites) <= _MOST_SCALARS and UNDEFINED not in values
-        if told and np.array_equal(values, _at_program(seen, other, sites)):
-            what = f"{_names(seen, sites)} is {_listed(values[None])}"
-            lines.append(f"{what} in programs {one} and {other}")
-    if not lines:
-        lines.append(f"programs {one} and {other} access the same addresses in the same order")
-    if tiles is None and culprit is not None:
-        return [*lines, *_never_taken(seen, culprit[0])]
-    return [*lines, *_absent(seen, tiles)]
-
-
-def _absent(seen: Observation, tiles: _Tiles | None) -> list[str]:
-    """The tiles that nobody computes."""
-    if tiles is None or not len(missing := _missing(seen, tiles)):
-        return []
-    total = math.prod(tiles.extents)
-    name = ", ".join(seen.sites[site].name for site in tiles.sites)
-    return [
-        f"{total - len(missing)} of {total} tiles are computed",
-        f"never computed: {name} = {_listed(missing)}",
-    ]
-
-
-def _never_taken(seen: Observation, site: int) -> list[str]:
-    """The values that a scalar leaves out which numbers the programs anew; else nothing."""
-    values = seen.values[_first_rows(seen), site]
-    programs = len(seen.work)
-    inside = values[(values >= 0) & (values < programs)]
-    taken = np.zeros(programs, np.bool_)
-    taken[inside] = True
-    if 2 * int(taken.sum()) <= programs:
-        return []  # a part of a number, then
-    name = seen.sites[site].name
-    return [f"never taken: {name} = {_listed(np.argwhere(~taken))}"]
-
-
-def _first_pair(seen: Observation) -> tuple[int, int]:
-    working = np.flatnonzero(seen.writes)
-    _, group, counts = np.unique(seen.work[working], return_inverse=True, return_counts=True)
-    first = int(np.argmax(counts[group] > 1))
-    second = first + 1 + int(np.argmax(group[first + 1 :] == group[first]))
-    return int(working[first]), int(working[second])
-
-
-def _culprit(seen: Observation) -> tuple[int, ...] | None:
-    """The first scalar that tells apart exactly the programs that do different work."""
-    rows = _first_rows(seen)
-    rows = rows[seen.writes[seen.program[rows]]]
-    work = seen.work[seen.program[rows]]
-    for site in range(3, len(seen.sites)) if len(rows) else ():
-        values = seen.values[rows, site]
-        copied = any(np.array_equal(values, seen.values[rows, axis]) for axis in range(3))
-        if not copied and not (values == UNDEFINED).any() and _same_partition(values, work):
-            return (site,)
-    return None
-
-
-def _first_rows(seen: Observation) -> Int64Array:
-    """One row of each program."""
-    return np.unique(seen.program, return_index=True)[1].astype(np.int64)
-
-
-def _same_partition(one: npt.NDArray[np.generic], other: npt.NDArray[np.generic]) -> bool:
-    classes = len(np.unique(one))
-    return classes == len(np.unique(other)) == _joint_classes([one, other])
-
-
-def _joint_classes(columns: Iterable[npt.NDArray[np.generic]]) -> int:
-    """How many different rows columns have."""
-    codes = np.zeros(0, np.int64)
-    for column in columns:
-        values, code = np.unique(column, return_inverse=True)
-        joint = code if not len(codes) else codes * len(values) + code
-        codes = np.unique(joint, return_inverse=True)[1]
-    return int(codes.max()) + 1 if len(codes) else 0
-
-
-def _at_program(seen: Observation, program: int, sites: Sequence[int]) -> Int64Array:
-    row = int(np.argmax(seen.program == program))
-    values: Int64Array = seen.values[row][list(sites)]
-    return values
-
-
-# --- tiles by name -------------------------------------------------------------------------------
-
-
-def _frontier_tiles(seen: Observation, grid: Grid) -> _Tiles | None:
-    """The grid of tiles that the scalars span from which addresses are computed.
-
-    None where these are not independent, or where it is not clear how far each of them goes.
+    Attributes:
+        name: in a few words.
+        kind: of the verdict.
+        holds: whether it applies, if no rule before it does.
+        reason: of the verdict, in one sentence.
+        evidence: lines that come before those about the tensors.
     """
-    rows = _distinct_rows(seen)
-    varying = tuple(s for s in seen.frontier if len(np.unique(seen.values[rows, s])) > 1)
-    for sites in dict.fromkeys((varying, _independent(seen, rows))):
-        tiles = _tiles_of(seen, grid, rows, sites)
-        if tiles is not None:
-            return tiles
-    return None
+
+    name: str
+    kind: RemapKind
+    holds: Callable[[Facts], bool]
+    reason: Callable[[Facts], str]
+    evidence: Callable[[Facts], list[str]] = lambda facts: []
 
 
-def _tiles_of(
-    seen: Observation, grid: Grid, rows: Int64Array, sites: tuple[int, ...]
-) -> _Tiles | None:
-    axes = tuple(axis for axis in range(3) if grid[axis] > 1)
-    once = len(rows) == len(seen.work)  # one tile each, so that the launch has as many tiles
-    if once and len(sites) < len(axes):  # some may be the same in all programs
-        constant = [site for site in seen.frontier if site not in sites]
-        sites = tuple(sorted((*constant[len(sites) - len(axes) :], *sites)))
-    values = seen.values[np.ix_(rows, np.array(sites, np.int64))]
-    if not 0 < len(sites) <= _MOST_SCALARS or (values == UNDEFINED).any():
-        return None
-    least = values.min(axis=0)
-    step = np.array([max(1, math.gcd(*column.tolist())) for column in (values - least).T])
-    from_zero = (least >= 0).all() and (least % step == 0).all()
-    for start in (np.zeros_like(least), least) if from_zero else (least,):
-        reached = tuple(int(v) for v in ((values - start) // step).max(axis=0) + 1)
-        extents = _extents_of_axes(seen, sites, reached, grid, axes) if once else None
-        extents = extents or _extents_of_sizes(seen, reached, len(rows))
-        if extents is not None:
-            return _Tiles(sites, extents, tuple(start.tolist()), tuple(step.tolist()))
-    return None
+def _name(tensors: tuple[Output, ...] | tuple[Parts, ...]) -> str:
+    return ", ".join(dict.fromkeys(f"`{tensor.name}`" for tensor in tensors))
 
 
-def _distinct_rows(seen: Observation) -> Int64Array:
-    """One row of each program and each combination of the scalars that addresses come from."""
-    keys = np.column_stack([seen.program, seen.values[:, list(seen.frontier)]])
-    return np.sort(np.unique(keys, axis=0, return_index=True)[1]).astype(np.int64)
+def _describe_astray(facts: Facts) -> list[str]:
+    return describe_astray(facts.seen, facts.astray) if facts.astray else []
 
 
-def _independent(seen: Observation, rows: Int64Array) -> tuple[int, ...]:
-    """The frontier less what is constant, and less what follows from another scalar of it."""
-    columns = {site: seen.values[rows, site] for site in seen.frontier}
-    classes = {site: len(np.unique(column)) for site, column in columns.items()}
-    kept = [site for site in seen.frontier if classes[site] > 1]
-    for site in reversed(kept):
-        others = [other for other in kept if other != site]
-        if any(_joint_classes([columns[o], columns[site]]) == classes[o] for o in others):
-            kept.remove(site)
-    return tuple(kept)
-
-
-def _extents_of_axes(
-    seen: Observation,
-    sites: Sequence[int],
-    reached: tuple[int, ...],
-    grid: Grid,
-    axes: tuple[int, ...],
-) -> tuple[int, ...] | None:
-    """The launch's own grid, where the scalars stand in for its axes: by name, or by size."""
-    if len(sites) != len(axes):
-        return None
-    named = {
-        seen.sites[site].name: axis
-        for axis in axes
-        for site in range(3, len(seen.sites))
-        if np.array_equal(seen.values[:, site], seen.values[:, axis])
-    }
-    by_name = tuple(named.get(seen.sites[site].name, -1) for site in sites)
-    orders = [by_name] if sorted(by_name) == list(axes) else []
-    fits = {
-        tuple(grid[axis] for axis in order)
-        for order in orders or itertools.permutations(axes)
-        if all(grid[axis] >= least for axis, least in zip(order, reached, strict=True))
-    }
-    return fits.pop() if len(fits) == 1 else None
-
-
-def _extents_of_sizes(
-    seen: Observation, reached: tuple[int, ...], tiles: int
-) -> tuple[int, ...] | None:
-    """The one grid of so many tiles whose extents are what is reached, or sizes of the launch."""
-    if math.prod(reached) == tiles:
-        return reached
-    choices = [
-        sorted({least, *(size for size in seen.sizes if size >= least)})[:_MOST_SIZES]
-        for least in reached
-    ]
-    fits = [fit for fit in itertools.product(*choices) if math.prod(fit) == tiles]
-    as_reached = [sum(e == r for e, r in zip(fit, reached, strict=True)) for fit in fits]
-    best = [fit for fit, same in zip(fits, as_reached, strict=True) if same == max(as_reached)]
-    return best[0] if len(best) == 1 else None
-
-
-def _missing(seen: Observation, tiles: _Tiles) -> Int64Array:
-    """The tiles (int64[n, scalars], as their scalars name them) that no program holds."""
-    values = seen.values[seen.wrote][:, list(tiles.sites)]
-    values = values[(values != UNDEFINED).all(axis=1)]
-    index = (values - np.array(tiles.start)) // np.array(tiles.step)
-    taken = np.zeros(tiles.extents, np.bool_)
-    taken[tuple(index.T)] = True
-    missing: Int64Array = np.argwhere(~taken) * np.array(tiles.step) + np.array(tiles.start)
-    return missing
-
-
-# --- tiles that do not exist ---------------------------------------------------------------------
-
-
-def _stray(seen: Observation) -> list[str]:
-    """As `_beyond`, where just the programs beyond write nothing, or write outside every tensor."""
-    idle = frozenset(np.flatnonzero(~seen.writes).tolist())
-    return _beyond(seen, None if seen.lanes_outside else idle)
-
-
-def _beyond(seen: Observation, who: frozenset[int] | None = None) -> list[str]:
-    """A scalar that numbers the programs anew, and not from 0 to their number; else nothing.
-
-    With `who`, only one that does so in just these programs.
-    """
-    rows = _first_rows(seen)
-    programs = len(seen.work)
-    for site in range(3, len(seen.sites)) if len(rows) else ():
-        values = seen.values[rows, site]
-        beyond = values >= programs
-        if (values == UNDEFINED).any() or values.min() < 0 or not beyond.any():
-            continue
-        if len(np.unique(values)) < programs or values.max() >= 2 * programs:
-            continue
-        if who is None or who == set(seen.program[rows][beyond].tolist()):
-            return [_astray(seen, (site,), rows[beyond], (programs,)), *_never_taken(seen, site)]
-    return []
-
-
-def _beyond_grid(seen: Observation, grid: Grid) -> list[str]:
-    """Programs that write nothing because their tile lies outside the grid of tiles.
-
-    Told only where the tiles of those that write lie in a grid with as many tiles as programs,
-    whose extents are sizes of the launch, and the tiles of all others outside it.
-    """
-    rows = _distinct_rows(seen)
-    sites = _independent(seen, rows)
-    values = seen.values[np.ix_(rows, np.array(sites, np.int64))]
-    if len(rows) != len(seen.work) or not sites or (values < 0).any():
-        return []
-    inside = values[seen.writes[seen.program[rows]]]
-    reached = tuple(int(v) + 1 for v in inside.max(axis=0))
-    extents = _extents_of_sizes(seen, reached, len(rows)) if len(sites) <= _MOST_SCALARS else None
-    outside = (values >= np.array(extents or 0)).any(axis=1)
-    writes = seen.writes[seen.program[rows]]
-    if extents is None or writes.all() or (outside == writes).any():
-        return []
-    tiles = _Tiles(sites, extents, (0,) * len(sites), (1,) * len(sites))
-    return [_astray(seen, sites, rows[outside], extents), *_absent(seen, tiles)]
-
-
-def _astray(
-    seen: Observation, sites: tuple[int, ...], rows: Int64Array, extents: tuple[int, ...]
-) -> str:
-    """Programs with a tile beyond the extents."""
-    shown = ", ".join(
-        f"{seen.program[row]} ({_listed(seen.values[row, list(sites)][None]).strip('()')})"
-        for row in rows[:LISTED]
-    )
-    more = f" and {len(rows) - LISTED} more" if len(rows) > LISTED else ""
-    whole = " × ".join(map(str, extents))
-    return f"{_names(seen, sites)} lies outside {whole} in programs {shown}{more}"
+RULES = (
+    Rule(
+        "nothing is written",
+        "not told",
+        lambda facts: facts.working == 0,
+        lambda facts: "no program writes anything",
+    ),
+    Rule(
+        "programs do the same",
+        "not a permutation",
+        lambda facts: facts.distinct < facts.working,
+        lambda facts: f"{facts.working} programs do the work of {facts.distinct}",
+        lambda facts: describe_collision(facts.seen, facts.tiles),
+    ),
+    Rule(
+        "parts are stored twice and never",
+        "not a permutation",
+        lambda facts: bool(facts.dropped),
+        lambda facts: (
+            f"parts of {_name(facts.dropped)} are stored by several programs, and others by none"
+        ),
+        lambda facts: [
+            *describe_scattered(facts.seen, facts.tiles),
+            *(line for parts in facts.dropped for line in describe_parts(facts.seen, parts)),
+        ],
+    ),
+    Rule(
+        "elements are stored twice and never",
+        "not a permutation",
+        lambda facts: facts.scattered and not facts.once and not facts.clean_of_all,
+        lambda facts: "elements are stored by several programs, and others by none",
+        lambda facts: describe_scattered(facts.seen, facts.tiles),
+    ),
+    Rule(
+        "tiles do not exist",
+        "not a permutation",
+        lambda facts: facts.astray is not None,
+        lambda facts: (
+            "programs take tiles that do not exist, and others take none of those that do"
+        ),
+        _describe_astray,
+    ),
+    Rule(
+        "parts are accessed twice and never",
+        "not told",
+        lambda facts: bool(facts.suspects),
+        lambda facts: (
+            f"some parts of {_name(facts.suspects)} are {facts.suspects[0].access} more "
+            "often than once, and others never"
+        ),
+        lambda facts: [
+            line for parts in facts.suspects for line in describe_parts(facts.seen, parts)
+        ],
+    ),
+    Rule(
+        "parts are too many",
+        "not told",
+        lambda facts: facts.seen.parts is None and facts.scattered,
+        lambda facts: (
+            "elements are stored by several programs, others by none, and there are too "
+            "many accesses to say why"
+        ),
+    ),
+    Rule(
+        "a tensor of all programs is whole",
+        "permutation",
+        lambda facts: bool(facts.clean_of_all),
+        lambda facts: f"each element of {_name(facts.clean_of_all)} is stored exactly once",
+        lambda facts: facts.once,
+    ),
+    Rule(
+        "elements are stored twice",
+        "not told",
+        lambda facts: bool(facts.shared),
+        lambda facts: "elements are stored by several programs",
+        lambda facts: facts.once,
+    ),
+    Rule(
+        "elements are left by idle programs",
+        "not told",
+        lambda facts: facts.has_gaps and not facts.all_work,
+        lambda facts: (
+            "elements are written by no program, and it is not known whether they should be"
+        ),
+    ),
+    Rule(
+        "all tensors are whole",
+        "permutation",
+        lambda facts: 0 < len(facts.outputs) == len(facts.clean),
+        lambda facts: "each element is stored exactly once",
+        lambda facts: facts.once,
+    ),
+    Rule(
+        "each tile is taken once",
+        "permutation",
+        lambda facts: bool(facts.once),
+        lambda facts: "no two programs do the same, and each tile is taken once",
+        lambda facts: facts.once,
+    ),
+    Rule(
+        "nothing is known",
+        "not told",
+        lambda facts: True,
+        lambda facts: "no two programs do the same, and no more is known",
+    ),
+)
+"""In this order: the first that holds decides."""

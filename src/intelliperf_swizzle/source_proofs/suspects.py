@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Tensors whose parts say that a renumbering drops tiles, whatever else is written cleanly."""
+
+from __future__ import annotations
+
+from intelliperf_swizzle.source_proofs.observation import Observation, Parts
+
+
+def find_suspects(seen: Observation) -> tuple[Parts, ...]:
+    """Parts that are accessed twice while others are left, as the program's own number would not.
+
+    Not among them are scratch, padding and halos: what lies where a digit of the program's number
+    says (`Parts.plain`), what is gathered, and what each of many programs shares evenly.
+    """
+    vouched = any(_vouches(parts, seen) for parts in seen.parts or ())
+    return tuple(parts for parts in seen.parts or () if _is_suspect(parts, vouched))
+
+
+def is_balanced(parts: Parts) -> bool:
+    """Whether there are as many parts too many as there are parts left.
+
+    Then numbers that are not remapped would take each part once. Programs of a persistent loop may
+    differ by one part, and so may those that are repeated and those that are left.
+    """
+    wrong, left = parts.repeats + parts.outside, parts.left
+    if wrong == left:
+        return wrong > 0
+    if parts.most - parts.least != 1 or not wrong or left <= 0:
+        return False
+    return parts.least * max(wrong, left) <= parts.most * min(wrong, left)
+
+
+def _is_suspect(parts: Parts, vouched: bool) -> bool:
+    if parts.left <= 0 or parts.plain:
+        return False
+    if parts.access == "stored":
+        missed = parts.outside and parts.gaps and not parts.ordered
+        doubled = parts.repeats and not (parts.even and vouched)
+        return bool(is_balanced(parts) or missed or doubled)
+    if parts.gathered or not parts.repeats:
+        return False
+    uneven = not parts.even and not parts.ordered and parts.least == parts.most
+    return is_balanced(parts) or uneven
+
+
+def _vouches(parts: Parts, seen: Observation) -> bool:
+    """Whether each program stores parts of its own, by numbers that may be remapped."""
+    own = parts.access == "stored" and not parts.repeats and not parts.outside
+    return own and not parts.plain and parts.taken >= len(seen.work)
