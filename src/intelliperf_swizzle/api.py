@@ -37,10 +37,10 @@ from intelliperf_swizzle.records import (
     Witness,
 )
 from intelliperf_swizzle.records import Run as RunRecord
-from intelliperf_swizzle.source_proofs import RemapVerdict
-from intelliperf_swizzle.source_proofs import prove_source as _prove_source
 from intelliperf_swizzle.report.html import fragment
 from intelliperf_swizzle.session import finish, measured_by, proposer_of, settings_of, target_of
+from intelliperf_swizzle.source_proofs import RemapVerdict
+from intelliperf_swizzle.source_proofs import prove_source as _prove_source
 
 AnySwizzle: TypeAlias = "str | Swizzle"
 """A swizzle's text, the name of a pattern of the catalogue, or a parsed swizzle."""

@@ -243,12 +243,12 @@ RULES = (
         _describe_astray,
     ),
     Rule(
-        "parts are accessed twice and never",
+        "parts are left",
         "not told",
         lambda facts: bool(facts.suspects),
         lambda facts: (
-            f"some parts of {_name(facts.suspects)} are {facts.suspects[0].access} more "
-            "often than once, and others never"
+            f"parts of {_name(facts.suspects)} are left, while others are taken twice or do not "
+            "exist"
         ),
         lambda facts: [
             line for parts in facts.suspects for line in describe_parts(facts.seen, parts)

@@ -245,7 +245,7 @@ class Watcher:
             self._snapshots.append(_Snapshot(dict(self._current), wrote))
             self._changed = False
         else:
-            self._snapshots[-1].wrote |= wrote
+            self._snapshots[-1].wrote = self._snapshots[-1].wrote | wrote
         return 0
 
     def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
