@@ -2,12 +2,26 @@
 # SPDX-License-Identifier: MIT
 """The remap that a kernel's own source computes from its program ids: is it a permutation?
 
-`watched` makes the source tell its scalars; `watching` runs it in batches (`child`), `written`
-keeps who stores each element; `judge` draws the verdict.
+`instrument` makes the source tell its scalars; `observe` runs it in batches (`child`), while
+`stores` notes who stores each element and `parts` who accesses which part; `judge` draws the
+verdict; `sizes` makes a launch anew at other sizes.
 """
 
-from intelliperf_swizzle.source_proofs.judge import RemapVerdict
-from intelliperf_swizzle.source_proofs.parent import launches_of, prove_launches, prove_source
+from intelliperf_swizzle.source_proofs.judge import RemapVerdict, SizesTried
+from intelliperf_swizzle.source_proofs.parent import (
+    launches_of,
+    prove_calls,
+    prove_launches,
+    prove_source,
+)
 from intelliperf_swizzle.source_proofs.words import described
 
-__all__ = ["RemapVerdict", "described", "launches_of", "prove_launches", "prove_source"]
+__all__ = [
+    "RemapVerdict",
+    "SizesTried",
+    "described",
+    "launches_of",
+    "prove_calls",
+    "prove_launches",
+    "prove_source",
+]

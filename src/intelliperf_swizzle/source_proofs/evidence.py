@@ -207,11 +207,13 @@ def describe_parts(seen: Observation, parts: Parts) -> list[str]:
         line += f", {parts.outside} outside it"
     lines = [f"{line}; {parts.left} are {parts.access} by no program"]
     rows = first_rows(seen)
-    for site in range(3, len(seen.sites)) if parts.clash and len(rows) == len(seen.work) else ():
+    if parts.clash is None or len(rows) < len(seen.work):
+        return lines
+    one, two = parts.clash
+    for site in range(3, len(seen.sites)):
         values = seen.values[rows, site]
-        value, other = values[list(parts.clash)]
-        if value == other != UNDEFINED and len(np.unique(values)) == parts.taken:
-            one, two = parts.clash
+        value = values[one]
+        if value == values[two] != UNDEFINED and len(np.unique(values)) == parts.taken:
             lines.append(f"{_names(seen, (site,))} is {value} in programs {one} and {two}")
             return [*lines, *_never_taken(seen, site)]
     return lines

@@ -9,13 +9,15 @@ say never decides against the accesses. The first rule of `RULES` that holds giv
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from intelliperf_swizzle.mapping import condition
 from intelliperf_swizzle.records import Grid
 from intelliperf_swizzle.source_proofs.evidence import (
     describe_astray,
@@ -34,6 +36,25 @@ RemapKind: TypeAlias = Literal["permutation", "not a permutation", "not told"]
 
 
 @dataclass(frozen=True)
+class SizesTried:
+    """What holds for a launch at other sizes.
+
+    Attributes:
+        grids: that were tried.
+        condition: where it is a permutation, in words; None where it is on all of them.
+        witness: the smallest grid of more than one program on which it is none; None likewise.
+        reason: why it is none there.
+        not_tried: why there are no other sizes; None where there are.
+    """
+
+    grids: tuple[Grid, ...] = ()
+    condition: str | None = None
+    witness: Grid | None = None
+    reason: str = ""
+    not_tried: str | None = None
+
+
+@dataclass(frozen=True)
 class RemapVerdict:
     """Whether a launch computes each of its tiles exactly once, as its own source remaps them.
 
@@ -47,6 +68,7 @@ class RemapVerdict:
         drops_tiles: programs do the work of others, and of a tensor that several programs store to,
             elements are stored by none, and that does not follow from loaded values, which need
             not be those of a real run. Narrower than `not a permutation`: it is said unasked.
+        sizes: the same launch at other sizes; None where these were not asked for.
     """
 
     kernel: str
@@ -56,6 +78,21 @@ class RemapVerdict:
     evidence: tuple[str, ...] = ()
     count: int = 1
     drops_tiles: bool = False
+    sizes: SizesTried | None = None
+
+
+def summarise(verdicts: Sequence[RemapVerdict]) -> SizesTried:
+    """Verdicts on one kernel at several sizes as one sentence about them."""
+    grids = tuple(one.grid for one in verdicts)
+    holds = [one.kind == "permutation" for one in verdicts]
+    failed = [one for one in verdicts if one.kind != "permutation" and math.prod(one.grid) > 1]
+    first = min(failed, key=lambda one: math.prod(one.grid), default=None)
+    return SizesTried(
+        grids=grids,
+        condition=condition(grids, holds),
+        witness=first.grid if first else None,
+        reason=first.reason if first else "",
+    )
 
 
 def judge(observation: Observation, kernel: str, grid: Grid, count: int = 1) -> RemapVerdict:

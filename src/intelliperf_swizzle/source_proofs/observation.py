@@ -72,6 +72,7 @@ class Parts:
         least, most: parts of one program.
         even: each part is accessed by equally many programs.
         gathered: where the parts lie is computed from loaded values.
+        numbered: it is computed from the numbers of the programs.
         ordered: programs with greater numbers access no earlier parts.
         plain: they lie side by side in the order of a digit of the program's own number
             (`program // a % b`); nothing is renumbered.
@@ -90,6 +91,7 @@ class Parts:
     most: int
     even: bool
     gathered: bool
+    numbered: bool
     ordered: bool
     plain: bool
     clash: tuple[int, int] | None

@@ -25,7 +25,7 @@ from intelliperf_swizzle.interpreter.revive import LiveLaunch
 from intelliperf_swizzle.records import Access, Int64Array
 from intelliperf_swizzle.source_proofs.instrument import WATCH
 from intelliperf_swizzle.source_proofs.observation import UNDEFINED, Observation, Site
-from intelliperf_swizzle.source_proofs.parts import PartWatch
+from intelliperf_swizzle.source_proofs.parts import Origin, PartWatch
 from intelliperf_swizzle.source_proofs.stores import Written
 
 MOST_SCALARS = 1 << 27
@@ -108,9 +108,11 @@ class _ProvenanceBuilder(BatchedBuilder):
             yield _with_origin(value, sites << _FIRST_BIT) if sites else value
 
     def _touch(self, kind: Access, ptr: Any, mask: Any) -> int:
-        place, covered = origin_of(ptr) & _STORAGES, origin_of(mask) & _STORAGES
+        loaded, sites = bool(origin_of(ptr) & _STORAGES), self._sites_of(ptr)
         self._watcher.depends_on(
-            self._sites_of(ptr, mask), loaded=bool(place | covered), gathered=bool(place)
+            sites | self._sites_of(mask),
+            loaded=loaded or bool(origin_of(mask) & _STORAGES),
+            address=Origin(loaded, bool(sites)),
         )
         return super()._touch(kind, ptr, mask)
 
@@ -173,7 +175,7 @@ class Watcher:
         self._written = Written(live.launch, live.memory)
         files = {function.fn.__code__.co_filename for function in live.functions.values()}
         self._parts = PartWatch(live.launch, live.memory, frozenset(files))
-        self._gathered = False
+        self._address = Origin()
         self._work = np.zeros(programs, np.uint64)
         self._writes = np.zeros(programs, np.bool_)
         self._frontier = 0
@@ -194,17 +196,17 @@ class Watcher:
             self._changed = True
         self._current[site] = values
 
-    def depends_on(self, sites: int, *, loaded: bool, gathered: bool) -> None:
+    def depends_on(self, sites: int, *, loaded: bool, address: Origin) -> None:
         """What the next access is computed from.
 
         Args:
             sites: of its address and mask (bit set).
             loaded: address or mask are computed from loaded values.
-            gathered: the address is.
+            address: likewise, of the address alone.
         """
         self._frontier |= sites
         self._places_loaded |= loaded
-        self._gathered = gathered
+        self._address = address
 
     def puts(self, sites: int) -> None:
         """What is written is computed from these sites (bit set): their values are work too."""
@@ -236,10 +238,10 @@ class Watcher:
         )
         if kind == Access.READ:
             touched = np.ones(len(self._programs), np.bool_)
-            self._parts.access(kind, addresses, item_bytes, self._gathered, touched)
+            self._parts.access(kind, addresses, item_bytes, self._address, touched)
             return 0
         wrote = self._written.write(kind, addresses, mask, item_bytes, self._programs, active)
-        self._parts.access(kind, addresses, item_bytes, self._gathered, wrote)
+        self._parts.access(kind, addresses, item_bytes, self._address, wrote)
         self._wrote |= wrote
         if self._changed:
             self._snapshots.append(_Snapshot(dict(self._current), wrote))

@@ -28,6 +28,14 @@ _Lines: TypeAlias = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What an address is computed from: `loaded` values, numbers of `programs`."""
+
+    loaded: bool = False
+    programs: bool = False
+
+
+@dataclass(frozen=True)
 class _Key:
     """Accesses that are compared with each other.
 
@@ -38,7 +46,7 @@ class _Key:
         extents: of the block.
         strides: int bytes between neighbouring lanes, along each axis of the block.
         item_bytes: of a lane.
-        loaded: its address is computed from loaded values.
+        origin: what its address is computed from.
     """
 
     place: int
@@ -47,7 +55,7 @@ class _Key:
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     item_bytes: int
-    loaded: bool
+    origin: Origin
 
     @property
     def reach(self) -> int:
@@ -102,7 +110,7 @@ class PartWatch:
         kind: Access,
         addresses: Sequence[npt.NDArray[np.int64]],
         item_bytes: int,
-        loaded: bool,
+        origin: Origin,
         touched: npt.NDArray[np.bool_],
     ) -> None:
         """The programs of a batch access a block (terms as in `interpreter.batched.Recorder`).
@@ -117,7 +125,7 @@ class PartWatch:
         place = int(np.bincount(np.maximum(places, 0)).argmax())
         extents = np.broadcast_shapes(*(term.shape[1:] for term in addresses))
         strides = tuple(_stride(addresses, axis - len(extents)) for axis in range(len(extents)))
-        key = _Key(place, kind, self._lines(), extents, strides, item_bytes, loaded)
+        key = _Key(place, kind, self._lines(), extents, strides, item_bytes, origin)
         self._batch.append((key, base, touched))
 
     def end(self, programs: Int64Array, active: npt.NDArray[np.bool_]) -> None:
@@ -221,7 +229,8 @@ def _parts_of(line: _Line, together: Int64Array) -> Parts:
         least=int(own.min()),
         most=int(own.max()),
         even=bool((times == times[0]).all()),
-        gathered=line.key.loaded,
+        gathered=line.key.origin.loaded,
+        numbered=line.key.origin.programs,
         ordered=bool((np.diff(first[1]) >= 0).all()),
         plain=_is_plain(*first, line.key.reach),
         clash=_clash(line),
@@ -284,7 +293,8 @@ def _room(first: Int64Array, axes: Sequence[_Axis]) -> int:
     room = 1
     for axis in axes:
         at, rest = rest // axis.stride, rest % axis.stride
-        if pitch := _pitch(at, axis.block):
+        pitch = _pitch(at, axis.block) if len(first) > 1 else axis.block
+        if pitch:
             room *= -(-(axis.extent - int(at.min()) % pitch) // pitch)
     return room
 
@@ -302,7 +312,7 @@ def _is_plain(programs: Int64Array, offset: Int64Array, reach: int) -> bool:
     distinct, rank = np.unique(offset, return_inverse=True)
     steps = np.unique(np.diff(distinct))
     if len(steps) != 1 or int(steps[0]) > reach:
-        return len(distinct) == 1
+        return False
     changes = np.flatnonzero(np.diff(rank))
     run = int(programs[changes[0] + 1] - programs[0])
     return bool((rank == (programs - programs[0]) // run % len(distinct)).all())

@@ -10,8 +10,9 @@ from intelliperf_swizzle.source_proofs.observation import Observation, Parts
 def find_suspects(seen: Observation) -> tuple[Parts, ...]:
     """Parts that are accessed twice while others are left, as the program's own number would not.
 
-    Not among them are scratch, padding and halos: what lies where a digit of the program's number
-    says (`Parts.plain`), what is gathered, and what each of many programs shares evenly.
+    Not among them are scratch, padding and halos: what lies at the same place for all programs or
+    where a digit of the program's number says (`Parts.plain`), what is loaded by an index, and what
+    many programs share evenly.
     """
     vouched = any(_vouches(parts, seen) for parts in seen.parts or ())
     return tuple(parts for parts in seen.parts or () if _is_suspect(parts, vouched))
@@ -32,7 +33,7 @@ def is_balanced(parts: Parts) -> bool:
 
 
 def _is_suspect(parts: Parts, vouched: bool) -> bool:
-    if parts.left <= 0 or parts.plain:
+    if parts.left <= 0 or parts.plain or not parts.numbered | parts.gathered:
         return False
     if parts.access == "stored":
         missed = parts.outside and parts.gaps and not parts.ordered
