@@ -98,6 +98,8 @@ def prove_calls(
             extents = _three(grid)
             given = arguments(extents) if callable(arguments) else arguments
             launches.append(_record_call(kernel, extents, given, Path(name), len(launches)))
+        if not launches:
+            raise UsageError("there is no grid to prove it on", hint="grids=range(1, 65)")
         return prove_launches(launches)
 
 
