@@ -27,6 +27,7 @@ NOT_TOLD = {
     "drop_past_the_end_of_a_larger_tensor",
     "drop_by_atomics",
     "drop_what_is_read",
+    "drop_by_a_remainder",
 }
 """Of kernels that drop tiles: those of which this is likely, and not certain."""
 

@@ -111,7 +111,8 @@ TILES = [2, 0, 3, 1]
 CLASH = replace(GAPS, shared=1, clash=((0,), 0, 1))
 MINE = Parts(
     name="out", access="stored", taken=4, repeats=0, outside=0, room=4, left=0, gaps=0, least=1,
-    most=1, even=True, gathered=False, numbered=True, ordered=False, plain=False, clash=None,
+    most=1, even=True, gathered=False, numbered=True, ordered=False, plain=False, single=False,
+    clash=None,
 )  # fmt: skip
 DROPS = replace(MINE, taken=3, repeats=1, left=1, even=False, clash=(0, 2))
 WRITES_NOTHING = Facts(replace(seen(TILES, ()), writes=np.zeros(4, np.bool_)), GRID)
@@ -170,6 +171,7 @@ def test_the_last_rule_always_holds() -> None:
         replace(DROPS, repeats=0, outside=1),  # past the end
         replace(DROPS, taken=2, repeats=2, left=2, even=True),
         replace(DROPS, taken=6, repeats=4, left=2, least=1, most=2),  # a persistent loop
+        replace(DROPS, plain=True),  # pid % 3, of four
         replace(DROPS, gathered=True),  # a work list that has a tile twice
     ],
 )
@@ -183,7 +185,9 @@ def test_parts_that_are_left_are_suspect(parts: Parts) -> None:
         MINE,
         replace(MINE, room=9, left=5),  # padding
         replace(DROPS, left=0),  # another line takes them
-        replace(DROPS, plain=True),
+        replace(DROPS, plain=True, single=True),
+        replace(DROPS, plain=True, room=9, left=6),
+        replace(DROPS, plain=True, access="loaded"),
         replace(DROPS, numbered=False),  # the same place for all
         replace(DROPS, access="loaded", gathered=True),  # an embedding
         replace(DROPS, access="loaded", repeats=0, outside=1),  # a halo
@@ -195,10 +199,3 @@ def test_parts_that_are_left_are_suspect(parts: Parts) -> None:
 )
 def test_scratch_padding_and_halos_are_not_suspect(parts: Parts) -> None:
     assert find_suspects(replace(seen(TILES), parts=(parts,))) == ()
-
-
-def test_flags_of_rows_are_no_doubt_where_another_tensor_shows_the_tiles() -> None:
-    flags = replace(DROPS, name="flags", taken=2, repeats=2, room=9, left=7, even=True)
-    assert find_suspects(replace(seen(TILES), parts=(flags, MINE))) == ()
-    log = replace(MINE, name="log", plain=True)
-    assert find_suspects(replace(seen(TILES), parts=(flags, log))) == (flags,)

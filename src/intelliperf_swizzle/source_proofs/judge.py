@@ -193,8 +193,8 @@ class Facts:
         return tuple(
             parts
             for parts in self.suspects
-            if parts.access == "stored" and is_balanced(parts) and not parts.gathered
-            if parts.name in scattered
+            if parts.access == "stored" and is_balanced(parts) and parts.name in scattered
+            if not parts.gathered and not parts.plain
         )
 
     @property

@@ -74,8 +74,9 @@ class Parts:
         gathered: where the parts lie is computed from loaded values.
         numbered: it is computed from the numbers of the programs.
         ordered: programs with greater numbers access no earlier parts.
-        plain: they lie side by side in the order of a digit of the program's own number
-            (`program // a % b`); nothing is renumbered.
+        plain: they lie side by side in the order of a digit (`number // a % b`) of the programs'
+            own numbers, or of numbers by which each of them stores a part of its own elsewhere.
+        single: a part is one element.
         clash: two programs that access the same part; None where there are none.
     """
 
@@ -94,6 +95,7 @@ class Parts:
     numbered: bool
     ordered: bool
     plain: bool
+    single: bool
     clash: tuple[int, int] | None
 
 

@@ -7,6 +7,7 @@ A part is the block that one program accesses at once, known by the address of i
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -144,10 +145,27 @@ class PartWatch:
         together: dict[tuple[int, Access], list[Int64Array]] = {}
         for line in lines:
             together.setdefault((line.key.place, line.key.kind), []).append(line.offset)
+        found = (self._order(line) for line in lines)
+        orders = [np.arange(self._programs), *(order for order in found if order is not None)]
         return tuple(
-            _parts_of(line, np.unique(np.concatenate(together[line.key.place, line.key.kind])))
+            _parts_of(
+                line, np.unique(np.concatenate(together[line.key.place, line.key.kind])), orders
+            )
             for line in lines
         )
+
+    def _order(self, line: _Line) -> Int64Array | None:
+        """The programs' numbers in the order of what they store; None if not each stores its own.
+
+        Who takes which tile is right there, whatever it is computed from.
+        """
+        programs, offset = _first_parts(line)
+        parts = len(np.unique(line.offset))
+        if line.key.kind != Access.WRITE or len(programs) < self._programs:
+            return None
+        if parts < len(line.offset) or not line.touched.all() or len(line.strays):
+            return None
+        return np.argsort(np.argsort(offset)).astype(np.int64)
 
     def _line(self, key: _Key) -> _Line | None:
         """Where a line's parts lie; None if in no tensor."""
@@ -205,8 +223,14 @@ def _span(view: TensorArgument) -> int:
     return 1 + sum((extent - 1) * max(stride, 0) for extent, stride in pairs)
 
 
-def _parts_of(line: _Line, together: Int64Array) -> Parts:
-    """Counts of a line's parts; `together` are those of all lines that access the tensor so."""
+def _parts_of(line: _Line, together: Int64Array, orders: Sequence[Int64Array]) -> Parts:
+    """Counts of a line's parts.
+
+    Args:
+        line: the line.
+        together: parts of all lines that access the tensor so.
+        orders: int64[programs]; numbers of the programs of which no two are equal.
+    """
     distinct, times = np.unique(line.offset, return_counts=True)
     own = np.bincount(np.append(line.program, line.strays))
     own = own[own > 0]
@@ -216,7 +240,7 @@ def _parts_of(line: _Line, together: Int64Array) -> Parts:
     pitch = _pitch(_elements(line, distinct), lattices[0][0].block)
     step = pitch * item_bytes_of(line.view)
     hull = (int(distinct[-1]) - int(distinct[0])) // step + 1 if step else 1
-    first = _first_parts(line)
+    programs, first = _first_parts(line)
     return Parts(
         name=line.name,
         access={Access.READ: "loaded", Access.WRITE: "stored"}.get(line.key.kind, "updated"),
@@ -231,8 +255,9 @@ def _parts_of(line: _Line, together: Int64Array) -> Parts:
         even=bool((times == times[0]).all()),
         gathered=line.key.origin.loaded,
         numbered=line.key.origin.programs,
-        ordered=bool((np.diff(first[1]) >= 0).all()),
-        plain=_is_plain(*first, line.key.reach),
+        ordered=bool((np.diff(first) >= 0).all()),
+        plain=any(_is_plain(order[programs], first, line.key.reach) for order in orders),
+        single=math.prod(line.key.extents) == 1,
         clash=_clash(line),
     )
 
@@ -304,18 +329,20 @@ def _pitch(at: Int64Array, block: int) -> int:
     return min(int(np.gcd.reduce(at - at.min())), block)
 
 
-def _is_plain(programs: Int64Array, offset: Int64Array, reach: int) -> bool:
-    """Whether parts lie side by side in the order of a digit of the program's number.
+def _is_plain(number: Int64Array, offset: Int64Array, reach: int) -> bool:
+    """Whether parts lie side by side in the order of a digit of the programs' numbers.
 
-    A digit is `program // a % b`: a number that nobody has remapped.
+    A digit is `number // a % b`.
     """
+    order = np.argsort(number)
+    number, offset = number[order], offset[order]
     distinct, rank = np.unique(offset, return_inverse=True)
     steps = np.unique(np.diff(distinct))
     if len(steps) != 1 or int(steps[0]) > reach:
         return False
     changes = np.flatnonzero(np.diff(rank))
-    run = int(programs[changes[0] + 1] - programs[0])
-    return bool((rank == (programs - programs[0]) // run % len(distinct)).all())
+    run = int(number[changes[0] + 1] - number[0])
+    return bool((rank == (number - number[0]) // run % len(distinct)).all())
 
 
 def _clash(line: _Line) -> tuple[int, int] | None:

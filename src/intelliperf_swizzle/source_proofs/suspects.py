@@ -11,11 +11,10 @@ def find_suspects(seen: Observation) -> tuple[Parts, ...]:
     """Parts that are accessed twice while others are left, as the program's own number would not.
 
     Not among them are scratch, padding and halos: what lies at the same place for all programs or
-    where a digit of the program's number says (`Parts.plain`), what is loaded by an index, and what
-    many programs share evenly.
+    where a digit of a number says that is right elsewhere (`Parts.plain`), what is loaded by an
+    index, and what many programs load or update evenly.
     """
-    vouched = any(_vouches(parts, seen) for parts in seen.parts or ())
-    return tuple(parts for parts in seen.parts or () if _is_suspect(parts, vouched))
+    return tuple(parts for parts in seen.parts or () if _is_suspect(parts))
 
 
 def is_balanced(parts: Parts) -> bool:
@@ -32,20 +31,15 @@ def is_balanced(parts: Parts) -> bool:
     return parts.least * max(wrong, left) <= parts.most * min(wrong, left)
 
 
-def _is_suspect(parts: Parts, vouched: bool) -> bool:
-    if parts.left <= 0 or parts.plain or not parts.numbered | parts.gathered:
+def _is_suspect(parts: Parts) -> bool:
+    if parts.left <= 0 or not parts.numbered | parts.gathered:
         return False
+    if parts.plain:  # whole blocks of a tensor with one for each program are no scratch
+        return parts.access == "stored" and not parts.single and is_balanced(parts)
     if parts.access == "stored":
         missed = parts.outside and parts.gaps and not parts.ordered
-        doubled = parts.repeats and not (parts.even and vouched)
-        return bool(is_balanced(parts) or missed or doubled)
+        return bool(is_balanced(parts) or missed or parts.repeats)
     if parts.gathered or not parts.repeats:
         return False
     uneven = not parts.even and not parts.ordered and parts.least == parts.most
     return is_balanced(parts) or uneven
-
-
-def _vouches(parts: Parts, seen: Observation) -> bool:
-    """Whether each program stores parts of its own, by numbers that may be remapped."""
-    own = parts.access == "stored" and not parts.repeats and not parts.outside
-    return own and not parts.plain and parts.taken >= len(seen.work)

@@ -152,6 +152,14 @@ def drop_evenly(x, y, log, B: tl.constexpr):
     tl.store(log + p, p)
 
 
+@triton.jit
+def drop_by_a_remainder(x, y, log, B: tl.constexpr):
+    p = tl.program_id(0)
+    i = p % 16 * B + tl.arange(0, B)
+    tl.store(y + i, tl.load(x + i) * 2)
+    tl.store(log + p, p)
+
+
 # --- nothing is dropped --------------------------------------------------------------------------
 
 
@@ -277,6 +285,15 @@ def right_group_m(a, y, row_flags, M, N, BLOCK: tl.constexpr, GROUP: tl.constexp
 
 
 @triton.jit
+def right_flags_and_locks(x, y, flags, locks, B: tl.constexpr):
+    pid = reverse(tl.program_id(0))
+    i = pid * B + tl.arange(0, B)
+    tl.store(y + i, tl.load(x + i))
+    tl.store(flags + pid // 4, 1)
+    tl.atomic_add(locks + pid % 16, 1)
+
+
+@triton.jit
 def right_persistent_with_a_flag(x, y, done, tiles, B: tl.constexpr):
     for tile in range(reverse(tl.program_id(0)), tiles, tl.num_programs(0)):
         i = tile * B + tl.arange(0, B)
@@ -309,6 +326,7 @@ if __name__ == "__main__":
     drop_in_a_persistent_loop[(TILES,)](floats(35 * B), floats(35 * B), log, 35, B)
     drop_on_two_axes[(4, 5)](floats(80, 64), floats(80, 64), log, 64, 16, 16)
     drop_evenly[(TILES,)](x, floats(n), log, B)
+    drop_by_a_remainder[(TILES,)](x, floats(n), log, B)
 
     right_scratch[(TILES,)](x, floats(n), floats(256), floats(32), B)
     right_notes[(TILES,)](x, floats(n), floats(TILES), B)
@@ -323,4 +341,5 @@ if __name__ == "__main__":
     cache = floats(TILES // 2, 12, B)
     right_with_a_cache_that_has_room[(TILES,)](x, cache, floats(n), 4, 12, B, 2)
     right_group_m[(25,)](floats(77, 16), floats(77, 77), floats(64), 77, 77, 16, 2)
+    right_flags_and_locks[(TILES,)](x, floats(n), floats(TILES), floats(TILES), B)
     right_persistent_with_a_flag[(8,)](x, floats(n), floats(32), TILES, B)
