@@ -20,12 +20,12 @@ from intelliperf_swizzle.interpreter.batch import ARITHMETIC, Active, Batch, Pol
 from intelliperf_swizzle.interpreter.blocks import (
     Array,
     Block,
-    aligned,
+    align,
     array_of,
     is_floating,
     is_known,
     is_single,
-    merged,
+    merge,
     origin_of,
     shape_of,
     terms_of,
@@ -176,7 +176,7 @@ def _active_addresses(batch: Batch, ptr: TensorHandle, mask: TensorHandle | None
     arrays = [array_of(ptr, rank).view(np.int64)]
     if mask is not None:
         arrays.append(array_of(mask, rank))
-    arrays.append(aligned(batch.active, rank))
+    arrays.append(align(batch.active, rank))
     common = np.broadcast_shapes(*(array.shape for array in arrays))
     batch.check_size(int(np.prod(common)))
     lanes, *conditions = (np.broadcast_to(array, common) for array in arrays)
@@ -445,10 +445,10 @@ def _tile(
         addresses.append(position * (stride * _item_bytes(tile.base)))
         if axis in checked:
             inside.append((position >= 0) & (position < limit))
-    pointer = [term.view(np.uint64) for term in merged(addresses)]
+    pointer = [term.view(np.uint64) for term in merge(addresses)]
     return (
         Block(pointer, tile.base.dtype, extents, origin),
-        Block(merged(inside, bits=True), tl.int1, extents, origin),
+        Block(merge(inside, bits=True), tl.int1, extents, origin),
     )
 
 

@@ -92,7 +92,7 @@ def is_floating(dtype: tl.dtype) -> bool:
     return bool(dtype.is_floating())
 
 
-def aligned(array: Array, rank: int) -> Array:
+def align(array: Array, rank: int) -> Array:
     """The array with extents of 1 put before its own, so that it has `rank` of them."""
     missing = rank + 1 - array.ndim
     if missing <= 0:
@@ -103,17 +103,17 @@ def aligned(array: Array, rank: int) -> Array:
 def terms_of(handle: TensorHandle, rank: int) -> list[Array]:
     """The terms of a handle, aligned to a rank."""
     terms = handle.terms if isinstance(handle, Block) else (handle.data.reshape(-1)[:1],)
-    return [aligned(term, rank) for term in terms]
+    return [align(term, rank) for term in terms]
 
 
 def array_of(handle: TensorHandle, rank: int) -> Array:
     """The joined value of a handle, aligned to a rank."""
     if isinstance(handle, Block):
-        return aligned(handle.data, rank)
-    return aligned(handle.data.reshape(-1)[:1], rank)
+        return align(handle.data, rank)
+    return align(handle.data.reshape(-1)[:1], rank)
 
 
-def merged(terms: Sequence[Array], *, bits: bool = False) -> list[Array]:
+def merge(terms: Sequence[Array], *, bits: bool = False) -> list[Array]:
     """Join terms where that makes none larger; more than rank + 1 are never kept."""
     kept: list[Array] = []
     for term in sorted(terms, key=lambda term: -term.size):

@@ -5,9 +5,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from triton.backends.compiler import GPUTarget
+
+if TYPE_CHECKING:
+    import torch
 
 STAND_IN_TIME_MS = 1.0
 """What every benchmark reports: nothing that the interpreter does has a GPU's duration."""
@@ -16,10 +20,10 @@ STAND_IN_TIME_MS = 1.0
 class StandInEvent:
     """A timing event on the host's clock."""
 
-    def __init__(self, enable_timing: bool = False, **_: Any) -> None:
+    def __init__(self, enable_timing: bool = False, **_: object) -> None:
         self.seconds = 0.0
 
-    def record(self, stream: Any = None) -> None:
+    def record(self, stream: object = None) -> None:
         """Take the time."""
         self.seconds = time.perf_counter()
 
@@ -41,7 +45,7 @@ class StandInDevice:
     Event = StandInEvent
 
     @staticmethod
-    def synchronize(*_: Any) -> None:
+    def synchronize(*_: object) -> None:
         """Nothing is ever pending."""
 
     @staticmethod
@@ -50,7 +54,7 @@ class StandInDevice:
         return 0
 
     @staticmethod
-    def current_stream(*_: Any) -> None:
+    def current_stream(*_: object) -> None:
         """The only stream."""
 
 
@@ -75,7 +79,7 @@ class StandInDriver:
         """The target that kernels would be compiled for."""
         return self._target
 
-    def get_active_torch_device(self) -> Any:
+    def get_active_torch_device(self) -> torch.device:
         """Where tensors live."""
         import torch
 
@@ -96,16 +100,16 @@ class StandInDriver:
         """The only stream."""
         return 0
 
-    def get_empty_cache_for_benchmark(self) -> Any:
+    def get_empty_cache_for_benchmark(self) -> torch.Tensor:
         """A buffer whose clearing flushes the cache; there is none to flush."""
         import torch
 
         return torch.empty(1, dtype=torch.int8)
 
-    def clear_cache(self, cache: Any) -> None:
+    def clear_cache(self, cache: object) -> None:
         """There is no cache to clear."""
 
-    def get_benchmarker(self) -> Any:
+    def get_benchmarker(self) -> Callable[..., float | list[float]]:
         """A benchmark that runs nothing, so that an autotuner takes its first configuration."""
         return do_bench_once_of(lambda: None)
 
@@ -122,10 +126,17 @@ class StandInDriver:
         }
 
 
-def do_bench_once_of(replacement: Any = None) -> Any:
+def do_bench_once_of(
+    replacement: Callable[[], object] | None = None,
+) -> Callable[..., float | list[float]]:
     """`do_bench` that calls its function, or the replacement, once and reports a constant."""
 
-    def do_bench(fn: Any, *_: Any, quantiles: Any = None, **options: Any) -> Any:
+    def do_bench(
+        fn: Callable[[], object],
+        *_: object,
+        quantiles: Sequence[float] | None = None,
+        **options: object,
+    ) -> float | list[float]:
         (replacement or fn)()
         if quantiles is not None:
             return [STAND_IN_TIME_MS] * len(quantiles)

@@ -21,13 +21,13 @@ from intelliperf_swizzle.interpreter.blocks import (
     array_of,
     is_floating,
     is_known,
-    merged,
+    merge,
     origin_of,
     shape_of,
     sum_is_exact,
     terms_of,
 )
-from intelliperf_swizzle.interpreter.mend import bfloat16_as_float32
+from intelliperf_swizzle.interpreter.fixes import bfloat16_as_float32
 
 _UNARY = (
     "fp_to_fp bitcast int_to_ptr ptr_to_int si_to_fp ui_to_fp fp_to_si fp_to_ui fp_ext fp_trunc "
@@ -75,7 +75,7 @@ def and_(batch: Batch, lhs: TensorHandle, rhs: TensorHandle) -> Block:
     """Conjunctions of masks are kept apart."""
     if _keeps_terms(lhs, rhs, bits=True):
         rank = len(shape_of(lhs))
-        terms = merged(terms_of(lhs, rank) + terms_of(rhs, rank), bits=True)
+        terms = merge(terms_of(lhs, rank) + terms_of(rhs, rank), bits=True)
         return Block(terms, lhs.dtype.scalar, shape_of(lhs), origin_of(lhs) | origin_of(rhs))
     return _elementwise(batch, "create_and", (lhs, rhs), ())
 
@@ -105,7 +105,7 @@ def addptr(batch: Batch, ptr: TensorHandle, offset: TensorHandle) -> Block:
         offsets = [array_of(offset, rank)]
     terms = [term.astype(np.int64) * element_bytes for term in offsets]
     terms += [term.view(np.int64) for term in terms_of(ptr, rank)]
-    joined = [term.view(np.uint64) for term in merged(terms)]
+    joined = [term.view(np.uint64) for term in merge(terms)]
     return Block(joined, ptr.dtype, shape, origin_of(ptr) | origin_of(offset))
 
 
@@ -127,7 +127,7 @@ def _holds_bits(handle: TensorHandle) -> bool:
 
 
 def _sum(lhs: TensorHandle, rhs: TensorHandle, right_terms: Sequence[Array]) -> Block:
-    terms = merged([*terms_of(lhs, len(shape_of(lhs))), *right_terms])
+    terms = merge([*terms_of(lhs, len(shape_of(lhs))), *right_terms])
     return Block(terms, lhs.dtype.scalar, shape_of(lhs), origin_of(lhs) | origin_of(rhs))
 
 

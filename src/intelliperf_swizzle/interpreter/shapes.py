@@ -18,7 +18,7 @@ from intelliperf_swizzle.interpreter.batch import Batch
 from intelliperf_swizzle.interpreter.blocks import (
     Array,
     Block,
-    aligned,
+    align,
     array_of,
     is_known,
     origin_of,
@@ -70,7 +70,7 @@ def expand_dims(batch: Batch, arg: TensorHandle, axis: int) -> Block:
 
 def broadcast(batch: Batch, arg: TensorHandle, shape: Sequence[int]) -> Block:
     """Extents of 1 made larger, without copying."""
-    return _reshape_terms(arg, shape, lambda term: aligned(term, len(shape)))
+    return _reshape_terms(arg, shape, lambda term: align(term, len(shape)))
 
 
 def trans(batch: Batch, arg: TensorHandle, perm: Sequence[int]) -> Block:

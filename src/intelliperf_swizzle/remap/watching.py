@@ -17,7 +17,7 @@ from intelliperf_swizzle.interpreter.batch import Bound, Origins
 from intelliperf_swizzle.interpreter.batched import run_batched_programs
 from intelliperf_swizzle.interpreter.blocks import (
     Array,
-    aligned,
+    align,
     is_known,
     origin_of,
     shape_of,
@@ -272,7 +272,7 @@ def _lanes_hash(addresses: Sequence[Array], mask: Sequence[Array]) -> npt.NDArra
 
 def _weighted(term: npt.NDArray[np.uint64], extents: tuple[int, ...]) -> npt.NDArray[np.uint64]:
     """The sum over all lanes of value times weight."""
-    summed: npt.NDArray[Any] = aligned(term, len(extents))
+    summed: npt.NDArray[Any] = align(term, len(extents))
     for axis in reversed(range(len(extents))):
         weights = _weights_of(axis, extents[axis])
         lanes = summed.shape[axis + 1]
