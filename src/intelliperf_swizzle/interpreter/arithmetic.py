@@ -72,14 +72,10 @@ def counting(builder: InterpreterBuilder, count: Callable[[Counts], None]) -> It
 
         return add
 
-    own: dict[str, Callable[[Operation], Operation]]
-    own = {
-        f"create_{name}": partial(count_lanes, weight=weight) for name, weight in _WEIGHTS.items()
-    }
-    own |= {
+    own: dict[str, Callable[[Operation], Operation]] = {
+        **{f"create_{n}": partial(count_lanes, weight=w) for n, w in _WEIGHTS.items()},
         "create_fadd": count_sum,
-        "create_dot": count_product,
-        "create_dot_scaled": count_product,
+        **dict.fromkeys(("create_dot", "create_dot_scaled"), count_product),
     }
     replaced = [name for name in own if hasattr(builder, name)]
     for name in replaced:

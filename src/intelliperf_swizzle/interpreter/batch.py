@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The programs of a batch: which of them agree so far, and what decides for all of them.
 
-The operations on their values are functions of a batch, in `shapes`, `elementwise` and `accesses`.
+The operations on values are functions of a batch, in `rearrange`, `elementwise` and `accesses`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import triton.language as tl
 import triton.runtime.interpreter as triton_interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from intelliperf_swizzle.interpreter import accesses, elementwise, shapes
+from intelliperf_swizzle.interpreter import accesses, elementwise, rearrange
 from intelliperf_swizzle.interpreter.arithmetic import counting
 from intelliperf_swizzle.interpreter.batch import (
     Batch,
@@ -104,7 +104,7 @@ def _ignore(batch: Batch, *_: object) -> None:
 
 
 for _name, _operation in {
-    **shapes.OPERATIONS,
+    **rearrange.OPERATIONS,
     **elementwise.OPERATIONS,
     **accesses.OPERATIONS,
     **dict.fromkeys(("assert", "assume", "print"), _ignore),
@@ -123,10 +123,10 @@ def _batched_language(live: LiveLaunch, batch: BatchedBuilder) -> Iterator[None]
         stack.enter_context(_set(triton_interpreter, "interpreter_builder", batch))
         stack.enter_context(_set(triton_interpreter.interpreter_semantic, "builder", batch))
         stack.enter_context(
-            _set(triton_interpreter.ReduceOps, "apply", lambda *of: shapes.reduce(batch, *of))
+            _set(triton_interpreter.ReduceOps, "apply", lambda *of: rearrange.reduce(batch, *of))
         )
         stack.enter_context(
-            _set(triton_interpreter.ScanOps, "apply", lambda *of: shapes.scan(batch, *of))
+            _set(triton_interpreter.ScanOps, "apply", lambda *of: rearrange.scan(batch, *of))
         )
         stack.enter_context(_set(tl.block_type, "__init__", _remembered_type()))
         stack.enter_context(_set(tl.tensor, "__init__", _remembered_tensor()))
@@ -138,7 +138,7 @@ def _batched_language(live: LiveLaunch, batch: BatchedBuilder) -> Iterator[None]
             stack.enter_context(_set(owner, "static_range", batch.range))
         stack.enter_context(_set(tl.tensor, "__index__", lambda self: batch.index(self.handle)))
         stack.enter_context(_set(tl.tensor, "__bool__", lambda self: batch.truth(self.handle)))
-        stack.enter_context(_set(tl.tensor, "T", property(shapes.transpose)))
+        stack.enter_context(_set(tl.tensor, "T", property(rearrange.transpose)))
         yield
 
 
