@@ -61,7 +61,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy benchmarks/*.py benchmarks/harness
+	$(BIN)/mypy benchmarks/*.py benchmarks/harness benchmarks/model_truth
 	$(BIN)/lint-imports
 
 docs: install

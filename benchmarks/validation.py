@@ -26,19 +26,17 @@ from typing import Any
 
 import jinja2
 
+from intelliperf_swizzle.accuracy import FolderOfMeasurements, Measurements, compare
+from intelliperf_swizzle.accuracy.readings import numbers, records_of
+from intelliperf_swizzle.accuracy.statistics import kendall_tau_b, spread_points
+from intelliperf_swizzle.accuracy.summary import ORDERED_SPREAD_POINTS
+from intelliperf_swizzle.accuracy.words import as_table
 from intelliperf_swizzle.cache import ABLATIONS, Physics
-from intelliperf_swizzle.fidelity import Fidelity, compare, measurements_at
-from intelliperf_swizzle.fidelity.readings import numbers, records_of
-from intelliperf_swizzle.fidelity.statistics import kendall_tau_b, spread_points
-from intelliperf_swizzle.fidelity.summary import (
-    ORDERED_SPREAD_POINTS,
-    WIDE_SPREAD_POINTS,
-    scores,
-    summarise,
-)
-from intelliperf_swizzle.fidelity.words import as_table
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.report.terminal import Lines
+from model_truth.ablation import AblatedMeasurements
+from model_truth.published import PublishedMeasurements
+from model_truth.runs import MeasuredRuns
 
 BENCHMARKS = Path(__file__).parent
 MEASURED = BENCHMARKS / "measured"
@@ -161,28 +159,26 @@ REASONS: Mapping[str, str] = {
 # --- measure ------------------------------------------------------------------------------------
 
 
-def compared(one: Set, effects: Mapping[str, Physics]) -> Fidelity:
-    """All pairs of a set, and without each effect where the order decides."""
-    target = load_target(one.target)
+def measurements_of(one: Set) -> Measurements:
+    """Where a set's pairs come from."""
+    place = MEASURED / one.place
+    if place.is_dir():
+        return FolderOfMeasurements(place)
+    if place.suffix == ".jsonl":
+        return MeasuredRuns(place)
+    return PublishedMeasurements(place, one.target)
+
+
+def measure(one: Set, effects: Mapping[str, Physics]) -> dict[str, Any]:
+    """What the record holds of a set: every pair, and without each effect where orders differ."""
+    measurements = AblatedMeasurements(measurements_of(one), effects)
     with Lines(sys.stderr) as progress:
-        return compare(
-            measurements_at(MEASURED / one.place, target),
-            target,
-            progress,
-            effects=tuple(effects.values()),
-            effects_from_points=WIDE_SPREAD_POINTS,
-        )
-
-
-def summed_up(one: Set, fidelity: Fidelity, effects: Mapping[str, Physics]) -> dict[str, Any]:
-    """What the record holds of a set."""
-    stated = {**as_table(fidelity), "machine": machine()}
+        comparison = compare(measurements, load_target(one.target), progress)
+    stated = {**as_table(comparison), "machine": machine()}
     stated["tau_of_readings"] = tau_of_readings(one)
     if effects:
-        wide = [o for o in fidelity.outcomes if scores(o.pairs).spread > WIDE_SPREAD_POINTS]
-        stated["without"] = {
-            name: asdict(summarise(wide, number)) for number, name in enumerate(("", *effects))
-        }
+        summaries = measurements.summaries(comparison.outcomes)
+        stated["without"] = {name: asdict(summary) for name, summary in summaries.items()}
     return stated
 
 
@@ -357,7 +353,7 @@ def main() -> None:
     for one in chosen:
         effects = ABLATIONS if one.with_effects and not options.quick else {}
         known = record["sets"].get(one.name, {}).get("without", {})
-        stated = summed_up(one, compared(one, effects), effects)
+        stated = measure(one, effects)
         record["sets"][one.name] = {"without": known, **stated}
         RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write(record)

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import pytest
 
-from intelliperf_swizzle.fidelity.compare import Outcome, Pair
-from intelliperf_swizzle.fidelity.readings import Reading, UnusableError, read
-from intelliperf_swizzle.fidelity.statistics import (
+from intelliperf_swizzle.accuracy.compare import Outcome, Pair
+from intelliperf_swizzle.accuracy.readings import Reading, UnusableError, read
+from intelliperf_swizzle.accuracy.statistics import (
     errors_points,
     kendall_tau_b,
     order_agreement,
     regret_points,
     spread_points,
 )
-from intelliperf_swizzle.fidelity.summary import scores, summarise
+from intelliperf_swizzle.accuracy.summary import scores, summarise
 from intelliperf_swizzle.records import Measurement
 
 
@@ -47,11 +47,7 @@ def test_times_within_noise_are_not_told_apart() -> None:
 def pair(mapping: str, predicted: float, measured: float, **others: float) -> Pair:
     return Pair(
         Reading("config", mapping, measured, time_ms=others.get("time_ms")),
-        (
-            Measurement(
-                "model", "h200", predicted, modelled_memory_time_ms=others.get("modelled_ms")
-            ),
-        ),
+        Measurement("model", "h200", predicted, modelled_memory_time_ms=others.get("modelled_ms")),
     )
 
 

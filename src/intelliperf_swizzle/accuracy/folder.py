@@ -20,18 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.errors import CaptureError, UsageError
-from intelliperf_swizzle.fidelity import runner
-from intelliperf_swizzle.fidelity.configuration import (
+from intelliperf_swizzle.accuracy import runner
+from intelliperf_swizzle.accuracy.configuration import (
     Configuration,
     Retraced,
     Work,
     resident_workgroups,
     work_of,
 )
-from intelliperf_swizzle.fidelity.readings import Reading, UnusableError, read, records_of
-from intelliperf_swizzle.fidelity.table import find_table
+from intelliperf_swizzle.accuracy.readings import Reading, UnusableError, read, records_of
+from intelliperf_swizzle.accuracy.table import find_table
+from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.launches import load_launch
 from intelliperf_swizzle.records import Int64Array, Launch

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from textwrap import wrap
 from typing import Any
 
-from intelliperf_swizzle.fidelity.compare import Fidelity, Pair
-from intelliperf_swizzle.fidelity.summary import Scores, Summary, scores, summarise
+from intelliperf_swizzle.accuracy.compare import Fidelity, Pair
+from intelliperf_swizzle.accuracy.summary import Scores, Summary, scores, summarise
 
 WIDTH = 80
 _WIDTHS = (35, 3, 6, 4, 5, 4, 5, 6, 4)
@@ -88,9 +88,9 @@ def as_table(fidelity: Fidelity) -> dict[str, Any]:
     }
 
 
-def pair_table(pair: Pair, physics: int = 0) -> dict[str, Any]:
+def pair_table(pair: Pair) -> dict[str, Any]:
     """One pair: rates from 0 to 1, what was not measured or is not modelled as null."""
-    measured, modelled = pair.measured, pair.modelled[physics]
+    measured, modelled = pair.measured, pair.modelled
     return {
         "config": measured.config,
         "mapping": measured.mapping,

@@ -15,12 +15,10 @@ from typing import Protocol
 
 import numpy as np
 
-from intelliperf_swizzle.cache import FULL, Physics
+from intelliperf_swizzle.accuracy.configuration import Configuration
+from intelliperf_swizzle.accuracy.readings import Reading, UnusableError
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.errors import SwizzleError, UsageError
-from intelliperf_swizzle.fidelity.configuration import Configuration
-from intelliperf_swizzle.fidelity.readings import Reading, UnusableError
-from intelliperf_swizzle.fidelity.statistics import spread_points
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Int64Array, Measurement
@@ -42,11 +40,11 @@ class Pair:
 
     Attributes:
         measured: what was measured.
-        modelled: by the model with full physics, and then without each of the effects asked for.
+        modelled: by the model.
     """
 
     measured: Reading
-    modelled: tuple[Measurement, ...]
+    modelled: Measurement
 
 
 @dataclass(frozen=True)
@@ -90,25 +88,16 @@ class Fidelity:
         return [pair for outcome in self.outcomes for pair in outcome.pairs]
 
 
-def compare(
-    measurements: Measurements,
-    target: Target,
-    progress: Progress,
-    *,
-    effects: Sequence[Physics] = (),
-    effects_from_points: float = 0.0,
-) -> Fidelity:
+def compare(measurements: Measurements, target: Target, progress: Progress) -> Fidelity:
     """Replay every measured pair.
 
     A configuration is recorded, built and traced while the one before is replayed. What fails is
     named in `skipped`; the rest is compared.
 
     Args:
-        measurements: a folder or a file of them.
+        measurements: from a folder, or from elsewhere.
         target: the GPU that they were taken on.
         progress: told of each configuration.
-        effects: physics without an effect each; every order is replayed under these, too.
-        effects_from_points: … where the measured rates of a configuration spread by more.
 
     Raises:
         UsageError: nothing can be compared, because the measurements are unusable as a whole.
@@ -124,10 +113,7 @@ def compare(
             skipped.append(f"{name}: {configuration}")
             continue
         progress.phase(f"replaying {name}")
-        physics = [FULL]
-        if spread_points([one.hit_rate for one in wanted[name]]) > effects_from_points:
-            physics += effects
-        outcome, left_out = _outcome(configuration, wanted[name], target, physics, progress)
+        outcome, left_out = _outcome(configuration, wanted[name], target, progress)
         skipped += left_out
         notes += [f"{name}: {note}" for note in (*configuration.notes, *_mismatch(outcome))]
         if outcome.pairs:
@@ -154,7 +140,7 @@ def _configurations(
             return " ".join([error.fact, *error.details[-1:]])
 
     with (
-        tempfile.TemporaryDirectory(prefix="swizzle-fidelity-") as folder,
+        tempfile.TemporaryDirectory(prefix="swizzle-accuracy-") as folder,
         ThreadPoolExecutor(1) as pool,
     ):
         ahead = pool.submit(prepare, 0, Path(folder) / "0") if names else None
@@ -171,7 +157,6 @@ def _outcome(
     configuration: Configuration,
     readings: Sequence[Reading],
     target: Target,
-    physics: Sequence[Physics],
     progress: Progress,
 ) -> tuple[Outcome, list[str]]:
     begun = time.monotonic()
@@ -183,11 +168,12 @@ def _outcome(
         else:
             chosen.append(reading)
     different = {configuration.orders[one.mapping].tobytes(): one.mapping for one in chosen}
-    replayed: dict[bytes, list[Measurement] | str] = {}
+    replayed: dict[bytes, Measurement | str] = {}
 
-    def replay(order: Int64Array) -> list[Measurement] | str:
+    def replay(order: Int64Array) -> Measurement | str:
         try:
-            return configuration.replay(order, target, physics)
+            [modelled] = configuration.replay(order, target)
+            return modelled
         except SwizzleError as error:
             return error.fact
 
@@ -206,7 +192,7 @@ def _outcome(
         if isinstance(modelled, str):
             skipped.append(f"{configuration.name}, {reading.mapping}: {modelled}")
         else:
-            pairs.append(Pair(reading, tuple(modelled)))
+            pairs.append(Pair(reading, modelled))
     seconds = configuration.seconds + time.monotonic() - begun
     return Outcome(configuration.name, configuration.occupancy, tuple(pairs), seconds), skipped
 

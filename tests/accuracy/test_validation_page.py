@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
+from intelliperf_swizzle.accuracy import FolderOfMeasurements
 from intelliperf_swizzle.cache import replay
-from intelliperf_swizzle.fidelity import measurements_at
-from intelliperf_swizzle.fidelity.folder import FolderOfMeasurements
 from intelliperf_swizzle.hardware import load_target
 
 ROOT = Path(__file__).parents[2]
@@ -42,8 +41,7 @@ def test_the_page_is_what_its_record_renders_to(page: ModuleType, record: dict[s
 
 def test_every_measured_pair_is_in_the_record(page: ModuleType, record: dict[str, Any]) -> None:
     for one in page.SETS:
-        place = measurements_at(page.MEASURED / one.place, load_target(one.target))
-        readings, left_out = place.readings()
+        readings, left_out = page.measurements_of(one).readings()
         assert left_out == record["sets"][one.name]["skipped"]
         stored = {(p["config"], p["mapping"]): p for p in record["sets"][one.name]["pairs"]}
         assert len(stored) == len(readings) == len(record["sets"][one.name]["pairs"])
