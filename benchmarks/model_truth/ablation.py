@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from intelliperf_swizzle.accuracy import Measurements, Pair
-from intelliperf_swizzle.accuracy.compare import Outcome
+from intelliperf_swizzle.accuracy.agreement import spread_points
+from intelliperf_swizzle.accuracy.comparison import ComparedConfiguration
 from intelliperf_swizzle.accuracy.configuration import Configuration
-from intelliperf_swizzle.accuracy.readings import Reading
-from intelliperf_swizzle.accuracy.statistics import spread_points
+from intelliperf_swizzle.accuracy.measured import MeasuredPair
 from intelliperf_swizzle.accuracy.summary import WIDE_SPREAD_POINTS, Summary, scores, summarise
 from intelliperf_swizzle.cache import FULL, Physics
 from intelliperf_swizzle.hardware import Target
@@ -52,7 +52,7 @@ class AblatedMeasurements:
         self._effects = effects
         self._found: dict[str, _AblatedConfiguration] = {}
 
-    def readings(self) -> tuple[list[Reading], list[str]]:
+    def readings(self) -> tuple[list[MeasuredPair], list[str]]:
         """Those of the measurements."""
         return self._measurements.readings()
 
@@ -68,7 +68,7 @@ class AblatedMeasurements:
         )
         return self._found[name]
 
-    def summaries(self, outcomes: Sequence[Outcome]) -> dict[str, Summary]:
+    def summaries(self, outcomes: Sequence[ComparedConfiguration]) -> dict[str, Summary]:
         """The wide ones of what was compared, with full physics (`""`) and without each effect."""
         wide = [one for one in outcomes if scores(one.pairs).spread > WIDE_SPREAD_POINTS]
         return {
@@ -76,7 +76,7 @@ class AblatedMeasurements:
             for number, name in enumerate(("", *self._effects))
         }
 
-    def _under(self, outcome: Outcome, number: int) -> Outcome:
+    def _under(self, outcome: ComparedConfiguration, number: int) -> ComparedConfiguration:
         found = self._found[outcome.name]
         return replace(
             outcome,

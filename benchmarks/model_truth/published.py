@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from intelliperf_swizzle.accuracy.configuration import Configuration
-from intelliperf_swizzle.accuracy.readings import Reading, UnusableError, numbers, read
+from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError, numbers, read
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import evaluate, parse
@@ -71,7 +71,7 @@ class PublishedMeasurements:
             name: one for name, one in read_published(file).items() if one.device == device
         }
 
-    def readings(self) -> tuple[list[Reading], list[str]]:
+    def readings(self) -> tuple[list[MeasuredPair], list[str]]:
         """What was measured, medians of repeats, in the order of the file; nothing is left out."""
         return [
             _reading(name, mapping, record, one.sizes)
@@ -102,7 +102,7 @@ class PublishedMeasurements:
 
 def _reading(
     config: str, mapping: str, record: Mapping[str, Any], sizes: Mapping[str, int | float]
-) -> Reading:
+) -> MeasuredPair:
     """Of a record; the time of a matrix product follows from its TFLOPS."""
     reading = read(record, config, mapping, statistics.median)
     tflops = numbers(record, "tflops")

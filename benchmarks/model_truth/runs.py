@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from intelliperf_swizzle.accuracy.configuration import Configuration
-from intelliperf_swizzle.accuracy.readings import Reading, UnusableError
+from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError
 from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import evaluate, parse
@@ -83,10 +83,10 @@ class MeasuredRuns:
     def __init__(self, file: Path) -> None:
         self._runs = read_runs(file)
 
-    def readings(self) -> tuple[list[Reading], list[str]]:
+    def readings(self) -> tuple[list[MeasuredPair], list[str]]:
         """What a profiler counted, in the order of the file; and which runs have no counters."""
         readings = [
-            Reading(
+            MeasuredPair(
                 config=case,
                 mapping=name,
                 hit_rate=counters["l2_hit_rate"],

@@ -59,7 +59,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         record("failing", "identity"),
         record("nowhere", "identity"),
     ]
-    place = tmp_path_factory.mktemp("fidelity")
+    place = tmp_path_factory.mktemp("comparison")
     folder, output = folder_with(place / "folder", records), place / "new" / "out.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.accuracy import compare
-from intelliperf_swizzle.accuracy.words import as_table
+from intelliperf_swizzle.accuracy.tables import as_table
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.progress import Silent
 from model_truth.runs import MeasuredRuns

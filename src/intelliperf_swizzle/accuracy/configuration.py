@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from intelliperf_swizzle.accuracy.table import (
+from intelliperf_swizzle.accuracy.order_table import (
     PROBED_PROGRAMS,
     OrderTable,
     first_programs,

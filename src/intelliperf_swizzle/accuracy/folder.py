@@ -28,8 +28,8 @@ from intelliperf_swizzle.accuracy.configuration import (
     resident_workgroups,
     work_of,
 )
-from intelliperf_swizzle.accuracy.readings import Reading, UnusableError, read, records_of
-from intelliperf_swizzle.accuracy.table import find_table
+from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError, read, records_of
+from intelliperf_swizzle.accuracy.order_table import find_table
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.hardware import Target
@@ -63,7 +63,7 @@ class FolderOfMeasurements:
         self._folder = folder.resolve()
         self._records = records_of(folder / "measured.json")
 
-    def readings(self) -> tuple[list[Reading], list[str]]:
+    def readings(self) -> tuple[list[MeasuredPair], list[str]]:
         """What was measured, in the order of the file; and why records are left out."""
         readings, left_out = [], []
         for number, record in enumerate(self._records, 1):

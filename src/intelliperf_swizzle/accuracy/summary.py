@@ -11,14 +11,14 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.accuracy.compare import Outcome, Pair
-from intelliperf_swizzle.accuracy.statistics import (
+from intelliperf_swizzle.accuracy.agreement import (
     errors_points,
     kendall_tau_b,
     order_agreement,
     regret_points,
     spread_points,
 )
+from intelliperf_swizzle.accuracy.comparison import ComparedConfiguration, Pair
 from intelliperf_swizzle.records import Measurement
 
 ORDERED_SPREAD_POINTS = 5.0
@@ -136,7 +136,7 @@ class Summary:
     measured_spread_points: float | None
 
 
-def summarise(outcomes: Sequence[Outcome]) -> Summary:
+def summarise(outcomes: Sequence[ComparedConfiguration]) -> Summary:
     """Sum up all configurations."""
     each = [scores(outcome.pairs) for outcome in outcomes]
     worst = max(range(len(each)), key=lambda i: abs(each[i].worst_error), default=None)

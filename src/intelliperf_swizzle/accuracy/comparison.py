@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from intelliperf_swizzle.accuracy.configuration import Configuration
-from intelliperf_swizzle.accuracy.readings import Reading, UnusableError
+from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.hardware import Target
@@ -27,7 +28,7 @@ from intelliperf_swizzle.records import Int64Array, Measurement
 class Measurements(Protocol):
     """Where measured pairs come from, and the kernels that they were taken of."""
 
-    def readings(self) -> tuple[list[Reading], list[str]]:
+    def readings(self) -> tuple[list[MeasuredPair], list[str]]:
         """What was measured, and why records are left out."""
 
     def configuration(self, name: str, target: Target, scratch: Path) -> Configuration:
@@ -43,12 +44,12 @@ class Pair:
         modelled: by the model.
     """
 
-    measured: Reading
+    measured: MeasuredPair
     modelled: Measurement
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ComparedConfiguration:
     """One configuration and its pairs.
 
     Attributes:
@@ -65,7 +66,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Fidelity:
+class Comparison:
     """All that was compared.
 
     Attributes:
@@ -77,7 +78,7 @@ class Fidelity:
     """
 
     target: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ComparedConfiguration, ...]
     skipped: tuple[str, ...]
     notes: tuple[str, ...]
     seconds: float
@@ -88,7 +89,7 @@ class Fidelity:
         return [pair for outcome in self.outcomes for pair in outcome.pairs]
 
 
-def compare(measurements: Measurements, target: Target, progress: Progress) -> Fidelity:
+def compare(measurements: Measurements, target: Target, progress: Progress) -> Comparison:
     """Replay every measured pair.
 
     A configuration is recorded, built and traced while the one before is replayed. What fails is
@@ -104,7 +105,7 @@ def compare(measurements: Measurements, target: Target, progress: Progress) -> F
     """
     begun = time.monotonic()
     readings, skipped = measurements.readings()
-    wanted: dict[str, list[Reading]] = {}
+    wanted: dict[str, list[MeasuredPair]] = {}
     for reading in readings:
         wanted.setdefault(reading.config, []).append(reading)
     outcomes, notes = [], []
@@ -118,7 +119,7 @@ def compare(measurements: Measurements, target: Target, progress: Progress) -> F
         notes += [f"{name}: {note}" for note in (*configuration.notes, *_mismatch(outcome))]
         if outcome.pairs:
             outcomes.append(outcome)
-    return Fidelity(
+    return Comparison(
         target.name, tuple(outcomes), tuple(skipped), tuple(notes), time.monotonic() - begun
     )
 
@@ -143,22 +144,21 @@ def _configurations(
         tempfile.TemporaryDirectory(prefix="swizzle-accuracy-") as folder,
         ThreadPoolExecutor(1) as pool,
     ):
-        ahead = pool.submit(prepare, 0, Path(folder) / "0") if names else None
+        ahead = deque(pool.submit(prepare, 0, Path(folder) / "0") for _ in names[:1])
         for number, name in enumerate(names):
             progress.phase(f"recording {name}")
-            assert ahead is not None
-            configuration = ahead.result()
+            configuration = ahead.popleft().result()
             if number + 1 < len(names):
-                ahead = pool.submit(prepare, number + 1, Path(folder) / str(number + 1))
+                ahead.append(pool.submit(prepare, number + 1, Path(folder) / str(number + 1)))
             yield name, configuration
 
 
 def _outcome(
     configuration: Configuration,
-    readings: Sequence[Reading],
+    readings: Sequence[MeasuredPair],
     target: Target,
     progress: Progress,
-) -> tuple[Outcome, list[str]]:
+) -> tuple[ComparedConfiguration, list[str]]:
     begun = time.monotonic()
     chosen, skipped = [], []
     for reading in readings:
@@ -194,10 +194,12 @@ def _outcome(
         else:
             pairs.append(Pair(reading, modelled))
     seconds = configuration.seconds + time.monotonic() - begun
-    return Outcome(configuration.name, configuration.occupancy, tuple(pairs), seconds), skipped
+    return ComparedConfiguration(
+        configuration.name, configuration.occupancy, tuple(pairs), seconds
+    ), skipped
 
 
-def _refusal(configuration: Configuration, reading: Reading) -> str | None:
+def _refusal(configuration: Configuration, reading: MeasuredPair) -> str | None:
     """Why a reading cannot be compared, or None."""
     if reading.mapping in configuration.unreadable:
         return configuration.unreadable[reading.mapping]
@@ -225,7 +227,7 @@ def not_a_permutation(order: Int64Array, blocks: int) -> str | None:
     )
 
 
-def _mismatch(outcome: Outcome) -> list[str]:
+def _mismatch(outcome: ComparedConfiguration) -> list[str]:
     told = {pair.measured.occupancy for pair in outcome.pairs} - {None, outcome.occupancy}
     return [
         f"{outcome.occupancy} workgroups a CU from the build, {measured} by the profiler"
