@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,55 +16,17 @@ STAND_IN_TIME_MS = 1.0
 """What every benchmark reports: nothing that the interpreter does has a GPU's duration."""
 
 
-class StandInEvent:
-    """A timing event on the host's clock."""
-
-    def __init__(self, enable_timing: bool = False, **_: object) -> None:
-        self.seconds = 0.0
-
-    def record(self, stream: object = None) -> None:
-        """Take the time."""
-        self.seconds = time.perf_counter()
-
-    def elapsed_time(self, end: StandInEvent) -> float:
-        """Milliseconds from this event to `end`."""
-        return (end.seconds - self.seconds) * 1e3
-
-    def synchronize(self) -> None:
-        """Nothing is ever pending."""
-
-    def query(self) -> bool:
-        """Whether all work is done: always."""
-        return True
-
-
-class StandInDevice:
-    """What `torch.cuda` is to Triton's testing functions."""
-
-    Event = StandInEvent
-
-    @staticmethod
-    def synchronize(*_: object) -> None:
-        """Nothing is ever pending."""
-
-    @staticmethod
-    def current_device() -> int:
-        """The only device."""
-        return 0
-
-    @staticmethod
-    def current_stream(*_: object) -> None:
-        """The only stream."""
-
-
 class StandInDriver:
     """Answers as the driver of one GPU of the given target would.
 
-    Compute units, clock rates and memory are those of an MI300X; only occupancy-minded host code
-    (persistent kernels that ask for the number of compute units) reads them.
+    Clock rates and memory are those of an MI300X, as are compute units unless given; only
+    occupancy-minded host code (persistent kernels that ask for the number of compute units) reads
+    them.
     """
 
-    def __init__(self, backend: str, arch: str | int, warp_size: int, compute_units: int) -> None:
+    def __init__(
+        self, backend: str, arch: str | int, warp_size: int, compute_units: int = 304
+    ) -> None:
         self._target = GPUTarget(backend, arch, warp_size)
         self._compute_units = compute_units
         self.utils = self
@@ -84,10 +45,6 @@ class StandInDriver:
         import torch
 
         return torch.device("cpu")
-
-    def get_device_interface(self) -> type[StandInDevice]:
-        """Events, streams and synchronisation."""
-        return StandInDevice
 
     def get_current_device(self) -> int:
         """The only device."""
