@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The cache model beside measured counters: `docs/validation.md` and its scatter plots.
+"""The cache model beside measured counters: `docs/model-accuracy.md` and its scatter plots.
 
-    python benchmarks/validation.py                    # all sets, then the page
-    python benchmarks/validation.py --set mi355x       # one set anew, then the page
-    python benchmarks/validation.py --quick            # without the effects: half an hour less
-    python benchmarks/validation.py --render           # the page from the stored record
+    python benchmarks/model_accuracy.py                    # all sets, then the page
+    python benchmarks/model_accuracy.py --set mi355x       # one set anew, then the page
+    python benchmarks/model_accuracy.py --quick            # without the effects: half an hour less
+    python benchmarks/model_accuracy.py --render           # the page from the stored record
 
 `validate-model` on every set of `measured/`, once with full physics and once without each effect.
-The numbers go to `records/validation.json`, and the page is made of nothing else.
+The numbers go to `records/model_accuracy.json`, and the page is made of nothing else.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from model_truth.runs import MeasuredRuns
 
 BENCHMARKS = Path(__file__).parent
 MEASURED = BENCHMARKS / "measured"
-RECORD = BENCHMARKS / "records" / "validation.json"
+RECORD = BENCHMARKS / "records" / "model_accuracy.json"
 SPEED = BENCHMARKS / "records" / "simulators.json"
 TEMPLATES = BENCHMARKS / "templates"
 DOCS = BENCHMARKS.parent / "docs"
@@ -224,7 +224,7 @@ def pages(record: Mapping[str, Any]) -> dict[str, str]:
     )
     environment.filters |= {"points": points, "signed": signed, "rate": rate, "mean": mean}
     sets = [(one, record["sets"][one.name]) for one in SETS if one.name in record["sets"]]
-    page = environment.get_template("validation.md").render(
+    page = environment.get_template("model_accuracy.md").render(
         sets=sets,
         effects=ABLATIONS.keys(),
         worst={one.name: worst_cases(stored["pairs"]) for one, stored in sets},
@@ -238,12 +238,12 @@ def pages(record: Mapping[str, Any]) -> dict[str, str]:
     )
     scatter = environment.get_template("scatter.svg")
     pictures = {
-        f"validation/{one.name}.svg": scatter.render(
+        f"model-accuracy/{one.name}.svg": scatter.render(
             title=f"{one.title}: L2 hit rate, %", groups=groups(stored["pairs"])
         )
         for one, stored in sets
     }
-    return {"validation.md": page, **pictures}
+    return {"model-accuracy.md": page, **pictures}
 
 
 def held_out(name: str, configurations: Sequence[Mapping[str, Any]]) -> str | None:
@@ -321,7 +321,7 @@ def rate(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}"
 
 
-def validated(record: Mapping[str, Any]) -> str:
+def accuracy_line(record: Mapping[str, Any]) -> str:
     """How the docstring of `cache.replay` ends."""
     errors = ", ".join(
         f"{one.name} {record['sets'][one.name]['summary']['mean_error_points']:.1f}"
@@ -329,7 +329,7 @@ def validated(record: Mapping[str, Any]) -> str:
         for one in SETS
         if one.name in record["sets"]
     )
-    return f"Validated: mean error of the L2 hit rate in points: {errors}; docs/validation.md."
+    return f"Accuracy: mean error of the L2 hit rate in points: {errors}; docs/model-accuracy.md."
 
 
 def write(record: Mapping[str, Any]) -> None:
@@ -357,7 +357,7 @@ def main() -> None:
         record["sets"][one.name] = {"without": known, **stated}
         RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write(record)
-    print(validated(record))
+    print(accuracy_line(record))
 
 
 if __name__ == "__main__":
