@@ -97,5 +97,5 @@ def test_the_record_is_that_of_the_model_as_it_is(
         if pair["mapping"] in ("identity", "hilbert"):
             [modelled] = now.replay(now.orders[pair["mapping"]], target)
             assert modelled.l2_hit_rate == pytest.approx(pair["predicted_hit_rate"], abs=1e-4), (
-                "the model has changed since benchmarks/records/model_accuracy.json: make validation"
+                "the model has changed since records/model_accuracy.json: make validation"
             )
