@@ -9,7 +9,7 @@ beside measured, and `statistics` sums it up.
 
 from __future__ import annotations
 
-from intelliperf_swizzle.accuracy.comparison import Comparison, Measurements, Pair, compare
+from intelliperf_swizzle.accuracy.comparison import Measurements, ModelAccuracy, Pair, compare
 from intelliperf_swizzle.accuracy.folder import FolderOfMeasurements
 
-__all__ = ["Comparison", "FolderOfMeasurements", "Measurements", "Pair", "compare"]
+__all__ = ["FolderOfMeasurements", "Measurements", "ModelAccuracy", "Pair", "compare"]

@@ -66,7 +66,7 @@ class ComparedConfiguration:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelAccuracy:
     """All that was compared.
 
     Attributes:
@@ -89,7 +89,7 @@ class Comparison:
         return [pair for outcome in self.outcomes for pair in outcome.pairs]
 
 
-def compare(measurements: Measurements, target: Target, progress: Progress) -> Comparison:
+def compare(measurements: Measurements, target: Target, progress: Progress) -> ModelAccuracy:
     """Replay every measured pair.
 
     A configuration is recorded, built and traced while the one before is replayed. What fails is
@@ -119,7 +119,7 @@ def compare(measurements: Measurements, target: Target, progress: Progress) -> C
         notes += [f"{name}: {note}" for note in (*configuration.notes, *_mismatch(outcome))]
         if outcome.pairs:
             outcomes.append(outcome)
-    return Comparison(
+    return ModelAccuracy(
         target.name, tuple(outcomes), tuple(skipped), tuple(notes), time.monotonic() - begun
     )
 

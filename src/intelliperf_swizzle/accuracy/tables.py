@@ -9,7 +9,7 @@ from dataclasses import asdict
 from textwrap import wrap
 from typing import Any
 
-from intelliperf_swizzle.accuracy.comparison import Comparison, Pair
+from intelliperf_swizzle.accuracy.comparison import ModelAccuracy, Pair
 from intelliperf_swizzle.accuracy.summary import Scores, Summary, scores, summarise
 
 WIDTH = 80
@@ -23,7 +23,7 @@ LEGEND = (
 )
 
 
-def table(comparison: Comparison) -> str:
+def table(comparison: ModelAccuracy) -> str:
     """The comparison on a terminal, at most `WIDTH` columns wide."""
     rows = [_row(_HEADS)]
     for outcome in comparison.outcomes:
@@ -68,7 +68,7 @@ def sentences(summary: Summary) -> list[str]:
     return said
 
 
-def as_table(comparison: Comparison) -> dict[str, Any]:
+def as_table(comparison: ModelAccuracy) -> dict[str, Any]:
     """The comparison as JSON has it: `pairs`, `configurations`, `summary`, `skipped`, `notes`."""
     return {
         "target": comparison.target,

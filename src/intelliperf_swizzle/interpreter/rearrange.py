@@ -8,6 +8,7 @@ Each is a function of the batch and of what Triton hands to the `create_…` of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -169,9 +170,7 @@ _REDUCTIONS: Mapping[object, Callable[..., Array]] = {
 
 def reduce(batch: Batch, operation: ReduceOps, operands: Operands) -> Operands:
     """What replaces `ReduceOps.apply`."""
-    if isinstance(operands, tuple):
-        return tuple(_reduce_each(batch, operation, operands, each) for each in operands)
-    return _reduce_each(batch, operation, (operands,), operands)
+    return _for_each(partial(_reduce_each, batch, operation), operands)
 
 
 def _reduce_each(
@@ -207,9 +206,16 @@ def _axis(axis: tl.constexpr | int | None, rank: int) -> int | None:
 
 def scan(batch: Batch, operation: ScanOps, operands: Operands) -> Operands:
     """What replaces `ScanOps.apply`."""
+    return _for_each(partial(_scan_each, batch, operation), operands)
+
+
+def _for_each(
+    function: Callable[[tuple[tl.tensor, ...], tl.tensor], tl.tensor], operands: Operands
+) -> Operands:
+    """Each of the operands by way of a function of all of them and it."""
     if isinstance(operands, tuple):
-        return tuple(_scan_each(batch, operation, operands, each) for each in operands)
-    return _scan_each(batch, operation, (operands,), operands)
+        return tuple(function(operands, each) for each in operands)
+    return function((operands,), operands)
 
 
 def _scan_each(
