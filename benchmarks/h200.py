@@ -29,14 +29,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.gpu import Rig, Trial
-from intelliperf_swizzle.hardware import Device, Target, devices
-from intelliperf_swizzle.history import History, attempt_to_json
-from intelliperf_swizzle.kernel.edit import Edit
-from intelliperf_swizzle.kernel.splice import splice
-from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.loop import (
     Settings,
     choose,
@@ -47,15 +39,24 @@ from intelliperf_swizzle.loop import (
     tried,
     workbench,
 )
+from intelliperf_swizzle.subject import prove_on
+from intelliperf_swizzle.testbed import RACE_SECONDS, tasks_of
+from intelliperf_swizzle.workbench import Workbench
+
+from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.formulas import load_pattern
+from intelliperf_swizzle.gpu import Rig, Trial
+from intelliperf_swizzle.hardware import Device, Target, devices
+from intelliperf_swizzle.history import History, attempt_to_json
+from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.kernel.splice import splice
+from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.profile import Application
 from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.rank import judge, order
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Witness
 from intelliperf_swizzle.report.terminal import Lines
-from intelliperf_swizzle.subject import prove_on
-from intelliperf_swizzle.testbed import RACE_SECONDS, tasks_of
-from intelliperf_swizzle.workbench import Workbench
 
 HERE = Path(__file__).parent
 KERNELS = HERE / "kernels"

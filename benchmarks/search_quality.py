@@ -26,6 +26,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from intelliperf_swizzle.subject import Subject
+from intelliperf_swizzle.workbench import Workbench
+
 from figure_02 import APPLICATIONS
 from harness.applications import TARGET, Application
 from harness.command import DOCUMENTS, RECORDS, made_with
@@ -38,8 +41,6 @@ from intelliperf_swizzle.profile.model import ONE_DOMAIN, ModelProfiler, ModelSc
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.terminal import Lines
-from intelliperf_swizzle.subject import Subject
-from intelliperf_swizzle.workbench import Workbench
 
 RECORD = RECORDS / "search_quality.json"
 SLOW_SECONDS = 0.1

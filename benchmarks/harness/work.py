@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from intelliperf_swizzle.session import measured_by
+from intelliperf_swizzle.subject import IDENTITY, Subject, prove_on
 
 from intelliperf_swizzle import loop
 from intelliperf_swizzle.cache import Physics, replay, requests
@@ -39,8 +41,6 @@ from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Attempt, Measurement, Proof, Run, Witness
-from intelliperf_swizzle.session import measured_by
-from intelliperf_swizzle.subject import IDENTITY, Subject, prove_on
 
 BENCHMARKS = Path(__file__).resolve().parents[1]
 DIGITS = 6

@@ -34,13 +34,13 @@ from intelliperf_swizzle.records import (
     Witness,
 )
 from intelliperf_swizzle.records import Run as RunRecord
-from intelliperf_swizzle.remap import RemapVerdict
-from intelliperf_swizzle.remap import prove_source as _prove_source
 from intelliperf_swizzle.report.files import writable
 from intelliperf_swizzle.report.html import fragment
 from intelliperf_swizzle.search import run
 from intelliperf_swizzle.search.deliver import deliver
 from intelliperf_swizzle.search.setup import Setup, choose_proposers, prepare
+from intelliperf_swizzle.source_proofs import RemapVerdict
+from intelliperf_swizzle.source_proofs import prove_source as _prove_source
 
 AnySwizzle: TypeAlias = "str | Swizzle"
 """A swizzle's text, the name of a pattern of the catalogue, or a parsed swizzle."""
@@ -136,6 +136,7 @@ def prove_source(
     kernel: str | None = None,
     target: AnyTarget = DEFAULT_TARGET,
     project_directory: str | os.PathLike[str] = ".",
+    sweep: bool = False,
     progress: Progress | None = None,
 ) -> tuple[RemapVerdict, ...]:
     """Does a kernel, with the remap that its source has, compute each tile exactly once?
@@ -146,6 +147,7 @@ def prove_source(
         kernel: only this one of the file.
         target: the GPU that the application is told of.
         project_directory: where the application is started.
+        sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
         progress: told of each step.
 
     Returns:
@@ -161,6 +163,7 @@ def prove_source(
         kernel=kernel,
         folder=Path(project_directory),
         target=loaded_target(target),
+        sweep=sweep,
         progress=progress,
     )
 

@@ -303,6 +303,21 @@ class Trace:
         return np.concatenate(chunks) if chunks else np.zeros(0, np.int32)
 
 
+@dataclass(frozen=True)
+class MappedLaunch:
+    """A launch, what it touches, and the tiles that a proved swizzle gives its programs.
+
+    Attributes:
+        launch: as it was recorded.
+        trace: of it.
+        tile: int64[programs]; program -> tile, a permutation.
+    """
+
+    launch: Launch
+    trace: Trace
+    tile: Int64Array
+
+
 # --- proof --------------------------------------------------------------------------------------
 
 

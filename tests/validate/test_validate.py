@@ -35,10 +35,16 @@ from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernel import Edit, splice
-from intelliperf_swizzle.kernels.base import MappedLaunch
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove
-from intelliperf_swizzle.records import Launch, Proof, Storage, TensorArgument, Validation
+from intelliperf_swizzle.records import (
+    Launch,
+    MappedLaunch,
+    Proof,
+    Storage,
+    TensorArgument,
+    Validation,
+)
 from intelliperf_swizzle.trace import trace
 from intelliperf_swizzle.validate import compare, validate
 

@@ -21,8 +21,8 @@ from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import (
     Capture,
-    Int64Array,
     Launch,
+    MappedLaunch,
     Timing,
     Trace,
     Validation,
@@ -54,21 +54,6 @@ class RecordRequest:
     limit_seconds: float = 300.0
     compute: Literal["auto", "always", "never"] = "auto"
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-
-
-@dataclass(frozen=True)
-class MappedLaunch:
-    """A launch, what it touches, and the tiles that a proved swizzle gives its programs.
-
-    Attributes:
-        launch: as it was recorded.
-        trace: of it.
-        tile: int64[programs]; program -> tile, a permutation.
-    """
-
-    launch: Launch
-    trace: Trace
-    tile: Int64Array
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.errors import LanguageError, SpliceError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernel.edit import Edit
-from intelliperf_swizzle.kernels.base import MappedLaunch
 from intelliperf_swizzle.language import Swizzle, evaluate, parse
 from intelliperf_swizzle.mapping import describe, prove, sweep_grids
 from intelliperf_swizzle.records import (
@@ -26,6 +25,7 @@ from intelliperf_swizzle.records import (
     Candidate,
     Int64Array,
     Launch,
+    MappedLaunch,
     Proof,
     Verdict,
     Witness,

@@ -17,13 +17,13 @@ from intelliperf_swizzle.children import run_child
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.kernel.edit import Edit
-from intelliperf_swizzle.kernels.base import MappedLaunch
 from intelliperf_swizzle.records import (
     Access,
     Argument,
     DescriptorArgument,
     Int64Array,
     Launch,
+    MappedLaunch,
     TensorArgument,
     Trace,
     Validation,

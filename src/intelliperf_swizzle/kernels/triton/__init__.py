@@ -16,11 +16,11 @@ from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.kernel.build import build
 from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.kernel.splice import splice
-from intelliperf_swizzle.kernels.base import GpuRuns, MappedLaunch, RecordRequest
+from intelliperf_swizzle.kernels.base import GpuRuns, RecordRequest
 from intelliperf_swizzle.kernels.triton.on_gpu import TritonOnGpu
 from intelliperf_swizzle.language import Swizzle
-from intelliperf_swizzle.records import Capture, Launch, Trace, Validation
-from intelliperf_swizzle.remap import prove_launches
+from intelliperf_swizzle.records import Capture, Launch, MappedLaunch, Trace, Validation
+from intelliperf_swizzle.source_proofs import prove_launches
 from intelliperf_swizzle.trace import find_dependences, trace
 from intelliperf_swizzle.validate import difference_of_text, validate
 

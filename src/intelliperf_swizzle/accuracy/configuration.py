@@ -1,0 +1,163 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A kernel configuration, recorded and traced without a GPU, and its replay under any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from intelliperf_swizzle.accuracy.order_table import (
+    PROBED_PROGRAMS,
+    OrderTable,
+    first_programs,
+    same_blocks,
+    stream_under,
+    under_order,
+)
+from intelliperf_swizzle.cache import FULL, Physics
+from intelliperf_swizzle.cache.model import measurement, traffic
+from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.errors import BuildError
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware.occupancy import occupancy
+from intelliperf_swizzle.kernel import build
+from intelliperf_swizzle.records import Int64Array, Launch, Measurement, Trace
+from intelliperf_swizzle.trace import trace
+
+
+class Work(Protocol):
+    """One launch of a configuration, as any order makes it."""
+
+    def under(self, order: Int64Array) -> tuple[Stream, Int64Array]:
+        """What the tiles refer to, and the tile of each launch index."""
+
+
+@dataclass(frozen=True)
+class Renumbered:
+    """A launch whose program at `i` does what that of block `order[i]` does under no order.
+
+    Attributes:
+        trace: by block.
+        table: where the kernel reads its block from; None where the order is spliced in.
+    """
+
+    trace: Trace
+    table: OrderTable | None = None
+
+    def under(self, order: Int64Array) -> tuple[Stream, Int64Array]:
+        """The stream with the table's loads where they belong."""
+        if self.table is None:
+            return stream_of(self.trace), order
+        return stream_under(self.trace, self.table, order), order
+
+
+@dataclass(frozen=True)
+class Retraced:
+    """A launch that does something else under each order, so that each is traced.
+
+    Attributes:
+        launch_under: gives the launch under an order.
+    """
+
+    launch_under: Callable[[Int64Array], Launch]
+
+    def under(self, order: Int64Array) -> tuple[Stream, Int64Array]:
+        """The stream of the launch as it is under the order."""
+        traced = trace(self.launch_under(order))
+        return stream_of(traced), np.arange(traced.tiles)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A kernel at one size, ready to be replayed.
+
+    Attributes:
+        name: as the measurements call it.
+        axes: extents of the blocks' index, slowest first.
+        orders: launch index -> block, by name; not all need be permutations.
+        unreadable: names of mappings that are no arrays, and why.
+        works: its launches, with the workgroups that a CU holds of each.
+        notes: sentences for the report.
+        seconds: wall time to record, build and trace it.
+    """
+
+    name: str
+    axes: tuple[int, ...]
+    orders: Mapping[str, Int64Array]
+    unreadable: Mapping[str, str]
+    works: Sequence[tuple[Work, int]]
+    notes: tuple[str, ...]
+    seconds: float
+
+    @property
+    def occupancy(self) -> int:
+        """Workgroups that a CU holds of its first launch."""
+        return self.works[0][1]
+
+    def replay(
+        self, order: Int64Array, target: Target, physics: Sequence[Physics] = (FULL,)
+    ) -> list[Measurement]:
+        """What the model reads under an order, for each physics.
+
+        Raises:
+            TraceError: it must be traced under each order, and cannot be.
+        """
+        streams = [(work.under(order), resident) for work, resident in self.works]
+        return [
+            measurement(
+                reduce(
+                    add,
+                    (
+                        traffic(stream, tile, target, resident, one)
+                        for (stream, tile), resident in streams
+                    ),
+                ),
+                target,
+                one,
+            )
+            for one in physics
+        ]
+
+
+def work_of(launch: Launch, table: OrderTable, probe: Int64Array, folder: Path) -> Work:
+    """How to get the launch under an order from as few traces as will do.
+
+    Args:
+        launch: recorded under the order `probe`.
+        table: the argument that holds it.
+        probe: a random order.
+        folder: for tables of other orders; must outlive the work.
+
+    Raises:
+        TraceError: the kernel cannot be interpreted.
+    """
+    identity = np.arange(len(probe))
+    if launch.programs == len(probe):
+        by_block = trace(under_order(launch, table, identity, folder / "identity.npy"))
+        by_order = trace(first_programs(launch, PROBED_PROGRAMS))
+        if same_blocks(by_block, by_order, probe, table):
+            return Renumbered(by_block, table)
+
+    def launch_under(order: Int64Array) -> Launch:
+        name = f"{launch.ordinal}-{hash(order.tobytes())}.npy"
+        return under_order(launch, table, order, folder / name)
+
+    return Retraced(launch_under)
+
+
+def resident_workgroups(launch: Launch, target: Target) -> tuple[int, tuple[str, ...]]:
+    """Workgroups that a CU holds, from the compiled kernel (1 if it does not build), and notes."""
+    try:
+        built = build(launch, target)
+    except BuildError as error:
+        return 1, (f"one workgroup a CU is assumed: {error.fact}",)
+    spilled = built.stack_bytes or 0
+    note = f"each thread has {spilled} bytes of its own in memory, in the counters and not modelled"
+    return occupancy(built, target), (note,) if spilled else ()

@@ -1,0 +1,178 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What was seen of a launch: who does the same, who holds which scalars, who stores what."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.records import Int64Array
+
+UNDEFINED = np.iinfo(np.int64).min
+"""Value of a scalar that a program has not assigned."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """An assignment of the kernel's source: the name, its file, and the 1-based line."""
+
+    name: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Output:
+    """A tensor that the launch writes to, element by element.
+
+    Attributes:
+        name: of the argument.
+        shape: of the tensor.
+        elements: how many it has.
+        unwritten: elements that no program stores or updates.
+        shared: elements that several programs store.
+        updated: elements that are updated with atomics.
+        programs: how many programs are the first to store one of its elements.
+        unwritten_range: for each axis, the least and the greatest index of an unwritten element.
+        clash: an element that two programs store, with these programs; None where there is none.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    elements: int
+    unwritten: int
+    shared: int
+    updated: int
+    programs: int
+    unwritten_range: tuple[tuple[int, int], ...]
+    clash: tuple[tuple[int, ...], int, int] | None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What one line of the source does to one tensor, part by part.
+
+    A part is the block that a program accesses at once; a program may access several, in a loop.
+
+    Attributes:
+        name: of the argument.
+        access: `loaded`, `stored` or `updated` (with atomics).
+        taken: different parts of the tensor that the line accesses.
+        repeats: how often a part is accessed that another program has too.
+        outside: how often a part is accessed outside the tensor, or stored with all lanes masked.
+        room: how many parts of this size the tensor has.
+        left: parts that no line accesses.
+        gaps: parts among them that lie between two that are accessed.
+        least, most: parts of one program.
+        even: each part is accessed by equally many programs.
+        gathered: where the parts lie is computed from loaded values.
+        numbered: it is computed from the numbers of the programs.
+        ordered: programs with greater numbers access no earlier parts.
+        plain: they lie side by side in the order of a digit (`number // a % b`) of the programs'
+            own numbers, or of numbers by which each of them stores a part of its own elsewhere.
+        single: a part is one element.
+        clash: two programs that access the same part; None where there are none.
+    """
+
+    name: str
+    access: str
+    taken: int
+    repeats: int
+    outside: int
+    room: int
+    left: int
+    gaps: int
+    least: int
+    most: int
+    even: bool
+    gathered: bool
+    numbered: bool
+    ordered: bool
+    plain: bool
+    single: bool
+    clash: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One launch, run in batches with its scalars watched.
+
+    Attributes:
+        sites: the assignments.
+        work: uint64[programs]; equal for programs that access the same addresses in the same order
+            (equal by chance for one pair in 2**64).
+        writes: bool[programs]; whether the program writes anything.
+        frontier: numbers of the sites whose values addresses and masks are computed from.
+        program: int64[rows]; a row is a program at a write, with the scalars it then holds.
+        values: int64[rows, sites]; `UNDEFINED` where a scalar has no value yet.
+        wrote: bool[rows]; whether anything was written while the program held these scalars.
+        sizes: integers that are the same in all programs; extents of the tile grid are among them.
+        outputs: the tensors written to; None where they have too many elements to be looked at.
+        lanes_outside: elements written outside every tensor.
+        places_loaded: whether an address or a mask is computed from values that were loaded.
+        parts: what each line does to a tensor; None where there are too many to be kept.
+    """
+
+    sites: tuple[Site, ...]
+    work: npt.NDArray[np.uint64]
+    writes: npt.NDArray[np.bool_]
+    frontier: tuple[int, ...]
+    program: Int64Array
+    values: Int64Array
+    wrote: npt.NDArray[np.bool_]
+    sizes: frozenset[int]
+    outputs: tuple[Output, ...] | None
+    lanes_outside: int
+    places_loaded: bool = False
+    parts: tuple[Parts, ...] | None = ()
+
+
+_ARRAYS = ("work", "writes", "program", "values", "wrote")
+
+
+def save_observation(observation: Observation, path: Path) -> None:
+    """Write an observation as `.npz`."""
+    stated = {
+        "sites": [asdict(site) for site in observation.sites],
+        "frontier": observation.frontier,
+        "sizes": sorted(observation.sizes),
+        "outputs": None if observation.outputs is None else list(map(asdict, observation.outputs)),
+        "lanes_outside": observation.lanes_outside,
+        "places_loaded": observation.places_loaded,
+        "parts": None if observation.parts is None else list(map(asdict, observation.parts)),
+    }
+    arrays = {name: getattr(observation, name) for name in _ARRAYS}
+    np.savez(path, stated=np.array(json.dumps(stated)), **arrays)
+
+
+def load_observation(path: Path) -> Observation:
+    """Read what `save_observation` wrote."""
+    with np.load(path) as stored:
+        stated = json.loads(str(stored["stated"]))
+        arrays = {name: stored[name] for name in _ARRAYS}
+    outputs, parts = stated["outputs"], stated["parts"]
+    return Observation(
+        sites=tuple(Site(**site) for site in stated["sites"]),
+        frontier=tuple(stated["frontier"]),
+        sizes=frozenset(stated["sizes"]),
+        outputs=None if outputs is None else tuple(Output(**_tuples(one)) for one in outputs),
+        lanes_outside=stated["lanes_outside"],
+        places_loaded=stated["places_loaded"],
+        parts=None if parts is None else tuple(Parts(**_tuples(one)) for one in parts),
+        **arrays,
+    )
+
+
+def _tuples(stated: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a noun as JSON has them, with tuples for lists."""
+    return {key: _tuple(value) for key, value in stated.items()}
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(map(_tuple, value)) if isinstance(value, list) else value
