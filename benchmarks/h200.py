@@ -29,20 +29,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.loop import (
-    Settings,
-    choose,
-    counted,
-    pose,
-    promising,
-    recorded,
-    tried,
-    workbench,
-)
-from intelliperf_swizzle.subject import prove_on
-from intelliperf_swizzle.testbed import RACE_SECONDS, tasks_of
-from intelliperf_swizzle.workbench import Workbench
-
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.gpu import Rig, Trial
@@ -50,13 +36,24 @@ from intelliperf_swizzle.hardware import Device, Target, devices
 from intelliperf_swizzle.history import History, attempt_to_json
 from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.kernel.splice import splice
+from intelliperf_swizzle.kernels.triton.on_gpu import RACE_SECONDS, task_of
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.profile import Application
-from intelliperf_swizzle.profile.choose import choose_profiler
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.rank import judge, order
-from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Witness
+from intelliperf_swizzle.records import Attempt, Candidate, Measurement
 from intelliperf_swizzle.report.terminal import Lines
+from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.evaluate import Evaluator
+from intelliperf_swizzle.search.loop import search
+from intelliperf_swizzle.search.run import (
+    choose_evaluator,
+    is_promising,
+    pose_problem,
+    record_application,
+)
+from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.subject import Subject, choose_kernel
 
 HERE = Path(__file__).parent
 KERNELS = HERE / "kernels"
@@ -173,27 +170,20 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
     """Runs a case; what comes back is its record."""
     project = folder / "project"
     shutil.copytree(KERNELS, project)
-    settings = Settings(
-        command=(sys.executable, *case.command),
-        project_directory=project,
-        output_directory=folder / "out",
-        device=device,
-        fall_back=True,
-    )
     progress = Lines(sys.stderr)
-    application = Application(settings.command, project, device)
-    profiler = choose_profiler("auto", target, application, progress)
+    options = Options(project_directory=str(project))
+    setup = prepare(options, (sys.executable, *case.command), progress, target=target)
     begun = time.monotonic()
-    with recorded(settings, target, progress) as captured:
-        subject, _ = choose(captured, settings, target, profiler, progress)
-        subject, profiler = counted(subject, settings, target, profiler, progress)
+    with record_application(setup, progress) as recorded:
+        subject, _ = choose_kernel(recorded, setup, progress)
         history = History(folder / "history.jsonl", {})
-        bench = workbench(subject, settings, target, profiler, history, captured)
-        trials = tried(settings, bench, progress)
+        evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
+        attempts = Attempts(setup, subject, history)
         best = None
-        if promising(settings, subject):
-            OfflineProposer().propose(pose(settings, bench), trials)
-            best = trials.decide()
+        if is_promising(setup, subject):
+            problem = pose_problem(setup, subject, evaluator, attempts)
+            found, _ = search([OfflineProposer()], problem, attempts, evaluator, progress)
+            best = found.attempt if found else None
         automatic_seconds = time.monotonic() - begun
         record = {
             "case": case.name,
@@ -201,21 +191,34 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
             "device": device.product,
             "driver": device.driver,
             "software": software(),
-            "profiler": profiler.name,
+            "profiler": evaluator.profiler,
             "kernel": subject.kernel,
             "launches": [[*launch.grid, launch.count] for launch in subject.launches],
             "automatic_seconds": round(automatic_seconds, 1),
             "headroom": subject.headroom,
-            "baseline": asdict(bench.subject.baseline),
-            "predicted_baseline": asdict(bench.predicted_baseline),
+            "baseline": asdict(evaluator.baseline),
+            "predicted_baseline": asdict(evaluator.predicted or evaluator.baseline),
             "named": best.number if best else None,
             "attempts": [shortened(one) for one in history.attempts if was_tried(one)],
             "screened": len(history.attempts),
-            **compared(case, bench, best, settings, captured.folder.parent, target),
+            **compared(
+                case, Found(setup, subject, evaluator, history, best), recorded.folder.parent
+            ),
             "seconds": round(time.monotonic() - begun, 1),
         }
         history.close()
     return record
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run that is over."""
+
+    setup: Setup
+    subject: Subject
+    evaluator: Evaluator
+    history: History
+    best: Attempt | None
 
 
 def software() -> dict[str, str]:
@@ -237,46 +240,41 @@ def shortened(attempt: Attempt) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if key not in dropped}
 
 
-def compared(
-    case: Case,
-    bench: Workbench,
-    best: Attempt | None,
-    settings: Settings,
-    folder: Path,
-    target: Target,
-) -> dict[str, Any]:
-    """The orders of the table in common rounds, counted, and what validating them cost."""
+def compared(case: Case, found: Found, folder: Path) -> dict[str, Any]:
+    """The orders of the table in common rounds, profiled, and what validating them cost."""
+    setup, best = found.setup, found.best
     candidates = {"named": best.candidate} if best else {}
-    alone = by_model_alone(bench)
+    alone = by_model_alone(found)
     if alone is not None:
         candidates["model alone"] = alone.candidate
     if case.columns is not None:
         hand = by_hand(case.columns).items()
         candidates |= {name: Candidate(text, name, "user") for name, text in hand}
-    edits = {name: spliced(bench, one.text, one.name) for name, one in candidates.items()}
+    edits = {name: spliced(found, one.text, one.name) for name, one in candidates.items()}
     texts = {name: edit.functions for name, edit in edits.items()}
     for name, identity in IDENTITIES.items():
-        texts[name] = {} if identity is None else spliced(bench, identity, name).functions
+        texts[name] = {} if identity is None else spliced(found, identity, name).functions
     names = list(texts)
     rig = Rig(
-        command=settings.command,
-        cwd=settings.project_directory,
+        command=setup.command,
+        cwd=setup.project,
         folder=folder / "compared",
-        device=settings.device.product if settings.device else "",
-        environment={**os.environ, **(settings.device.environment if settings.device else {})},
-        cache_bytes=target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0),
+        device=setup.device.product if setup.device else "",
+        environment={**os.environ, **(setup.device.environment if setup.device else {})},
+        cache_bytes=setup.target.num_xcds * setup.target.l2_bytes_per_xcd
+        + (setup.target.llc_bytes or 0),
     )
     trials = rig.try_out(
-        tasks_of(bench.subject.traced),
+        [task_of(one.launch, one.trace) for one in found.subject.traced],
         dict(enumerate(texts.values())),
-        tolerance=settings.tolerance,
+        tolerance=setup.options.accordo_absolute_tolerance,
         race_seconds=RACE_SECONDS,
     )
     counts = {
         name: asdict(measurement)
         for name in ("named", "model alone", GROUPED)
         if name in candidates
-        and (measurement := counts_of(bench, candidates[name], edits[name])) is not None
+        and (measurement := counts_of(found, candidates[name], edits[name])) is not None
     }
     return {
         "orders": {
@@ -296,40 +294,38 @@ def compared(
     }
 
 
-def by_model_alone(bench: Workbench) -> Attempt | None:
+def by_model_alone(found: Found) -> Attempt | None:
     """What the model would have named: the best prediction that is better."""
+    baseline = found.evaluator.predicted or found.evaluator.baseline
     judged = [
         replace(one, measurement=one.predicted, verdict=judge(one.predicted, baseline))
-        for one in bench.history.attempts
-        if one.predicted is not None and (baseline := bench.predicted_baseline)
+        for one in found.history.attempts
+        if one.predicted is not None
     ]
     leaders = [one for one in order(judged) if one.verdict.kind == "better"]
     return leaders[0] if leaders else None
 
 
-def spliced(bench: Workbench, text: str, name: str) -> Edit:
+def spliced(found: Found, text: str, name: str) -> Edit:
     """The kernel with a swizzle in it."""
-    launches = bench.subject.launches
+    launches = found.subject.launches
     source = launches[0].source
-    return splice(source, parse(text), target=bench.target, launches=launches, name=name)
+    return splice(source, parse(text), target=found.setup.target, launches=launches, name=name)
 
 
-def counts_of(bench: Workbench, candidate: Candidate, edit: Edit) -> Measurement | None:
-    """Hit rate and bytes of an order; those of the run where it counted them already."""
-    if not bench.profiler.runs_application:
+def counts_of(found: Found, candidate: Candidate, edit: Edit) -> Measurement | None:
+    """Hit rate and bytes of an order; those of the run if it measured them already."""
+    profiler = found.setup.profiler
+    if profiler is None or found.evaluator.profiler == "model":
         return None
-    for one in bench.history.attempts:
+    for one in found.history.attempts:
         known = one.measurement
         if known is None or one.candidate.text != candidate.text:
             continue
-        if known.profiler == bench.profiler.name:
+        if known.profiler == profiler.name:
             return known
-    launches = [one.launch for one in bench.subject.traced]
-    proofs = prove_on(parse(candidate.text), launches, bench.target)
     try:
-        if isinstance(proofs, Witness):
-            return None
-        return bench.profiler.measure(bench.subject.traced, proofs, edit)
+        return profiler.measure(found.subject.traced, edit)
     except SwizzleError as error:
         print(f"  not counted: {error}", file=sys.stderr)
         return None

@@ -26,21 +26,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.subject import Subject
-from intelliperf_swizzle.workbench import Workbench
-
 from figure_02 import APPLICATIONS
 from harness.applications import TARGET, Application
 from harness.command import DOCUMENTS, RECORDS, made_with
 from harness.render import generated, page, percent, points, table
-from harness.work import rounded, settings_of
-from intelliperf_swizzle import loop
+from harness.work import rounded, setup_of
 from intelliperf_swizzle.cache import Run, replay
-from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.profile.model import ONE_DOMAIN, ModelProfiler, ModelScreen
+from intelliperf_swizzle.profile.model import ONE_DOMAIN, ModelScreen
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.terminal import Lines
+from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.evaluate import Evaluator
+from intelliperf_swizzle.search.loop import search
+from intelliperf_swizzle.search.run import (
+    LEAST_GAIN,
+    choose_evaluator,
+    open_history,
+    pose_problem,
+    record_application,
+)
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.stages import Screened
+from intelliperf_swizzle.search.subject import Subject, choose_kernel
 
 RECORD = RECORDS / "search_quality.json"
 SLOW_SECONDS = 0.1
@@ -53,59 +61,53 @@ WITHIN = 0.01
 
 def measured(application: Application, work: Path) -> dict[str, Any]:
     """The record of one application: its default run, its catalogue and its long search."""
-    target = load_target(TARGET)
-    profiler, progress, proposer = ModelProfiler(target), Lines(), OfflineProposer()
-    with settings_of(application.inputs()) as asked:
-        default = replace(asked, resume=True)
-        with loop.recorded(default, target, progress) as captured:
-            subject, _ = loop.choose(captured, default, target, profiler, progress)
-            record: dict[str, Any] = {
-                "name": application.name,
-                "unchanged": rounded(subject.baseline.l2_hit_rate),
-                "ceiling": rounded(subject.ceiling.l2_hit_rate),
-                "nothing_to_gain": subject.headroom < loop.LEAST_GAIN,
-            }
-            if record["nothing_to_gain"]:
-                return record
-            times = TIMES if seconds_to_score(subject, profiler) <= SLOW_SECONDS else TIMES_IF_SLOW
-            record["times"] = times
-            for name in ("default", "catalogue", "long"):
-                scored = record["default"]["scored"] if name == "long" else 0
-                settings = replace(
-                    default,
-                    history=work / f"{application.script}-{name}.jsonl",
-                    candidates=max(times * scored, 1) if name == "long" else default.candidates,
-                )
-                with loop.opened_history(
-                    settings, subject, target, profiler, proposer, progress
-                ) as history:
-                    bench = Workbench(subject, target, profiler, history, 0.0, 0.0)
-                    problem = loop.pose(settings, bench)
-                    if name == "catalogue":
-                        for attempt in bench.screen(list(pattern_candidates(problem))):
-                            if attempt.screened_l2_hit_rate is not None:
-                                bench.measure(attempt)
-                    else:
-                        trials = loop.tried(settings, bench, progress)
-                        patience = settings.candidates if name == "long" else None
-                        OfflineProposer(patience=patience).propose(problem, trials)
-                        trials.decide()
-                    again = {}
-                    if name == "long":
-                        kinds = look_again(bench, record["default"]["l2_hit_rate"])
-                        again = {"looked_at_again": kinds}
-                    record[name] = {**best(history.attempts, subject), **again}
+    asked, progress = setup_of(application.inputs()), Lines()
+    with record_application(asked, progress) as recorded:
+        subject, _ = choose_kernel(recorded, asked, progress)
+        record: dict[str, Any] = {
+            "name": application.name,
+            "unchanged": rounded(subject.baseline.l2_hit_rate),
+            "ceiling": rounded(subject.ceiling.l2_hit_rate),
+            "nothing_to_gain": subject.headroom < LEAST_GAIN,
+        }
+        if record["nothing_to_gain"]:
             return record
+        times = TIMES if seconds_to_score(subject, asked) <= SLOW_SECONDS else TIMES_IF_SLOW
+        record["times"] = times
+        for name in ("default", "catalogue", "long"):
+            candidates = asked.options.candidates
+            if name == "long":
+                candidates = max(times * record["default"]["scored"], 1)
+            history = str(work / f"{application.script}-{name}.jsonl")
+            options = replace(asked.options, resume=True, history=history, candidates=candidates)
+            setup = replace(asked, options=options)
+            proposer = OfflineProposer(patience=candidates if name == "long" else None)
+            with open_history(setup, subject, [proposer], work, progress) as kept:
+                evaluator = choose_evaluator(setup, subject, kept, work, progress)
+                attempts = Attempts(setup, subject, kept)
+                problem = pose_problem(setup, subject, evaluator, attempts)
+                again = {}
+                if name == "catalogue":
+                    catalogue = list(pattern_candidates(problem))
+                    attempts.screen(catalogue, attempts.prove(catalogue))
+                    evaluator.evaluate(attempts.edit(attempts.screened))
+                else:
+                    search([proposer], problem, attempts, evaluator, progress)
+                if name == "long":
+                    kinds = look_again(setup, attempts, evaluator, record["default"]["l2_hit_rate"])
+                    again = {"looked_at_again": kinds}
+                record[name] = {**best(kept.attempts, subject), **again}
+        return record
 
 
-def seconds_to_score(subject: Subject, profiler: ModelProfiler) -> float:
+def seconds_to_score(subject: Subject, setup: Setup) -> float:
     """How long the screen takes for one order: the least, for the machine may be busy."""
-    screen = ModelScreen(subject.traced, load_target(profiler.device))
+    screen = ModelScreen(subject.traced, setup.target)
     return min(timeit.repeat(screen.baseline, number=1, repeat=SCORED_TO_TIME))
 
 
-def look_again(bench: Workbench, above: float) -> int:
-    """Replays one L2 under the best order of each kind above a rate, then measures the best of all.
+def look_again(setup: Setup, attempts: Attempts, evaluator: Evaluator, above: float) -> int:
+    """Replays one L2 under the best order of each kind above a rate, then evaluates the best.
 
     A kind: the orders that end in the same two digits and place the domains in the same way. The
     screen of a large launch knows no L1, and those that end alike share it alike.
@@ -113,24 +115,25 @@ def look_again(bench: Workbench, above: float) -> int:
     Returns:
         How many kinds there are.
     """
-    kinds: dict[str, Attempt] = {}
-    promising = [one for one in bench.history.attempts if (one.screened_l2_hit_rate or 0) > above]
-    for attempt in sorted(promising, key=lambda one: -(one.screened_l2_hit_rate or 0)):
-        *digits, placement = attempt.candidate.name.replace("chunk ", "chunk=").split()
-        kinds.setdefault(" ".join([*digits[-2:], placement]), attempt)
+    kinds: dict[str, Screened] = {}
+    promising = [
+        one for one in attempts.screened if (one.attempt.screened_l2_hit_rate or 0) > above
+    ]
+    for one in sorted(promising, key=lambda one: -(one.attempt.screened_l2_hit_rate or 0)):
+        *digits, placement = one.attempt.candidate.name.replace("chunk ", "chunk=").split()
+        kinds.setdefault(" ".join([*digits[-2:], placement]), one)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        rates = list(pool.map(lambda one: rate_on_one_l2(bench, one), kinds.values()))
+        rates = list(pool.map(lambda one: rate_on_one_l2(setup, one), kinds.values()))
     ranked = sorted(zip(rates, kinds.values(), strict=True), key=lambda pair: -pair[0])
-    for _, attempt in ranked[:MEASURED_AGAIN]:
-        bench.measure(attempt)
+    evaluator.evaluate(attempts.edit(one for _, one in ranked[:MEASURED_AGAIN]))
     return len(kinds)
 
 
-def rate_on_one_l2(bench: Workbench, attempt: Attempt) -> float:
+def rate_on_one_l2(setup: Setup, one: Screened) -> float:
     """An order's L2 hit rate with full physics, as far as one L2 tells."""
-    traced = zip(bench.subject.traced, bench.proofs(attempt), strict=True)
-    runs = [Run(one.trace, proof.tile, one.launch.count, one.occupancy) for one, proof in traced]
-    return replay(runs, bench.target, ONE_DOMAIN).l2_hit_rate
+    traced = zip(one.proved.subject.traced, one.proved.tiles(), strict=True)
+    runs = [Run(of.trace, tile, of.launch.count, of.occupancy) for of, tile in traced]
+    return replay(runs, setup.target, ONE_DOMAIN).l2_hit_rate
 
 
 def best(attempts: tuple[Attempt, ...], subject: Subject) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -21,27 +20,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from intelliperf_swizzle.session import measured_by
-from intelliperf_swizzle.subject import IDENTITY, Subject, prove_on
 
-from intelliperf_swizzle import loop
 from intelliperf_swizzle.cache import Physics, replay, requests
 from intelliperf_swizzle.cache.counting import misses_per_line
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import Target, load_target
-from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import describe, prove
-from intelliperf_swizzle.profile import Profiler, TracedLaunch
-from intelliperf_swizzle.profile.model import ModelProfiler
+from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.profile.model import model_launches
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.offline import OfflineProposer
-from intelliperf_swizzle.records import Attempt, Measurement, Proof, Run, Witness
+from intelliperf_swizzle.records import Attempt, Int64Array, Measurement, Run, Witness
+from intelliperf_swizzle.search.run import optimize_kernel, record_application
+from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.stages import prove_on
+from intelliperf_swizzle.search.subject import Subject, choose_kernel
 
+IDENTITY = "pid = pid"
 BENCHMARKS = Path(__file__).resolve().parents[1]
 DIGITS = 6
 """Of a rate in a record: more is noise of the last bits."""
@@ -55,38 +56,19 @@ def search(inputs: Inputs) -> dict[str, Any]:
     Inputs besides: `candidates` and `seed`; `profiler` where a GPU is to measure (one item at a
     time); for a language model `formula`, `model`, `provider` and `iterations`.
     """
-    target = load_target(inputs["target"])
-    profiler: Profiler = Remembering(target)
-    with settings_of(inputs) as settings:
-        if "profiler" in inputs:
-            asked = Namespace(profiler=inputs["profiler"], device=None)
-            settings, profiler = measured_by(
-                asked, replace(settings, compute="auto"), target, Silent()
-            )
-        run = loop.optimize(settings, target, profiler, proposer_of(inputs), Silent()).run
-    text = run.best.candidate.text if run.best else IDENTITY
+    setup = setup_of(inputs)
+    with (
+        tempfile.TemporaryDirectory(prefix="swizzle-bench-") as folder,
+        record_application(setup, Silent()) as recorded,
+    ):
+        kernels = choose_kernel(recorded, setup, Silent(), to_edit=True)
+        proposers = [proposer_of(inputs)]
+        run = optimize_kernel(setup, recorded, kernels, proposers, Path(folder), Silent()).run
     in_the_way = None
-    if isinstance(profiler, Remembering):
-        in_the_way = steps_down(text, profiler.launches[run.kernel], target)
+    if setup.profiler is None:
+        text = run.best.candidate.text if run.best else IDENTITY
+        in_the_way = steps_down(text, kernels[0].traced, setup.target)
     return {**summary(run), "in_the_way": in_the_way}
-
-
-class Remembering(ModelProfiler):
-    """Keeps the traces of the kernels that it measured."""
-
-    def __init__(self, target: Target):
-        super().__init__(target)
-        self.launches: dict[str, Sequence[TracedLaunch]] = {}
-
-    def measure(
-        self,
-        launches: Sequence[TracedLaunch],
-        proofs: Sequence[Proof],
-        edit: Edit | None = None,
-    ) -> Measurement:
-        """As the model's own."""
-        self.launches[launches[0].launch.kernel] = launches
-        return super().measure(launches, proofs, edit)
 
 
 def steps_down(text: str, traced: Sequence[TracedLaunch], target: Target) -> dict[str, Any]:
@@ -99,7 +81,7 @@ def steps_down(text: str, traced: Sequence[TracedLaunch], target: Target) -> dic
     proofs = prove_on(parse(text), [one.launch for one in traced], target)
     assert not isinstance(proofs, Witness)
     misses = sum(
-        first_touches(one, proof, target) * one.launch.count
+        first_touches(one, proof.tile, target) * one.launch.count
         for one, proof in zip(traced, proofs, strict=True)
     )
     total = sum(requests(one.trace, target) * one.launch.count for one in traced)
@@ -114,15 +96,15 @@ def steps_down(text: str, traced: Sequence[TracedLaunch], target: Target) -> dic
     }
 
 
-def first_touches(one: TracedLaunch, proof: Proof, target: Target) -> int:
+def first_touches(one: TracedLaunch, tile: Int64Array, target: Target) -> int:
     """Misses of a launch if each line missed once in each L2 whose tiles touch it."""
     stream = stream_of(one.trace)
     lines = stream.unit_lines.astype(np.int64)
     cost = misses_per_line(target)[stream.ref_code]
     units = stream.plain_units
-    domain = target.domain_of(np.arange(len(proof.tile)))
+    domain = target.domain_of(np.arange(len(tile)))
     home = np.empty(stream.tiles, np.int64)
-    home[proof.tile] = domain
+    home[tile] = domain
     where = np.repeat(home, np.diff(stream.tile_offset))
     misses = 0
     for number in range(target.num_xcds):
@@ -141,71 +123,61 @@ def rates(inputs: Inputs) -> dict[str, Any]:
     be that of the compiled kernel.
     """
     target = load_target(inputs["target"])
-    with examined(inputs, target) as (subject, profiler):
+    with examined(inputs) as subject:
         return {
             "grid": list(subject.traced[0].launch.grid),
             "occupancy": subject.traced[0].occupancy,
             "ceiling": rounded(subject.ceiling.l2_hit_rate),
             "unchanged": measured(subject.baseline),
             "swizzles": {
-                name: rated(text, subject, target, profiler)
-                for name, text in inputs["swizzles"].items()
+                name: rated(text, subject, target) for name, text in inputs["swizzles"].items()
             },
         }
 
 
-def rated(text: str, subject: Subject, target: Target, profiler: ModelProfiler) -> dict[str, Any]:
+def rated(text: str, subject: Subject, target: Target) -> dict[str, Any]:
     """One swizzle's counters, or the witness of the launch that refutes it."""
     verdict = prove_on(parse(text), subject.launches, target)
     if isinstance(verdict, Witness):
         return {"refused": list(describe(verdict)), "computed": rounded(verdict.computed_fraction)}
     proofs = dict(zip((one.ordinal for one in subject.launches), verdict, strict=True))
-    chosen = [proofs[one.launch.ordinal] for one in subject.traced]
-    return measured(profiler.measure(subject.traced, chosen))
+    tiles = [proofs[one.launch.ordinal].tile for one in subject.traced]
+    return measured(model_launches(subject.traced, tiles, target))
 
 
 @contextmanager
-def examined(inputs: Inputs, target: Target) -> Iterator[tuple[Subject, ModelProfiler]]:
-    """The application's kernel, captured and traced."""
-    profiler = ModelProfiler(target)
-    with (
-        settings_of(inputs) as settings,
-        loop.recorded(settings, target, Silent()) as captured,
-    ):
-        subject, _ = loop.choose(captured, settings, target, profiler, Silent())
+def examined(inputs: Inputs) -> Iterator[Subject]:
+    """The application's kernel, recorded and traced."""
+    setup = setup_of(inputs)
+    with record_application(setup, Silent()) as recorded:
+        subject, _ = choose_kernel(recorded, setup, Silent())
         if "occupancy" in inputs:
-            subject = with_occupancy(subject, inputs["occupancy"], profiler, target)
-        yield subject, profiler
+            subject = with_occupancy(subject, inputs["occupancy"], setup.target)
+        yield subject
 
 
-def with_occupancy(
-    subject: Subject, occupancy: int, profiler: ModelProfiler, target: Target
-) -> Subject:
+def with_occupancy(subject: Subject, occupancy: int, target: Target) -> Subject:
     """The kernel with so many workgroups a CU, where the published one is known to have them."""
     traced = tuple(replace(one, occupancy=occupancy) for one in subject.traced)
-    identity = prove_on(parse(IDENTITY), [one.launch for one in traced], target)
-    assert not isinstance(identity, Witness)
-    return replace(subject, traced=traced, baseline=profiler.measure(traced, identity))
+    unmodified = [np.arange(one.launch.programs) for one in traced]
+    return replace(subject, traced=traced, baseline=model_launches(traced, unmodified, target))
 
 
-@contextmanager
-def settings_of(inputs: Inputs) -> Iterator[loop.Settings]:
-    """The run that the inputs ask for; its files are removed at the end."""
+def setup_of(inputs: Inputs) -> Setup:
+    """What the run that the inputs ask for works with; modelled unless they name a profiler."""
     application = BENCHMARKS / inputs["application"]
-    formula = load_formula(inputs.get("formula", "swizzle"))
-    with tempfile.TemporaryDirectory(prefix="swizzle-bench-") as folder:
-        yield loop.Settings(
-            command=(sys.executable, str(application), *map(str, inputs.get("arguments", ()))),
-            project_directory=application.parent,
-            output_directory=Path(folder),
-            kernel=inputs.get("kernel"),
-            candidates=inputs.get("candidates", loop.Settings.candidates),
-            num_attempts=inputs.get("iterations", loop.Settings.num_attempts),
-            seed=inputs.get("seed", 0),
-            formula=formula.name,
-            rank=formula.rank,
-            compute="never",
-        )
+    options = Options(
+        project_directory=str(application.parent),
+        kernel=inputs.get("kernel"),
+        candidates=inputs.get("candidates", Options.candidates),
+        num_attempts=inputs.get("iterations", Options.num_attempts),
+        seed=inputs.get("seed", 0),
+        formula=inputs.get("formula", "swizzle"),
+        profiler=inputs.get("profiler", "model"),
+        compute="auto" if "profiler" in inputs else "never",
+    )
+    command = (sys.executable, str(application), *map(str, inputs.get("arguments", ())))
+    return prepare(options, command, Silent(), target=load_target(inputs["target"]))
 
 
 def proposer_of(inputs: Inputs) -> Proposer:
@@ -294,7 +266,7 @@ def opening(inputs: Inputs) -> dict[str, Any]:
     target = load_target(inputs["target"])
     grid = (inputs["grid"], 1, 1)
     physics = Physics(llc=False, domains=1)
-    with examined(inputs, target) as (subject, _):
+    with examined(inputs) as subject:
         [one] = subject.traced
         first = np.arange(inputs["programs"])
         on_first_xcd = target.domain_of(first) == 0

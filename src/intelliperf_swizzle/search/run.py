@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.context import HardwareContext, hardware_context
@@ -40,6 +40,9 @@ from intelliperf_swizzle.search.on_model import OnModel
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject, choose_kernel
+
+Kernels: TypeAlias = tuple[Subject, Sequence[KernelSummary]]
+"""The kernel that is worked on, and the rows of the others."""
 
 LEAST_GAIN = 0.01
 """Headroom (rate) below which a run ends at once: what repeated measurements differ by."""
@@ -85,25 +88,38 @@ def optimize(
     """
     progress = progress or Silent()
     with record_application(setup, progress) as recorded:
-        subject, others = choose_kernel(recorded, setup, progress, to_edit=True)
-        file = subject.launches[0].source.entry.file
-        initial = read_exactly(Path(file))
-        with open_history(setup, subject, proposers, folder, progress) as history:
-            evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
-            best, effort = None, Effort()
-            if is_promising(setup, subject):
-                attempts = Attempts(setup, subject, history)
-                problem = pose_problem(setup, subject, evaluator, attempts)
-                best, effort = search(proposers, problem, attempts, evaluator, progress)
-            run = conclude(setup, recorded, (subject, others), proposers, evaluator, history)
-            run = replace(
-                run,
-                best=best.attempt if best else None,
-                picture=draw(setup, subject, best),
-                notes=(*run.notes, *effort.notes),
-                usage=effort.usage,
-            )
-            return Outcome(run, best.edit if best else None, file, initial, folder)
+        kernels = choose_kernel(recorded, setup, progress, to_edit=True)
+        return optimize_kernel(setup, recorded, kernels, proposers, folder, progress)
+
+
+def optimize_kernel(
+    setup: Setup,
+    recorded: Capture,
+    kernels: Kernels,
+    proposers: Sequence[Proposer],
+    folder: Path,
+    progress: Progress,
+) -> Outcome:
+    """Runs the loop on one kernel of a recorded application; as of `optimize`."""
+    subject, _ = kernels
+    file = subject.launches[0].source.entry.file
+    initial = read_exactly(Path(file))
+    with open_history(setup, subject, proposers, folder, progress) as history:
+        evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
+        best, effort = None, Effort()
+        if is_promising(setup, subject):
+            attempts = Attempts(setup, subject, history)
+            problem = pose_problem(setup, subject, evaluator, attempts)
+            best, effort = search(proposers, problem, attempts, evaluator, progress)
+        run = conclude(setup, recorded, kernels, proposers, evaluator, history)
+        run = replace(
+            run,
+            best=best.attempt if best else None,
+            picture=draw(setup, subject, best),
+            notes=(*run.notes, *effort.notes),
+            usage=effort.usage,
+        )
+        return Outcome(run, best.edit if best else None, file, initial, folder)
 
 
 def explain(setup: Setup, progress: Progress | None = None) -> HardwareContext:
@@ -242,7 +258,7 @@ def describe(setup: Setup, subject: Subject) -> HardwareContext:
 def conclude(
     setup: Setup,
     recorded: Capture,
-    kernels: tuple[Subject, Sequence[KernelSummary]],
+    kernels: Kernels,
     proposers: Sequence[Proposer],
     evaluator: Evaluator,
     history: History,
