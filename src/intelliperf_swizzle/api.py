@@ -286,6 +286,8 @@ def optimize(
     chosen = proposer_of(asked.options, asked.progress)
     outcome = loop.optimize(asked.settings, asked.target, asked.profiler, chosen, asked.progress)
     finish(asked.options, asked.settings, outcome)
+    if outcome.interrupted:
+        raise outcome.interrupted
     record = {one.name: getattr(outcome.run, one.name) for one in fields(RunRecord)}
     return Run(**record, edit=outcome.edit)
 

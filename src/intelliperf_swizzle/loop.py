@@ -7,17 +7,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.context import HardwareContext, hardware_context
-from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.disk import FolderLock, remove_partial, temporary_folder
+from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.gpu import Rig
 from intelliperf_swizzle.hardware import Device, Target, targets
 from intelliperf_swizzle.history import History
@@ -38,6 +38,7 @@ from intelliperf_swizzle.records import (
     Run,
     Trace,
 )
+from intelliperf_swizzle.stopping import Interrupted, apart, hold
 from intelliperf_swizzle.subject import Subject, doubted, examine, measured
 from intelliperf_swizzle.testbed import Testbed
 from intelliperf_swizzle.trials import Trials
@@ -109,12 +110,16 @@ class Outcome:
         edit: carries the best swizzle; None where there is none.
         file: the user's file that holds the kernel.
         initial: its text.
+        lock: keeps other runs from the output folder until the files are written.
+        interrupted: the signal that ended the search; None where it came to its end.
     """
 
     run: Run
     edit: Edit | None
     file: str
     initial: str
+    lock: FolderLock = field(repr=False, compare=False)
+    interrupted: Interrupted | None = None
 
     @property
     def optimized(self) -> str | None:
@@ -131,28 +136,67 @@ def optimize(
 ) -> Outcome:
     """Runs the loop once.
 
+    Where a signal interrupts the search (see `stopping`), the outcome is the best so far.
+
     Raises:
+        Interrupted: a signal came before the search.
         SwizzleError: the application, the capture or a tool failed, or the input is wrong.
     """
     progress = progress or Silent()
     with recorded(settings, target, progress) as captured:
-        subject, others = choose(captured, settings, target, profiler, progress)
-        subject, profiler = counted(subject, settings, target, profiler, progress)
+        subject, others = apart(lambda: choose(captured, settings, target, profiler, progress))
+        subject, counter = apart(lambda: counted(subject, settings, target, profiler, progress))
         file = subject.launches[0].source.entry.file
         initial = read_exactly(Path(file))
-        with opened_history(settings, subject, target, profiler, proposer, progress) as history:
-            bench = workbench(subject, settings, target, profiler, history, captured)
-            best, effort = None, Effort()
-            if promising(settings, subject):
-                trials = tried(settings, bench, progress)
-                progress.phase(
-                    f"searching ({proposer.name}, up to {settings.candidates} candidates)"
-                )
-                effort = proposer.propose(pose(settings, bench), trials)
-                best = trials.decide()
-            run = conclude(settings, captured, bench, others, proposer, best, effort)
+        with (
+            locked(settings.output_directory / subject.kernel) as lock,
+            opened_history(settings, subject, target, counter, proposer, progress) as history,
+        ):
+            for function in subject.launches[0].source.functions.values():
+                remove_partial(Path(function.file))
+            bench = apart(lambda: workbench(subject, settings, target, counter, history, captured))
+            trials = tried(settings, bench, progress)
+            best, effort, interrupted, seen = None, Effort(), None, None
+            try:
+                if promising(settings, subject):
+                    progress.phase(
+                        f"searching ({proposer.name}, up to {settings.candidates} candidates)"
+                    )
+                    effort = apart(lambda: proposer.propose(pose(settings, bench), trials))
+                    best = apart(trials.decide)
+                seen = apart(lambda: pictured(bench, best))
+                hold()
+            except Interrupted as signal:
+                best, interrupted = best or trials.best, signal
+                effort = replace(effort, notes=(*effort.notes, f"{signal}; --resume goes on"))
+            run = replace(
+                conclude(settings, captured, bench, others, proposer, best, effort),
+                picture=seen,
+                interrupted=interrupted is not None,
+            )
             edit = bench.edit(best) if best else None
-            return Outcome(run, edit, file, initial)
+            return Outcome(run, edit, file, initial, lock, interrupted)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[FolderLock]:
+    """Keeps other runs from an output folder, also after the block if nothing fails in it.
+
+    Raises:
+        UsageError: another run is writing there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = FolderLock(folder)
+    except BlockingIOError:
+        raise UsageError(
+            f"another run is writing to {folder}", hint="name another folder with --report_dir"
+        ) from None
+    try:
+        yield lock
+    except BaseException:
+        lock.release()
+        raise
 
 
 def promising(settings: Settings, subject: Subject) -> bool:
@@ -170,11 +214,11 @@ def explain(
     """What a language model would be told of the application's kernel; nothing is tried."""
     progress = progress or Silent()
     with recorded(settings, target, progress) as captured:
-        subject, _ = choose(captured, settings, target, profiler, progress)
-        subject, _ = counted(subject, settings, target, profiler, progress)
+        subject, _ = apart(lambda: choose(captured, settings, target, profiler, progress))
+        subject, _ = apart(lambda: counted(subject, settings, target, profiler, progress))
         for caution in subject.cautions:
             progress.note(caution)
-        return described(subject, target)
+        return apart(lambda: described(subject, target))
 
 
 def score(
@@ -188,17 +232,31 @@ def score(
     progress = progress or Silent()
     with (
         recorded(settings, target, progress) as captured,
-        tempfile.TemporaryDirectory() as folder,
+        temporary_folder("score") as folder,
     ):
-        subject, _ = choose(captured, settings, target, profiler, progress)
-        subject, profiler = counted(subject, settings, target, profiler, progress)
-        history = History(Path(folder) / "history.jsonl", {})
-        bench = workbench(subject, settings, target, profiler, history, captured)
-        [attempt] = bench.screen([candidate])
-        if attempt.screened_l2_hit_rate is not None:
-            attempt = bench.measure(attempt)
-        history.close()
-        return bench.subject, attempt
+        return apart(
+            lambda: _scored(candidate, settings, target, profiler, progress, captured, folder)
+        )
+
+
+def _scored(
+    candidate: Candidate,
+    settings: Settings,
+    target: Target,
+    profiler: Profiler,
+    progress: Progress,
+    captured: Capture,
+    folder: Path,
+) -> tuple[Subject, Attempt]:
+    subject, _ = choose(captured, settings, target, profiler, progress)
+    subject, profiler = counted(subject, settings, target, profiler, progress)
+    history = History(folder / "history.jsonl", {})
+    bench = workbench(subject, settings, target, profiler, history, captured)
+    [attempt] = bench.screen([candidate])
+    if attempt.screened_l2_hit_rate is not None:
+        attempt = bench.measure(attempt)
+    history.close()
+    return bench.subject, attempt
 
 
 def choose(
@@ -360,7 +418,6 @@ def conclude(
         history=str(bench.history.path),
         usage=effort.usage,
         invocation=settings.invocation,
-        picture=pictured(bench, best),
         file=largest.source.entry.file,
         predicted=subject.predicted,
         cautions=subject.cautions,
@@ -396,12 +453,12 @@ def untested(settings: Settings, subject: Subject) -> tuple[str, ...]:
 def recorded(settings: Settings, target: Target, progress: Progress) -> Iterator[Capture]:
     """Captures the application; its records are removed at the end."""
     device = settings.device
-    with tempfile.TemporaryDirectory(prefix="intelliperf-swizzle-") as folder:
+    with temporary_folder("run") as folder:
         where = f" on {device.product}" if device else ""
         progress.phase(f"recording {' '.join(settings.command)}{where}")
         yield capture(
             settings.command,
-            folder=Path(folder) / "capture",
+            folder=folder / "capture",
             cwd=settings.project_directory,
             quiet_seconds=settings.quiet_seconds,
             limit_seconds=settings.limit_seconds,

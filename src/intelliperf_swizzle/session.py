@@ -7,11 +7,11 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from intelliperf_swizzle import children
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target
@@ -205,24 +205,18 @@ def run_build(command: str | None, project: Path) -> None:
     """
     if not command:
         return
-    try:
-        build = subprocess.run(
-            shlex.split(command),
-            cwd=project,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=BUILD_LIMIT_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    build = children.run(
+        shlex.split(command),
+        cwd=project,
+        environment=os.environ,
+        limit_seconds=BUILD_LIMIT_SECONDS,
+    )
+    if build.exit_code is None:
+        raise SwizzleError(f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s")
+    if build.exit_code:
         raise SwizzleError(
-            f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s"
-        ) from None
-    if build.returncode:
-        lines = (build.stdout + build.stderr).splitlines()[-20:]
-        raise SwizzleError(
-            f"the build command failed with exit code {build.returncode}", details=tuple(lines)
+            f"the build command failed with exit code {build.exit_code}",
+            details=build.last_lines(20),
         )
 
 
@@ -234,10 +228,13 @@ def finish(options: argparse.Namespace, settings: Settings, outcome: Outcome) ->
         output_file=options.output_file,
         attempts_directory=options.trace_path,
     )
-    if options.in_place and outcome.edit:
+    if options.in_place and outcome.interrupted:
+        written.append("nothing applied: the run was interrupted")
+    elif options.in_place and outcome.edit:
         backups = apply(outcome.edit)
         applied = zip(outcome.edit.files, backups, strict=True)
         written += [f"applied: {path} (before: {backup})" for path, backup in applied]
     elif options.in_place:
         written.append("nothing applied: no eligible swizzle")
+    outcome.lock.release()
     return written

@@ -78,6 +78,12 @@ class Trials:
         self._progress.step(done, self._budget, best)
         return attempts
 
+    @property
+    def best(self) -> Attempt | None:
+        """The best attempt that has passed all gates so far."""
+        ranked = order(tuple(self._settled.values()), self._rank)
+        return next((one for one in ranked if one.verdict.kind == "better"), None)
+
     def settle(self, attempt: Attempt) -> Attempt:
         """Measures an attempt; one that is better is validated, by the user's own test too.
 
@@ -174,6 +180,7 @@ class Trials:
                 settled = self._bench.unit_test(
                     settled, self._unittest_command, self._project_directory
                 )
+            self._settled[attempt.number] = settled
             if settled.verdict.kind == "better":
                 return settled
         return None

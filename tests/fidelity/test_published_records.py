@@ -97,7 +97,7 @@ def test_the_project_s_own_kernels_are_replayed_and_the_rest_is_named(
 
 
 def test_logical_coordinates_become_tiles(tmp_path: Path) -> None:
-    orders = orders_of([BY_COLUMNS], [32], {"M": 256, "BLOCK_SIZE_M": 32}, tmp_path)
+    orders = orders_of([BY_COLUMNS], [32], {"M": 256, "BLOCK_SIZE_M": 32})
     i = np.arange(32)
     assert np.array_equal(orders[0], i % 8 * 4 + i // 8)  # row-major, 8 rows of 4 tiles
 

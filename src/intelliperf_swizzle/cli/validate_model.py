@@ -31,12 +31,13 @@ def run(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.fidelity import compare, measurements_at
     from intelliperf_swizzle.fidelity.words import as_table, table
     from intelliperf_swizzle.hardware import load_target
+    from intelliperf_swizzle.stopping import apart
 
     target = load_target(options.target)
     if options.output_file:
         options.output_file.parent.mkdir(parents=True, exist_ok=True)
     with progress_display() as progress:
-        fidelity = compare(measurements_at(options.folder, target), target, progress)
+        fidelity = apart(lambda: compare(measurements_at(options.folder, target), target, progress))
     for reason in fidelity.skipped:
         print(f"skipped: {reason}", file=sys.stderr)
     print(table(fidelity))

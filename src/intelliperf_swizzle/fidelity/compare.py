@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ import numpy as np
 
 from intelliperf_swizzle.cache import FULL, Physics
 from intelliperf_swizzle.cache.screen import cores
+from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.fidelity.configuration import Configuration
 from intelliperf_swizzle.fidelity.readings import Reading, UnusableError
@@ -154,16 +154,16 @@ def _configurations(
             return " ".join([error.fact, *error.details[-1:]])
 
     with (
-        tempfile.TemporaryDirectory(prefix="swizzle-fidelity-") as folder,
+        temporary_folder("fidelity") as folder,
         ThreadPoolExecutor(1) as pool,
     ):
-        ahead = pool.submit(prepare, 0, Path(folder) / "0") if names else None
+        ahead = pool.submit(prepare, 0, folder / "0") if names else None
         for number, name in enumerate(names):
             progress.phase(f"recording {name}")
             assert ahead is not None
             configuration = ahead.result()
             if number + 1 < len(names):
-                ahead = pool.submit(prepare, number + 1, Path(folder) / str(number + 1))
+                ahead = pool.submit(prepare, number + 1, folder / str(number + 1))
             yield name, configuration
 
 

@@ -234,7 +234,7 @@ def _orders(
         if "mapping_python" in record
     }
     known = {**launch.constants, **sizes, "grid": list(grid)}
-    found = orders_of(list(remaps.values()), grid, known, scratch)
+    found = orders_of(list(remaps.values()), grid, known)
     return orders | dict(zip(remaps, found, strict=True))
 
 

@@ -8,17 +8,14 @@ of sizes; it returns arrays of the logical coordinates, one an axis of the logic
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from intelliperf_swizzle.children import run_child
+from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.records import Int64Array
 
 LIMIT_SECONDS = 60.0
@@ -26,7 +23,7 @@ _BUILTINS = {"abs": abs, "int": int, "len": len, "max": max, "min": min, "range"
 
 
 def orders_of(
-    remaps: Sequence[str], grid: Sequence[int], sizes: Mapping[str, Any], folder: Path
+    remaps: Sequence[str], grid: Sequence[int], sizes: Mapping[str, Any]
 ) -> list[Int64Array | str]:
     """Launch index -> tile of each remap, or why there is none.
 
@@ -37,30 +34,29 @@ def orders_of(
         remaps: their texts.
         grid: programs along each axis.
         sizes: what they look up in `S`.
-        folder: an empty one.
     """
-    request = {"remaps": list(remaps), "grid": list(grid), "sizes": dict(sizes)}
-    (folder / "remaps.json").write_text(json.dumps(request))
-    child = run_child(__name__, folder, environment=os.environ, limit_seconds=LIMIT_SECONDS)
-    if child is None or child.returncode:
+    request = tuple(remaps), tuple(grid), dict(sizes)
+    try:
+        evaluated: list[Int64Array | str] = call(
+            f"{__name__}:evaluate", request, limit_seconds=LIMIT_SECONDS
+        )
+    except CallError:
         return ["its text cannot be evaluated"] * len(remaps)
-    failures = json.loads((folder / "failures.json").read_text())
-    with np.load(folder / "orders.npz") as stored:
-        return [failures.get(str(i)) or stored[f"arr_{i}"] for i in range(len(remaps))]
+    return evaluated
 
 
-def main(folder: Path) -> None:
-    """Evaluate the remaps that the request in the folder holds."""
-    request = json.loads((folder / "remaps.json").read_text())
-    orders, failures = [], {}
-    for number, text in enumerate(request["remaps"]):
+def evaluate(
+    request: tuple[Sequence[str], Sequence[int], Mapping[str, Any]], _: Path
+) -> list[Int64Array | str]:
+    """Evaluates remaps, in the child process."""
+    remaps, grid, sizes = request
+    orders: list[Int64Array | str] = []
+    for text in remaps:
         try:
-            orders.append(_order(text, request["grid"], request["sizes"]))
+            orders.append(_order(text, grid, sizes))
         except Exception as error:
-            orders.append(np.zeros(0, np.int64))
-            failures[number] = f"its text fails: {type(error).__name__}: {error}"
-    np.savez(folder / "orders.npz", *orders)
-    (folder / "failures.json").write_text(json.dumps(failures))
+            orders.append(f"its text fails: {type(error).__name__}: {error}")
+    return orders
 
 
 def _order(text: str, grid: Sequence[int], sizes: Mapping[str, Any]) -> Int64Array:
@@ -84,7 +80,3 @@ def _tile(coordinates: Sequence[Int64Array], grid: Sequence[int]) -> Int64Array:
     tile: Int64Array = np.ravel_multi_index(inside, tuple(grid), order="F").astype(np.int64)
     tile[outside] = -1
     return tile
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -75,6 +75,9 @@ def deliver(options: argparse.Namespace, settings: Settings, outcome: Outcome, h
     """Writes the files of an outcome, applies it where asked for and prints the summary.
 
     The result goes to stdout where no file is named, as the host has it.
+
+    Raises:
+        Interrupted: a signal had ended the search.
     """
     own = argparse.Namespace(
         **{**vars(options), "output_file": options.output_file or STDOUT, "trace_path": None}
@@ -84,6 +87,8 @@ def deliver(options: argparse.Namespace, settings: Settings, outcome: Outcome, h
         write_trace(host, outcome, options.trace_path)
         written.append(f"trace: {options.trace_path}")
     show(summary(outcome.run, written), sys.stderr)
+    if outcome.interrupted:
+        raise outcome.interrupted
 
 
 def command_of(options: argparse.Namespace) -> tuple[str, ...]:

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.children import run_child
+from intelliperf_swizzle.children import CallError, call
+from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.launches import save_launch
@@ -53,7 +52,7 @@ def prove_source(
     if not folder.is_dir():
         raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
     progress = progress or Silent()
-    with tempfile.TemporaryDirectory(prefix="swizzle-remap-") as records:
+    with temporary_folder("remap") as records:
         progress.phase(f"recording {shlex.join(command)}")
         captured = capture(
             command,
@@ -77,17 +76,17 @@ def prove_launches(
     Costs a child process of about a second, and then some tenths of a second a launch; more where
     outputs are large. A launch at which the child process dies is tried once more in its own.
     """
-    with tempfile.TemporaryDirectory(prefix="swizzle-remap-") as name:
-        folders = [Path(name) / "all" / f"{number:06}" for number in range(len(launches))]
+    with temporary_folder("remap") as place:
+        folders = [place / "all" / f"{number:06}" for number in range(len(launches))]
         for launch, folder in zip(launches, folders, strict=True):
             folder.mkdir(parents=True)
             save_launch(launch, folder / "launch.json")
-        died = _watch(Path(name) / "all", timeout_seconds)
+        died = _watch(place / "all", timeout_seconds)
         verdicts = []
         for launch, folder in zip(launches, folders, strict=True):
             why = died
             if died and len(launches) > 1 and not _is_done(folder):
-                alone = Path(name) / folder.name
+                alone = place / folder.name
                 alone.mkdir()
                 why = _watch(folder.rename(alone / "0").parent, timeout_seconds)
                 folder = alone / "0"
@@ -97,17 +96,17 @@ def prove_launches(
 
 def _watch(folder: Path, limit_seconds: float) -> str | None:
     """Run the child process; why it died, or None."""
-    child = run_child(
-        "intelliperf_swizzle.remap.child",
-        folder,
-        environment={**os.environ, "TRITON_INTERPRET": "1"},
-        limit_seconds=limit_seconds,
-    )
-    if child is None:
-        return f"it took longer than {limit_seconds:g} s"
-    if child.returncode != 0:
-        last = " ".join(child.stderr.splitlines()[-1:])
-        return f"the interpreter ended with exit code {child.returncode}: {last}"
+    try:
+        call(
+            "intelliperf_swizzle.remap.child:watch",
+            folder,
+            environment={"TRITON_INTERPRET": "1"},
+            limit_seconds=limit_seconds,
+        )
+    except CallError as error:
+        if error.too_late:
+            return f"it took longer than {limit_seconds:g} s"
+        return f"the interpreter {error.how}: {' '.join(error.ended.last_lines(1))}"
     return None
 
 

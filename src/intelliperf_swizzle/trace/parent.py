@@ -4,17 +4,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import tempfile
-from pathlib import Path
-
-from intelliperf_swizzle.children import run_child
+from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.launches import save_launch
 from intelliperf_swizzle.records import Launch, Trace
-from intelliperf_swizzle.trace.files import load_trace
 
 _LAST_LINES = 8
 
@@ -29,38 +21,22 @@ def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
         TraceError: the kernel cannot be interpreted, needs contents that were not recorded,
             crashed the interpreter or took longer than the limit.
     """
-    with tempfile.TemporaryDirectory(prefix="swizzle-trace-") as name:
-        folder = Path(name)
-        save_launch(launch, folder / "launch.json")
-        _run_child(launch, folder, timeout_seconds)
-        refusal = folder / "refusal.json"
-        if refusal.exists():
-            stated = json.loads(refusal.read_text())
-            raise TraceError(stated["fact"], hint=stated["hint"], details=tuple(stated["details"]))
-        return load_trace(folder / "trace.npz")
-
-
-def _run_child(launch: Launch, folder: Path, timeout_seconds: float) -> None:
-    child = run_child(
-        "intelliperf_swizzle.trace.child",
-        folder,
-        environment={**os.environ, "TRITON_INTERPRET": "1"},
-        limit_seconds=timeout_seconds,
-    )
-    if child is None:
-        raise TraceError(
-            f"tracing {launch.kernel} on grid {launch.grid} took longer than {timeout_seconds:g} s",
-            hint="trace a smaller launch, or allow more time",
+    try:
+        traced: Trace = call(
+            "intelliperf_swizzle.trace.child:trace_here",
+            launch,
+            environment={"TRITON_INTERPRET": "1"},
+            limit_seconds=timeout_seconds,
         )
-    if child.returncode != 0:
-        last = tuple(child.stderr.splitlines()[-_LAST_LINES:])
+    except CallError as error:
+        if error.too_late:
+            limit = f"{timeout_seconds:g} s"
+            raise TraceError(
+                f"tracing {launch.kernel} on grid {launch.grid} took longer than {limit}",
+                hint="trace a smaller launch, or allow more time",
+            ) from None
         raise TraceError(
-            f"the interpreter {_ending(child.returncode)} while tracing {launch.kernel}",
-            details=last,
-        )
-
-
-def _ending(code: int) -> str:
-    if code < 0:
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"ended with exit code {code}"
+            f"the interpreter {error.how} while tracing {launch.kernel}",
+            details=error.ended.last_lines(_LAST_LINES),
+        ) from None
+    return traced

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import CaptureError, SpliceError
 from intelliperf_swizzle.kernel.copy import copy_project, moved_command
 from intelliperf_swizzle.kernel.edit import Edit
@@ -32,13 +32,13 @@ def unit_test(
         limit_seconds: a test that takes longer has not passed.
         gpu: the environment in which it runs on a GPU; None = there is none.
     """
-    with tempfile.TemporaryDirectory(prefix="swizzle-unit-test-") as folder:
-        copy = Path(folder) / "project"
+    with temporary_folder("unit-test") as folder:
+        copy = folder / "project"
         try:
             copy_project(project, copy, edit)
             tested = capture(
                 moved_command(shlex.split(command), project, copy),
-                folder=Path(folder) / "records" / "capture",
+                folder=folder / "records" / "capture",
                 cwd=copy,
                 quiet_seconds=limit_seconds,
                 limit_seconds=limit_seconds,
