@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from intelliperf_swizzle import stopping
 from intelliperf_swizzle.errors import (
     BuildError,
     LanguageError,
@@ -133,6 +134,7 @@ class Workbench:
 
     def _look(self, candidate: Candidate) -> _Permutation | Verdict:
         """Proves and screens one candidate; its tiles live no longer than that takes."""
+        stopping.check()
         proofs = self._prove(candidate)
         if isinstance(proofs, Verdict):
             return proofs
