@@ -22,7 +22,6 @@ Result = TypeVar("Result")
 _on_stop: list[Callable[[], None]] = []
 _stopped: Interrupted | None = None
 _holding = False
-_abandoned: list[threading.Thread] = []
 
 
 class Interrupted(KeyboardInterrupt):
@@ -91,7 +90,7 @@ def apart(work: Callable[[], Result]) -> Result:
     Only the main thread is told of signals: in any other the function is just called.
 
     Raises:
-        Interrupted: a signal came; the thread may still be running (see `leave`).
+        Interrupted: a signal came; the thread may still be running.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -106,16 +105,7 @@ def apart(work: Callable[[], Result]) -> Result:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    try:
-        thread.join()
-    except KeyboardInterrupt:
-        _abandoned.append(thread)
-        raise
+    thread.join()
     if errors:
         raise errors[0]
     return results[0]
-
-
-def left_running() -> bool:
-    """Whether a thread that was left to itself still runs; Python would wait for its pools."""
-    return any(thread.is_alive() for thread in _abandoned)

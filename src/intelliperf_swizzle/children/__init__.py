@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from intelliperf_swizzle import stopping
 from intelliperf_swizzle.disk import remove_temporary, temporary_folder
@@ -150,19 +150,16 @@ def wait_for_all(seconds: float) -> None:
 stopping.on_stop(kill_all)
 
 
-def leave(exit_code: int) -> int:
-    """Ends an interrupted run: its children and its temporary files are gone.
+def leave(exit_code: int) -> NoReturn:
+    """Ends this process after an interrupted run: its children and temporary files are gone.
 
-    Returns:
-        The exit code; it does not return where a thread was left to itself, for Python would wait.
+    At once, as Python would wait for the threads that were left to themselves (`stopping.apart`).
     """
     wait_for_all(_END_SECONDS)
     remove_temporary()
-    if stopping.left_running():
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(exit_code)
-    return exit_code
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(exit_code)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except Interrupted as signal:
         print(signal, file=sys.stderr)
-        return leave(signal.exit_code)
+        leave(signal.exit_code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

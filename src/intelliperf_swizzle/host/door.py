@@ -64,7 +64,7 @@ def _run(build: Callable[[], object]) -> int:
         return error.exit_code
     except Interrupted as signal:
         print(signal, file=sys.stderr)
-        return leave(signal.exit_code)
+        leave(signal.exit_code)
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
         print(f"error: {error.strerror or error}{where}", file=sys.stderr)

@@ -117,7 +117,7 @@ class Swizzle(_Base):  # type: ignore[misc, valid-type]
             sys.exit(error.exit_code)
         except Interrupted as signal:
             logging.error(signal)
-            sys.exit(leave(signal.exit_code))
+            leave(signal.exit_code)
         return Result(success=True)
 
     def performance_validation_pass(self) -> Any:
@@ -136,7 +136,7 @@ class Swizzle(_Base):  # type: ignore[misc, valid-type]
             deliver(self._options(output_file), *self._found, self._host)
         except Interrupted as signal:
             logging.error(signal)
-            sys.exit(leave(signal.exit_code))
+            leave(signal.exit_code)
 
     def _options(self, output_file: str | None) -> argparse.Namespace:
         parser = argparse.ArgumentParser()

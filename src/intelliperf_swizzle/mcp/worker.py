@@ -69,7 +69,7 @@ def main() -> int:
         except OSError as error:
             say(stream, "error", f"{error.strerror or error} {error.filename or ''}".strip())
         except Interrupted as signaled:
-            return leave(signaled.exit_code)
+            leave(signaled.exit_code)
         else:
             say(stream, "answer", asdict(answer))
     return 0
