@@ -53,7 +53,7 @@ class History:
     def __init__(self, path: Path, identity: Mapping[str, Any], *, resume: bool = False):
         self.path = path
         self._attempts: dict[int, Attempt] = {}
-        resume = resume and path.exists() and path.stat().st_size > 0
+        resume = resume and path.exists()
         self._file = path.open("ab", buffering=0)
         try:
             _lock(path, self._file)

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.errors import (
     BuildError,
     ProfileError,
+    SpliceError,
     SwizzleError,
     TraceError,
     UsageError,
@@ -37,10 +38,14 @@ from intelliperf_swizzle.records import (
     Witness,
 )
 from intelliperf_swizzle.remap import prove_launches
-from intelliperf_swizzle.trace import trace
+from intelliperf_swizzle.trace import Dependence, dependences, not_known, trace
 
 MOST_LAUNCHES = 16
-"""Distinct launches of one kernel that are traced and validated, the largest; all are proved."""
+"""Distinct launches of one kernel that are measured and validated, the largest. All are proved and
+checked for programs that depend on each other."""
+
+DEPENDENCE_SECONDS = 300.0
+"""For that check of all launches beyond those."""
 
 IDENTITY = "pid = pid"
 
@@ -61,6 +66,7 @@ class Subject:
         notes: sentences for the report.
         predicted: the model's measurement of the unchanged kernel, where hardware measures.
         cautions: what makes its numbers doubtful, for beside the verdict.
+        dependences: how programs of the untraced launches depend on each other, by ordinal.
     """
 
     kernel: str
@@ -71,6 +77,7 @@ class Subject:
     notes: tuple[str, ...]
     predicted: Measurement | None = None
     cautions: tuple[str, ...] = ()
+    dependences: Mapping[int, Dependence] = field(default_factory=dict)
 
     @property
     def headroom(self) -> float:
@@ -89,9 +96,13 @@ class Subject:
 
     @property
     def untraced(self) -> list[Launch]:
-        """The launches that are only proved."""
+        """The launches that are proved and checked for dependences, and not measured."""
         traced = {one.launch.ordinal for one in self.traced}
         return [launch for launch in self.launches if launch.ordinal not in traced]
+
+    def dependence(self, launch: Launch) -> Dependence:
+        """How the programs of an untraced launch depend on each other."""
+        return self.dependences.get(launch.ordinal, not_known("the launch was not looked at"))
 
     @property
     def line_accesses(self) -> int:
@@ -119,11 +130,12 @@ def examine(
     kernel: str | None,
     top_n: int,
     progress: Progress,
+    check: Callable[[Sequence[Launch]], None] = lambda _: None,
 ) -> tuple[list[Subject], list[KernelSummary]]:
     """Traces and measures the captured kernels; the one with the most to gain comes first.
 
     Returns:
-        The subjects, and a row for each kernel that could not be traced.
+        The subjects, and a row for each kernel that could not be traced or failed the check.
 
     Args:
         capture: what the application launched.
@@ -132,10 +144,11 @@ def examine(
         kernel: only this one, None for the `top_n` with the most programs launched.
         top_n: kernels that are looked at.
         progress: told of each kernel.
+        check: raises SpliceError for the launches of a kernel that is not to be looked at.
 
     Raises:
         UsageError: no launch of that kernel was captured.
-        SwizzleError: not one kernel could be traced; its reason.
+        SwizzleError: not one kernel could be traced and passed the check; the reason of the first.
     """
     by_kernel = _by_kernel(capture.launches)
     chosen = [one for one in by_kernel if kernel in (None, one[0].kernel)]
@@ -152,8 +165,9 @@ def examine(
         name = launches[0].kernel
         progress.phase(f"tracing {name}")
         try:
+            check(launches)
             subjects.append(_examine_kernel(name, launches, target, profiler))
-        except (TraceError, ProfileError) as error:
+        except (SpliceError, TraceError, ProfileError) as error:
             failures.append(error)
             largest = max(launch.programs for launch in launches)
             rows.append(KernelSummary(name, len(launches), largest, note=error.fact))
@@ -202,6 +216,21 @@ def doubted(subject: Subject, prove_command: str, progress: Progress) -> Subject
     return replace(subject, cautions=(*subject.cautions, caution))
 
 
+def checked(subject: Subject, progress: Progress) -> Subject:
+    """The subject with the dependences of the launches that are not traced.
+
+    Costs a child process, and in it one trace for all launches that differ in nothing that decides
+    what they touch.
+    """
+    untraced = subject.untraced
+    if not untraced:
+        return subject
+    progress.phase(f"checking {len(untraced)} further launches of {subject.kernel}")
+    found = dependences(untraced, timeout_seconds=DEPENDENCE_SECONDS)
+    by_ordinal = {one.ordinal: of for one, of in zip(untraced, found, strict=True)}
+    return replace(subject, dependences=by_ordinal)
+
+
 def prove_on(
     swizzle: Swizzle, launches: Sequence[Launch], target: Target, sweep: Sequence[Grid] = ()
 ) -> tuple[Proof, ...] | Witness:
@@ -239,12 +268,6 @@ def _examine_kernel(
     kernel: str, launches: Sequence[Launch], target: Target, profiler: Profiler
 ) -> Subject:
     largest = sorted(launches, key=lambda one: (-one.programs * one.count, one.ordinal))
-    notes = []
-    if len(largest) > MOST_LAUNCHES:
-        notes.append(
-            f"{len(largest)} distinct launches: all are proved, "
-            f"the {MOST_LAUNCHES} largest are traced and validated"
-        )
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(_builds, largest, target)
@@ -255,7 +278,7 @@ def _examine_kernel(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
             hint="memory that it reaches through an array of pointers is not recorded",
         )
-    notes += [*failures, *(note for one in traces for note in one.notes)]
+    notes = [*failures, *(note for one in traces for note in one.notes)]
     traced = tuple(
         TracedLaunch(launch, one, _resident(builds.get(_compiled_as(launch)), target))
         for launch, one in zip(largest, traces, strict=True)

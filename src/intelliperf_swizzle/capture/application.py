@@ -17,6 +17,7 @@ from intelliperf_swizzle.capture import journal
 from intelliperf_swizzle.capture.journal import Execution, Journal
 from intelliperf_swizzle.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.capture.settings import Settings, gpu_of, save_settings
+from intelliperf_swizzle.capture.uses import with_other_users
 from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.launches import load_launch, save_launch
@@ -141,9 +142,11 @@ class _Watch:
     executions: dict[str, Execution] = field(default_factory=dict)
     refusals: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    uses: list[dict[str, Any]] = field(default_factory=list)
     pythons: int = 0
     imported_triton: bool = False
     _running: set[str] = field(default_factory=set)
+    _further: set[str] = field(default_factory=set)
 
     def until_over(self, application: Child, quiet_seconds: float, deadline: float) -> EndedBy:
         """Wait until the application exits, is quiet, or its time is up."""
@@ -163,8 +166,9 @@ class _Watch:
         """Take in what the journal has to tell; whether a launch is new or has just been run."""
         active = False
         for event in self.journal.unread():
-            active |= event["event"] in ("new", "ran")
             self._take(event)
+            fresh = event["event"] in ("new", "ran")
+            active |= fresh and event["record"] not in self._further
         return active
 
     def _take(self, event: dict[str, Any]) -> None:
@@ -173,11 +177,15 @@ class _Watch:
             self.pythons += 1
         elif event["event"] == "triton":
             self.imported_triton = True
+        elif event["event"] == "uses":
+            self.uses.append(event)
         elif event["event"] == "refused":
             self.refusals.append(event["text"])
         elif event["event"] == "note":
             self.notes.append(event["text"])
-        elif event["event"] == "new":
+        elif event["event"] in ("new", "further"):
+            if event["event"] == "further":  # a training loop has no end of them
+                self._further.add(record)
             if record not in self.counts:  # two processes may see it for the first time at once
                 self.records.append(record)
             self.counts[record] += 1
@@ -195,17 +203,19 @@ class _Watch:
 
 def _launches(folder: Path, watch: _Watch) -> list[Launch]:
     """The recorded launches, completed with what the journal says of them, here and on disk."""
-    launches = []
-    for ordinal, record in enumerate(watch.records):
-        path = folder / "launches" / f"{record}.json"
-        launch = replace(
+    paths = [folder / "launches" / f"{record}.json" for record in watch.records]
+    launches = [
+        replace(
             load_launch(path),
             count=watch.counts[record],
             computed=record in watch.executions and watch.executions[record].computed,
             ordinal=ordinal,
         )
+        for ordinal, (record, path) in enumerate(zip(watch.records, paths, strict=True))
+    ]
+    launches = with_other_users(launches, watch.uses)
+    for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)
-        launches.append(launch)
     return launches
 
 

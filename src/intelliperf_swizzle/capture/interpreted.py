@@ -19,6 +19,7 @@ from intelliperf_swizzle.capture.journal import Execution
 from intelliperf_swizzle.capture.settings import Settings
 from intelliperf_swizzle.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.capture.store import Store
+from intelliperf_swizzle.capture.uses import Uses
 from intelliperf_swizzle.records import Launch, UInt8Array
 
 PROBE_SECONDS = 0.5
@@ -31,10 +32,12 @@ class InterpretedRecorder:
     Args:
         folder: of the capture; gets `launches/*.json` and `contents/*.npy`.
         settings: whether launches are executed.
+        uses: of the process's jit functions.
     """
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, settings: Settings, uses: Uses) -> None:
         self._folder = folder
+        self._uses = uses
         self._settings = settings
         self._seconds_left = settings.compute_budget_seconds
         self._left_out: set[str] = set()
@@ -54,17 +57,18 @@ class InterpretedRecorder:
             if not live.launch.programs:  # Triton launches nothing then, and says nothing
                 return
             before = {number: live.contents(number).copy() for number in live.integers}
-            name, is_new = self._store.keep(live, before)
+            name, seen = self._store.keep(live, before)
         except (UnreadableKernelError, OSError) as error:
             sentence = f"`{kernel.fn.__name__}` was neither recorded nor executed: {error}"
             journal.write(self._folder, "refused", text=sentence)
             return
-        if not is_new:
+        if seen == "again":
             journal.write(self._folder, "again", record=name)
             if name not in self._left_out:
                 self._execute(live, before, execute)
             return
-        journal.write(self._folder, "new", record=name)
+        self._uses.tell()
+        journal.write(self._folder, seen, record=name)
         execution = Execution(computed=False, seconds=None)
         try:
             execution = self._execute(live, before, execute)

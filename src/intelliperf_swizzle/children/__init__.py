@@ -255,6 +255,28 @@ def call(
         Interrupted: the run is being stopped.
         SwizzleError: the function raised it.
     """
+    answers, error = _answers(function, request, environment, limit_seconds)
+    if not answers:
+        raise error
+    return answers[0]
+
+
+def call_each(
+    function: str, request: object, *, environment: Mapping[str, str] = {}, limit_seconds: float
+) -> tuple[list[Any], CallError | None]:
+    """Calls a function that yields, as `call` does.
+
+    Returns:
+        What it has yielded; and why that may not be all, None if it came to its end.
+    """
+    answers, error = _answers(function, request, environment, limit_seconds)
+    return answers, error if error.ended.exit_code != 0 else None
+
+
+def _answers(
+    function: str, request: object, environment: Mapping[str, str], limit_seconds: float
+) -> tuple[list[Any], CallError]:
+    """All answers, and how the child ended as an error."""
     with temporary_folder(function.rpartition(":")[2]) as folder:
         (folder / REQUEST).write_bytes(pickle.dumps((function, request)))
         ended = run(
@@ -263,15 +285,22 @@ def call(
             environment={**os.environ, "TMPDIR": str(folder), **environment},
             limit_seconds=limit_seconds,
         )
-        if not (folder / ANSWER).exists():
-            stage = folder / STAGE
-            raise CallError(ended, stage.read_text() if stage.exists() else "")
-        kind, answer = pickle.loads((folder / ANSWER).read_bytes())
-    if kind == RAISED:
-        raise answer
-    return answer
+        stage = folder / STAGE
+        error = CallError(ended, stage.read_text() if stage.exists() else "")
+        answers = []
+        if (folder / ANSWERS).exists():
+            with (
+                (folder / ANSWERS).open("rb") as stream,
+                suppress(EOFError, pickle.UnpicklingError),  # the last may be cut off
+            ):
+                while True:
+                    answers.append(pickle.load(stream))
+    for kind, value in answers:
+        if kind == RAISED:
+            raise value
+    return [value for _, value in answers], error
 
 
-REQUEST, ANSWER, STAGE = "request.pickle", "answer.pickle", "stage"
+REQUEST, ANSWERS, STAGE = "request.pickle", "answers.pickle", "stage"
 """Files of a call."""
 RETURNED, RAISED = "returned", "raised"

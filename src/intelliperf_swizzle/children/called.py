@@ -7,9 +7,10 @@ from __future__ import annotations
 import importlib
 import pickle
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from intelliperf_swizzle.children import ANSWER, RAISED, REQUEST, RETURNED, STAGE
+from intelliperf_swizzle.children import ANSWERS, RAISED, REQUEST, RETURNED, STAGE
 from intelliperf_swizzle.errors import SwizzleError
 
 
@@ -18,17 +19,22 @@ def begin(folder: Path, stage: str) -> None:
     (folder / STAGE).write_text(stage)
 
 
+def answer(folder: Path, value: object, kind: str = RETURNED) -> None:
+    """Answers the call, for a function that yields or cannot return."""
+    with (folder / ANSWERS).open("ab") as stream:
+        pickle.dump((kind, value), stream)
+
+
 def main(folder: Path) -> None:
-    """Calls the function of the request and writes what it returns or raises."""
+    """Calls the function of the request and writes what it returns, yields or raises."""
     function, request = pickle.loads((folder / REQUEST).read_bytes())
     module, _, name = function.partition(":")
     try:
-        answer = RETURNED, getattr(importlib.import_module(module), name)(request, folder)
+        value = getattr(importlib.import_module(module), name)(request, folder)
+        for one in value if isinstance(value, Iterator) else (value,):
+            answer(folder, one)
     except SwizzleError as error:
-        answer = RAISED, error
-    partial = folder / f"{ANSWER}.partial"
-    partial.write_bytes(pickle.dumps(answer))
-    partial.rename(folder / ANSWER)
+        answer(folder, error, RAISED)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,10 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
+from intelliperf_swizzle.kernel.edit import quoted
 from intelliperf_swizzle.records import (
     Attempt,
     Interval,
@@ -97,7 +99,18 @@ def validation(outcome: Validation | None) -> str:
         ),
         "gpu": f"all {outcome.tiles} tiles executed on the GPU",
     }[outcome.method]
-    return f"{what}: {agreed} ({outcome.launches} launch{'es' if outcome.launches > 1 else ''})"
+    return f"{what}: {agreed} ({_launches(outcome)})"
+
+
+def _launches(outcome: Validation) -> str:
+    """How many were compared, of how many."""
+    distinct = outcome.distinct_launches or outcome.launches
+    if outcome.launches < distinct:
+        return (
+            f"{outcome.launches} of {distinct} launches validated; all {distinct} proved and "
+            "checked for programs that depend on each other"
+        )
+    return f"{distinct} launch{'es' if distinct > 1 else ''}"
 
 
 def proof(attempt: Attempt) -> str:
@@ -288,11 +301,10 @@ def verdict(run: Run) -> str:
 def patch_command(run: Run) -> str:
     """What applies the run's `best.patch`; without a directory where its root is not known."""
     diff = run.best.diff if run.best and run.best.diff else ""
-    for line in diff.splitlines():
-        path = line.removeprefix("+++ b/")
-        if path != line and run.file.endswith(f"/{path}"):
-            root = run.file[: -len(path) - 1] or "/"
-            return f"patch -p1 -d {shlex.quote(root)} < best.patch"
+    file = PurePosixPath(run.file)
+    for root in file.parents:
+        if f"+++ {quoted(f'b/{file.relative_to(root)}')}\n" in diff:
+            return f"patch -p1 -d {shlex.quote(str(root))} < best.patch"
     return "patch -p1 < best.patch"
 
 

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
-from intelliperf_swizzle.children import CallError, call
+from collections.abc import Sequence
+
+from intelliperf_swizzle.children import CallError, call, call_each
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.records import Launch, Trace
+from intelliperf_swizzle.trace.dependence import Dependence, not_known
 
 _LAST_LINES = 8
 
@@ -40,3 +43,25 @@ def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
             details=error.ended.last_lines(_LAST_LINES),
         ) from None
     return traced
+
+
+def dependences(launches: Sequence[Launch], *, timeout_seconds: float) -> list[Dependence]:
+    """Which programs of each launch depend on each other; no trace is kept.
+
+    Launches that differ only in what decides no access are traced once. What could not be traced,
+    or not in time, is not known and says why.
+
+    Args:
+        launches: any.
+        timeout_seconds: for all of them.
+    """
+    found, error = call_each(
+        "intelliperf_swizzle.trace.dependence_child:dependences_of",
+        launches,
+        environment={"TRITON_INTERPRET": "1"},
+        limit_seconds=timeout_seconds,
+    )
+    if error is None:
+        return found
+    how = f"had no more than {timeout_seconds:g} s" if error.too_late else error.how
+    return found + [not_known(f"the interpreter {how}")] * (len(launches) - len(found))

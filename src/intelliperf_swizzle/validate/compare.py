@@ -23,6 +23,7 @@ from intelliperf_swizzle.records import (
     Trace,
     Validation,
 )
+from intelliperf_swizzle.trace import dependence
 from intelliperf_swizzle.validate.order import safe_order
 from intelliperf_swizzle.validate.probe import Probe, probe
 from intelliperf_swizzle.validate.request import EDITED, Answer, Request
@@ -73,7 +74,7 @@ def validate(
     difference = _file_difference(edit)
     answers: list[Answer] = []
     for launch, proof, trace in zip(launches, proofs, traces, strict=True):
-        difference = difference or safe_order(trace, proof.tile)
+        difference = difference or safe_order(dependence(trace), proof.tile)
         if difference is not None:
             break
         probes = _probes(launch, edit.functions)
@@ -104,7 +105,7 @@ def difference_of_text(
     """What can be told without running anything: the cheap gates of `validate`, in words."""
     difference = _file_difference(edit)
     for launch, proof, trace in zip(launches, proofs, traces, strict=True):
-        difference = difference or safe_order(trace, proof.tile)
+        difference = difference or safe_order(dependence(trace), proof.tile)
         if difference is None and isinstance(probes := _probes(launch, edit.functions), str):
             difference = probes
     return difference
@@ -257,6 +258,8 @@ def _answer(request: Request, limit: float) -> Answer:
 
 def _failed(request: Request, limit: float, error: CallError) -> Answer:
     kernel = request.launch.kernel
+    if error.too_late and error.stage == EDITED:
+        return Answer(False, 0, f"the swizzled kernel did not end within {limit:.0f} s")
     if error.too_late and request.all_tiles:
         return Answer(
             False,
