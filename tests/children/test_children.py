@@ -9,12 +9,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.children import CallError, Child, Ended, call, run
+from intelliperf_swizzle.children import CallError, Child, Ended, call, call_each, run
 from intelliperf_swizzle.errors import TraceError
 
 ESCAPES = """\
@@ -182,3 +182,16 @@ def test_a_call_tells_how_its_child_died_and_what_it_was_doing() -> None:
     with pytest.raises(CallError) as error:
         call("test_children:nothing", None, limit_seconds=60)
     assert "nothing" in error.value.ended.last_lines(1)[0]
+
+
+def count_and_crash(request: int, folder: Path) -> Iterator[int]:
+    yield from range(request)
+    os.abort()
+
+
+@pytest.mark.usefixtures("here")
+def test_what_was_yielded_before_a_crash_is_kept() -> None:
+    found, error = call_each("test_children:count_and_crash", 3, limit_seconds=60)
+    assert found == [0, 1, 2]
+    assert error is not None
+    assert error.how == "was ended by SIGABRT"
