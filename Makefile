@@ -20,7 +20,7 @@ BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 INSTALL := -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
-.PHONY: help install demo test lint docs bench figures audit search-quality test-pythons clean
+.PHONY: help install demo test lint docs bench figures audit search-quality kills test-pythons clean
 
 help:
 	@echo 'make demo            set up $(VENV), then find a swizzle for benchmarks/kernels/gemm.py'
@@ -34,6 +34,7 @@ help:
 	@echo 'make validation      the cache model beside measured hit rates: docs/model-accuracy.md'
 	@echo 'make simulators      speed of the cache model beside public simulators'
 	@echo 'make search-quality  compare the default search with one a hundred times as long'
+	@echo 'make kills N=200     kill so many runs at random instants; nothing may be torn or left'
 	@echo 'make install         set up $(VENV) and no more'
 	@echo 'make clean           remove the environments and what was built'
 
@@ -91,6 +92,11 @@ simulators: install
 
 search-quality: install
 	$(BIN)/python benchmarks/search_quality.py
+
+N ?= 200
+
+kills: install
+	$(BIN)/python tests/adversarial/kills.py $(N)
 
 test-pythons:
 	@for python in $(PYTHONS); do \

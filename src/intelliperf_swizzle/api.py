@@ -242,6 +242,8 @@ def optimize(
     folder = writable(setup.options.report_dir, heard.note)
     outcome = run.optimize(setup, choose_proposers(setup.options, heard), folder, heard)
     deliver(outcome, setup.options)
+    if outcome.interrupted:
+        raise outcome.interrupted
     record = {one.name: getattr(outcome.run, one.name) for one in fields(RunRecord)}
     return Run(**record, edit=outcome.edit)
 

@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from intelliperf_swizzle import stopping
 from intelliperf_swizzle.errors import HistoryError
 from intelliperf_swizzle.records import (
     Attempt,
@@ -88,6 +89,7 @@ class History:
 
     def record(self, attempt: Attempt) -> Attempt:
         """Appends an attempt, or what has become of it since; returns it."""
+        stopping.check()  # what a signal has cut off says nothing of the attempt
         self._attempts[attempt.number] = attempt
         self._write({"attempt": attempt_to_json(attempt)})
         return attempt

@@ -762,6 +762,7 @@ class Run:
         predicted: the model's measurement of the unchanged kernel, where hardware measures.
         cautions: what makes the numbers doubtful, a sentence each; they stand beside the verdict.
         domain_name: what the target calls an L2 with the CUs that it serves.
+        interrupted: a signal ended the search; `best` is the best so far.
     """
 
     kernel: str
@@ -788,6 +789,7 @@ class Run:
     predicted: Measurement | None = None
     cautions: tuple[str, ...] = ()
     domain_name: str = "XCD"
+    interrupted: bool = False
 
     @property
     def modelled(self) -> bool:

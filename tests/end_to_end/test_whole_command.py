@@ -395,7 +395,7 @@ def test_no_signal_leaves_a_child_behind(project: Path, number: signal.Signals) 
     time.sleep(1)
     os.kill(process.pid, number)
     process.communicate(timeout=30)
-    assert process.returncode == (-number if number == signal.SIGKILL else 130)
+    assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
     deadline = time.monotonic() + 10
     while alive(process.pid) and time.monotonic() < deadline:
         time.sleep(0.1)

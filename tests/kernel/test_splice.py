@@ -430,6 +430,9 @@ def test_apply_keeps_mode_and_a_backup(tmp_path: Path) -> None:
     assert backup.name == f"{path.name}.swizzle-backup"
     assert backup.read_bytes() == before
     path.write_bytes(before)
+    assert apply(edit) == (backup,)  # it holds the same text: a killed run may have left it
+    path.write_bytes(before)
+    backup.write_bytes(b"of another text")
     assert apply(edit)[0].name.endswith(".swizzle-backup-2")
     assert sorted(p.suffix for p in tmp_path.iterdir() if p.is_file()) == [
         ".py",

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 from intelliperf_swizzle.accuracy.configuration import Configuration
 from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError
 from intelliperf_swizzle.cache.screen import cores
+from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.progress import Progress
@@ -141,15 +141,15 @@ def _configurations(
             return " ".join([error.fact, *error.details[-1:]])
 
     with (
-        tempfile.TemporaryDirectory(prefix="swizzle-accuracy-") as folder,
+        temporary_folder("accuracy") as folder,
         ThreadPoolExecutor(1) as pool,
     ):
-        ahead = deque(pool.submit(prepare, 0, Path(folder) / "0") for _ in names[:1])
+        ahead = deque(pool.submit(prepare, 0, folder / "0") for _ in names[:1])
         for number, name in enumerate(names):
             progress.phase(f"recording {name}")
             configuration = ahead.popleft().result()
             if number + 1 < len(names):
-                ahead.append(pool.submit(prepare, number + 1, Path(folder) / str(number + 1)))
+                ahead.append(pool.submit(prepare, number + 1, folder / str(number + 1)))
             yield name, configuration
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from intelliperf_swizzle.capture import journal
 from intelliperf_swizzle.capture.journal import Execution, Journal
-from intelliperf_swizzle.capture.process import end, last_lines, signal_name, start
+from intelliperf_swizzle.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.capture.settings import Settings, gpu_of, save_settings
 from intelliperf_swizzle.capture.uses import with_other_users
+from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.launches import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
@@ -52,8 +52,7 @@ def capture(
 ) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
 
-    The command runs in a process group of its own; nothing of it is left when this returns or
-    raises, Ctrl-C included.
+    Nothing of the command is left when this returns or raises, Ctrl-C included.
 
     Args:
         command: as the user would type it; any command that at some point runs Python.
@@ -89,12 +88,12 @@ def capture(
     place = _prepared(Path(folder), settings)
     watch = _Watch(Journal(place), on_progress)
     ours = os.environ if environment is None else environment
-    process = start(command, place, cwd, ours, interpreted=not on_gpu)
+    application = start(command, place, cwd, ours, interpreted=not on_gpu)
     try:
-        ended_by = watch.until_over(process, quiet_seconds, deadline)
-        exit_code = process.poll()
+        ended_by = watch.until_over(application, quiet_seconds, deadline)
+        exit_code = application.exit_code
     finally:
-        end(process)
+        application.end(PATIENCE_SECONDS)
     watch.read()
     outcome = _Outcome(ended_by, exit_code, quiet_seconds, limit_seconds, last_lines(place))
     launches = _launches(place, watch)
@@ -149,12 +148,10 @@ class _Watch:
     _running: set[str] = field(default_factory=set)
     _further: set[str] = field(default_factory=set)
 
-    def until_over(
-        self, process: subprocess.Popen[bytes], quiet_seconds: float, deadline: float
-    ) -> EndedBy:
+    def until_over(self, application: Child, quiet_seconds: float, deadline: float) -> EndedBy:
         """Wait until the application exits, is quiet, or its time is up."""
         last_new = time.monotonic()
-        while process.poll() is None:
+        while application.exit_code is None:
             now = time.monotonic()
             if self.read() or self._running:
                 last_new = now
@@ -162,7 +159,7 @@ class _Watch:
                 return "limit"
             if self.records and now - last_new > quiet_seconds:
                 return "quiet"
-            time.sleep(_POLL_SECONDS)
+            application.wait(_POLL_SECONDS)
         return "exit"
 
     def read(self) -> bool:

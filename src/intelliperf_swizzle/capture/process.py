@@ -1,24 +1,22 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The user's command as a process group with a hook of ours in its Pythons."""
+"""The user's command with a hook of ours in its Pythons."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.capture.settings import FOLDER_VARIABLE
+from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError
 
 LOG = "app.log"
 """What the application prints, in the folder that it is started with."""
 
 _STARTUP = Path(__file__).parent / "startup"
-_PATIENCE_SECONDS = 2.0
+PATIENCE_SECONDS = 2.0
 """Between asking the application to end and killing it."""
 _LAST_LINES = 20
 
@@ -30,7 +28,7 @@ def start(
     environment: Mapping[str, str],
     *,
     interpreted: bool,
-) -> subprocess.Popen[bytes]:
+) -> Child:
     """Starts the command; its settings are in the folder, its output goes to `app.log` there.
 
     Args:
@@ -58,44 +56,12 @@ def start(
     }
     try:
         with (folder / LOG).open("wb") as log:
-            return subprocess.Popen(
-                list(command),
-                cwd=cwd,
-                env=hooked,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            return Child(command, cwd=cwd, environment=hooked, output=log)
     except (OSError, ValueError) as error:
         raise CaptureError(
             f"the application `{' '.join(command)}` cannot be started: {error}",
             hint="give the command as you would type it, e.g. `-- python app.py`",
         ) from error
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End the process group: ask, wait, kill; also what the application left in the background."""
-    try:
-        _signal(process, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_PATIENCE_SECONDS)
-    finally:  # a second Ctrl-C, too
-        _signal(process, signal.SIGKILL)
-        process.wait()
-
-
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
-
-
-def signal_name(number: int) -> str:
-    """`SIGSEGV` for 11."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def last_lines(folder: Path) -> tuple[str, ...]:

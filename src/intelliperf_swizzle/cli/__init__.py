@@ -5,7 +5,7 @@
 Exit codes: 0 the run completed, with or without improvement (`prove`: a permutation); 1 the
 application, the capture or a tool failed (`prove`, `score`: not a permutation; `validate-model`:
 something measured could not be compared); 2 bad usage or
-input; 130 interrupted.
+input; 130 and 143 interrupted by SIGINT and SIGTERM.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from intelliperf_swizzle.children import ended_by_signals
+from intelliperf_swizzle.children import leave
 from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 VERBS = (
     "prove",
@@ -36,14 +37,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        with ended_by_signals():
+        with stopped_by_signals():
             return _run_verb(arguments)
     except SwizzleError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        print("interrupted; what was tried, if anything, is in the history file", file=sys.stderr)
-        return 130
+    except Interrupted as signal:
+        print(signal, file=sys.stderr)
+        leave(signal.exit_code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -61,4 +61,6 @@ def run(arguments: Sequence[str]) -> int:
     stream = sys.stderr if options.output_file == STDOUT else sys.stdout
     verbosity = -1 if options.quiet else options.verbose
     show(summary(outcome.run, written, verbosity), stream)
+    if outcome.interrupted:
+        raise outcome.interrupted
     return 0

@@ -31,12 +31,14 @@ def run(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.accuracy import FolderOfMeasurements, compare
     from intelliperf_swizzle.accuracy.tables import as_table, table
     from intelliperf_swizzle.hardware import load_target
+    from intelliperf_swizzle.stopping import apart
 
     target = load_target(options.target)
     if options.output_file:
         options.output_file.parent.mkdir(parents=True, exist_ok=True)
     with progress_display() as progress:
-        comparison = compare(FolderOfMeasurements(options.folder), target, progress)
+        measured = FolderOfMeasurements(options.folder)
+        comparison = apart(lambda: compare(measured, target, progress))
     for reason in comparison.skipped:
         print(f"skipped: {reason}", file=sys.stderr)
     print(table(comparison))

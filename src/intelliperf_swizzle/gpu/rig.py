@@ -10,7 +10,6 @@ process.
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.capture.journal import Journal
-from intelliperf_swizzle.capture.process import end, last_lines, signal_name, start
+from intelliperf_swizzle.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.capture.settings import Gpu, Settings, save_settings
+from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.gpu.order import Order, Task, save_order
 from intelliperf_swizzle.gpu.statistics import timing
@@ -112,31 +112,31 @@ class Rig:
         save_settings(settings, folder)
         save_order(order, folder)
         journal = Journal(folder)
-        process = start(
+        application = start(
             self.command, folder, self.cwd, self.environment, interpreted=self.gpu is not None
         )
         watch = _Watch(record, time.monotonic(), self.limit_seconds)
         try:
-            while process.poll() is None:
+            while application.exit_code is None:
                 watch.take(journal.unread())
                 if watch.late:
                     break
                 if watch.done(len(order.tasks)) and watch.quiet(self.goodbye_seconds):
                     break
-                time.sleep(_POLL_SECONDS)
+                application.wait(_POLL_SECONDS)
         finally:
-            end(process)
+            application.end(PATIENCE_SECONDS)
         watch.take(journal.unread())
         if watch.working is None:
-            if not record.anything and process.returncode:
+            if not record.anything and application.exit_code:
                 raise ValidationError(
-                    f"the application failed: {_how(process)}", details=last_lines(folder)
+                    f"the application failed: {_how(application)}", details=last_lines(folder)
                 )
             return True
         candidate, what = watch.working["candidate"], watch.working["what"]
         if candidate in record.failed:  # it was said before the process ended itself
             return False
-        how = "took too long" if watch.late else _how(process)
+        how = "took too long" if watch.late else _how(application)
         if candidate is None:
             if what != "timing":
                 raise ValidationError(
@@ -252,8 +252,9 @@ def _by_candidate(event: Mapping[str, Any]) -> dict[int, list[tuple[float, float
     }
 
 
-def _how(process: subprocess.Popen[bytes]) -> str:
+def _how(application: Child) -> str:
     """How a process ended."""
-    if process.returncode < 0:
-        return f"the process was killed by {signal_name(-process.returncode)}"
-    return f"the process ended with exit status {process.returncode}"
+    code = application.exit_code
+    if code is not None and code < 0:
+        return f"the process was killed by {signal_name(-code)}"
+    return f"the process ended with exit status {code}"

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-from intelliperf_swizzle.children import ended_by_signals
+from intelliperf_swizzle.children import leave
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.host.parser import (
     chosen_formula,
@@ -23,6 +23,7 @@ from intelliperf_swizzle.host.parser import (
     with_ours,
 )
 from intelliperf_swizzle.options import FORMULAS
+from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 
 def open_door(module: ModuleType) -> None:
@@ -53,7 +54,7 @@ def _run(build: Callable[[], object]) -> int:
     parser = host_parser(build)
     assert parser is not None
     try:
-        with ended_by_signals():
+        with stopped_by_signals():
             options = with_ours(parser).parse_args()
             from intelliperf_swizzle.host.run import run  # heavy, and --help has no need of it
 
@@ -61,9 +62,9 @@ def _run(build: Callable[[], object]) -> int:
     except SwizzleError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        print("interrupted; what was tried, if anything, is in the history file", file=sys.stderr)
-        return 130
+    except Interrupted as signal:
+        print(signal, file=sys.stderr)
+        leave(signal.exit_code)
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
         print(f"error: {error.strerror or error}{where}", file=sys.stderr)

@@ -16,9 +16,11 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
+from intelliperf_swizzle.children import leave
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.host.probe import probe
 from intelliperf_swizzle.options import FORMULAS, add_options
+from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.search.run import Outcome
@@ -108,10 +110,14 @@ class Swizzle(_Base):  # type: ignore[misc, valid-type]
         from intelliperf_swizzle.host.run import explore
 
         try:
-            self._found = explore(self._options(None))
+            with stopped_by_signals():
+                self._found = explore(self._options(None))
         except SwizzleError as error:
             logging.error(error)
             sys.exit(error.exit_code)
+        except Interrupted as signal:
+            logging.error(signal)
+            leave(signal.exit_code)
         return Result(success=True)
 
     def performance_validation_pass(self) -> Any:
@@ -126,7 +132,11 @@ class Swizzle(_Base):  # type: ignore[misc, valid-type]
         from intelliperf_swizzle.host.run import hand_over
 
         assert self._found is not None
-        hand_over(self._options(output_file), self._found, self._host)
+        try:
+            hand_over(self._options(output_file), self._found, self._host)
+        except Interrupted as signal:
+            logging.error(signal)
+            leave(signal.exit_code)
 
     def _options(self, output_file: str | None) -> argparse.Namespace:
         parser = argparse.ArgumentParser()

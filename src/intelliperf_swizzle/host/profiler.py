@@ -13,18 +13,14 @@ import ctypes
 import dataclasses
 import importlib
 import importlib.util
-import json
 import os
 import shlex
 import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
+from intelliperf_swizzle.children import CallError, call
+from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import ProfileError, SpliceError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.host.cards import Reading, reading_of
@@ -92,8 +88,8 @@ class IntelliPerfProfiler:
 
     def _profile(self, edit: Edit | None) -> tuple[Reading, ...]:
         project = self._setup.project
-        with tempfile.TemporaryDirectory(prefix="swizzle-profile-") as folder:
-            copy = Path(folder) / "project"
+        with temporary_folder("profile") as folder:
+            copy = folder / "project"
             try:
                 copy_project(project, copy, edit)
             except SpliceError as error:
@@ -105,7 +101,7 @@ class IntelliPerfProfiler:
                 "app_cmd": moved_command(self._setup.command, project, copy),
                 "top_n": self._setup.options.top_n,
             }
-            return _ask_child(request, Path(folder))
+            return _ask_child(request, folder)
 
 
 def why_not() -> str | None:
@@ -129,8 +125,7 @@ def _gt_directory() -> Path | None:
 
 
 def _ask_child(request: Mapping[str, object], folder: Path) -> tuple[Reading, ...]:
-    reply = folder / "reply.json"
-    environment = {**os.environ, "TMPDIR": str(folder)}
+    environment = {"TMPDIR": str(folder)}
     directory = _gt_directory()
     if directory is not None:
         environment["GT_TUNING"] = str(folder / "gt")
@@ -138,32 +133,17 @@ def _ask_child(request: Mapping[str, object], folder: Path) -> tuple[Reading, ..
             directory, folder / "gt", symlinks=True, ignore=shutil.ignore_patterns(*GT_RESULTS)
         )
         (folder / "gt" / "data").mkdir(exist_ok=True)
-    child = subprocess.Popen(
-        [sys.executable, "-m", "intelliperf_swizzle.host.profile_child", str(reply)],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
     try:
-        said, _ = child.communicate(json.dumps(request), timeout=LIMIT_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise ProfileError(f"IntelliPerf's profiler took longer than {LIMIT_SECONDS:g} s") from None
-    finally:
-        _end_group(child)
-    if child.returncode or not reply.is_file():
-        raise ProfileError(
-            "IntelliPerf's profiler failed", details=tuple(said.strip().splitlines()[-12:])
+        profile: tuple[Reading, ...] = call(
+            "intelliperf_swizzle.host.profile_child:profile",
+            request,
+            environment=environment,
+            limit_seconds=LIMIT_SECONDS,
         )
-    return tuple(Reading(**fields) for fields in json.loads(reply.read_text()))
-
-
-def _end_group(child: subprocess.Popen[str]) -> None:
-    """Ends the child and all that it started."""
-    with suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+    except CallError as error:
+        if error.too_late:
+            limit = f"{LIMIT_SECONDS:g} s"
+            raise ProfileError(f"IntelliPerf's profiler took longer than {limit}") from None
+        lines = error.ended.last_lines(12)
+        raise ProfileError("IntelliPerf's profiler failed", details=lines) from None
+    return profile

@@ -71,6 +71,9 @@ def hand_over(namespace: argparse.Namespace, outcome: Outcome, host: Host) -> No
     """Writes the files of an outcome, applies it if asked for and prints the summary.
 
     The result goes to stdout if no file is named, as the host has it.
+
+    Raises:
+        Interrupted: a signal had ended the search.
     """
     options = read_options(namespace)
     output_file = options.output_file or STDOUT
@@ -79,6 +82,8 @@ def hand_over(namespace: argparse.Namespace, outcome: Outcome, host: Host) -> No
         write_trace(host, outcome, options.trace_path)
         written.append(f"trace: {options.trace_path}")
     show(summary(outcome.run, written), sys.stderr)
+    if outcome.interrupted:
+        raise outcome.interrupted
 
 
 def command_of(options: argparse.Namespace) -> tuple[str, ...]:

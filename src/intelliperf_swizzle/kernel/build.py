@@ -4,19 +4,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import pickle
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.children import run_child
+from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.interpreter.render import render_module
 from intelliperf_swizzle.records import Launch
 
 BUILD_SECONDS = 300.0
@@ -48,30 +42,21 @@ def build_all(
     Raises:
         BuildError: if the child dies or hangs; an edit that does not compile is in the outcomes.
     """
-    with tempfile.TemporaryDirectory(prefix="swizzle-build-") as name:
-        folder = Path(name)
-        modules = [render_module(launch.source, folder, edit) for edit in edits]
-        request = (launch, target.backend, target.arch, target.warp_size, modules)
-        (folder / "request.pickle").write_bytes(pickle.dumps(request))
-        _run_child(launch, folder)
-        outcomes = json.loads((folder / "builds.json").read_text())
-    return tuple(_outcome(launch, target, outcome) for outcome in outcomes)
-
-
-def _run_child(launch: Launch, folder: Path) -> None:
-    child = run_child(
-        "intelliperf_swizzle.kernel.compile_child",
-        folder,
-        environment={k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"},
-        limit_seconds=BUILD_SECONDS,
-    )
-    if child is None:
-        raise BuildError(f"compiling `{launch.kernel}` took more than {BUILD_SECONDS:.0f} s")
-    if child.returncode or not (folder / "builds.json").exists():
-        raise BuildError(
-            f"the compiler of `{launch.kernel}` ended with exit code {child.returncode}",
-            details=tuple(child.stderr.splitlines()[-8:]),
+    try:
+        outcomes = call(
+            "intelliperf_swizzle.kernel.compile_child:compile_all",
+            (launch, target.backend, target.arch, target.warp_size, tuple(map(dict, edits))),
+            environment={"TRITON_INTERPRET": "0"},
+            limit_seconds=BUILD_SECONDS,
         )
+    except CallError as error:
+        if error.too_late:
+            limit = f"{BUILD_SECONDS:.0f} s"
+            raise BuildError(f"compiling `{launch.kernel}` took more than {limit}") from None
+        raise BuildError(
+            f"the compiler of `{launch.kernel}` {error.how}", details=error.ended.last_lines(8)
+        ) from None
+    return tuple(_outcome(launch, target, outcome) for outcome in outcomes)
 
 
 def _outcome(launch: Launch, target: Target, outcome: dict[str, Any]) -> Build | BuildError:

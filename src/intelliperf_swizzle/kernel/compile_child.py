@@ -1,25 +1,20 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The child process of `build`: compiles rendered kernels without a GPU.
+"""Compiles kernels without a GPU, in the child process of `build`.
 
-    python -m intelliperf_swizzle.kernel.compile_child FOLDER
-
-Reads FOLDER/request.pickle and writes FOLDER/builds.json. Arguments become stand-ins that know
+Arguments become stand-ins that know
 their type, alignment and extent, so that Triton itself decides what to specialise on. Launch
 options that the target's backend does not know (`waves_per_eu` on an NVIDIA GPU) are left out.
 """
 
 from __future__ import annotations
 
-import json
-import pickle
 import re
 import subprocess
-import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +24,7 @@ from triton.compiler.compiler import make_backend
 from triton.runtime import driver
 
 from intelliperf_swizzle.interpreter.driver import StandInDriver
-from intelliperf_swizzle.interpreter.render import import_functions
+from intelliperf_swizzle.interpreter.render import import_functions, render_module
 from intelliperf_swizzle.records import (
     DescriptorArgument,
     DtypeArgument,
@@ -71,15 +66,13 @@ class Tensor:
         return self._storage_bytes
 
 
-def main() -> None:
-    """Compiles every requested module, one outcome each."""
-    folder = Path(sys.argv[1])
-    launch, backend, arch, warp_size, modules = pickle.loads(
-        (folder / "request.pickle").read_bytes()
-    )
+def compile_all(
+    request: tuple[Launch, str, str | int, int, Sequence[Mapping[str, str]]], folder: Path
+) -> list[dict[str, Any]]:
+    """Compiles a launch's kernel with each of the edits, for a GPU; one outcome each."""
+    launch, backend, arch, warp_size, edits = request
     driver.set_active(StandInDriver(backend, arch, warp_size))
-    outcomes = [_compile(launch, module) for module in modules]
-    (folder / "builds.json").write_text(json.dumps(outcomes))
+    return [_compile(launch, render_module(launch.source, folder, edit)) for edit in edits]
 
 
 def _compile(launch: Launch, module: Path) -> dict[str, Any]:
@@ -159,7 +152,3 @@ def _message(error: BaseException) -> str:
         texts.append(str(error).strip())
     texts = [text for text in texts if text]
     return "\n".join(texts) if texts else traceback.format_exc()
-
-
-if __name__ == "__main__":
-    main()

@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import difflib
 import io
-import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from intelliperf_swizzle.disk import Staged
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.kernel.reads import Place
 
@@ -159,25 +157,28 @@ def apply(edit: Edit, *, backup: bool = True) -> tuple[Path, ...]:
     targets = {Path(path).resolve(): text for path, text in edit.files.items()}
     for path in edit.files:
         _check_writable(Path(path), edit.before[path])
-    staged: dict[Path, Path] = {}
+    staged: list[Staged] = []
     backups: list[Path] = []
+    made: list[Path] = []
     try:
         for target, text in targets.items():
-            staged[target] = _stage(target, text)
-        if backup:
-            for target in targets:
-                backups.append(_free_name(target))
-                shutil.copy2(target, backups[-1])
-        for target in targets:
-            staged[target].replace(target)
-            del staged[target]
+            staged.append(Staged(target, text.encode()))
+        for target in targets if backup else ():
+            name, taken = _backup_name(target)
+            backups.append(name)
+            if not taken:
+                copy = Staged(name, target.read_bytes(), like=target)
+                made.append(name)
+                copy.commit()
+        for one in staged:
+            one.commit()
     except OSError as error:
-        for backup_made in backups:
-            backup_made.unlink(missing_ok=True)
+        for name in made:
+            name.unlink(missing_ok=True)
         raise SpliceError(f"cannot write {error.filename}: {error.strerror}") from error
-    finally:  # Ctrl-C, too
-        for leftover in staged.values():
-            leftover.unlink(missing_ok=True)
+    finally:  # a signal, too
+        for one in staged:
+            one.discard()
     return tuple(backups)
 
 
@@ -191,25 +192,13 @@ def _check_writable(path: Path, expected: str) -> None:
         raise SpliceError(f"{path} is read-only", hint="make it writable, or apply the patch")
 
 
-def _stage(target: Path, text: str) -> Path:
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    staged = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(text.encode("utf-8"))
-            stream.flush()
-            os.fsync(stream.fileno())
-        shutil.copymode(target, staged)
-    except BaseException:
-        staged.unlink(missing_ok=True)
-        raise
-    return staged
-
-
-def _free_name(target: Path) -> Path:
+def _backup_name(target: Path) -> tuple[Path, bool]:
+    """Where a file's backup goes, and whether it is there: of a run that was killed next."""
     name = target.with_name(target.name + BACKUP_SUFFIX)
     number = 2
     while name.exists():
+        if name.read_bytes() == target.read_bytes():
+            return name, True
         name = target.with_name(f"{target.name}{BACKUP_SUFFIX}-{number}")
         number += 1
-    return name
+    return name, False

@@ -17,8 +17,9 @@ import threading
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from intelliperf_swizzle.children import ended_by_signals
+from intelliperf_swizzle.children import leave
 from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 
 class Telling:
@@ -57,7 +58,7 @@ def main() -> int:
     # What anything here prints goes to standard error: the answers have standard output alone.
     stream = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    with ended_by_signals():
+    with stopped_by_signals():
         threading.Thread(target=_end_with_server, daemon=True).start()
         try:
             from intelliperf_swizzle.mcp.verbs import VERBS
@@ -67,8 +68,8 @@ def main() -> int:
             say(stream, "error", str(error))
         except OSError as error:
             say(stream, "error", f"{error.strerror or error} {error.filename or ''}".strip())
-        except KeyboardInterrupt:
-            return 130
+        except Interrupted as signaled:
+            leave(signaled.exit_code)
         else:
             say(stream, "answer", asdict(answer))
     return 0

@@ -7,14 +7,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import signal
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from intelliperf_swizzle.children import Child
+from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import ProfileError, SpliceError
 from intelliperf_swizzle.hardware import Device
 from intelliperf_swizzle.kernel.copy import copy_project, moved_command
@@ -109,8 +108,7 @@ def profiled(
         ProfileError: it cannot be started, or, at the end of the block, it turns out to have
             compiled another kernel than the edited one.
     """
-    with tempfile.TemporaryDirectory("", "swizzle-profile-", ignore_cleanup_errors=True) as place:
-        folder = Path(place).resolve()
+    with temporary_folder("profile") as folder:
         project, output = folder / "project", folder / "output"
         output.mkdir()
         try:
@@ -147,39 +145,19 @@ def _run(
     folder: Path,
     limit_seconds: float,
 ) -> Ran:
-    """Runs a profiler in a process group of its own, of which nothing is left afterwards."""
+    """Runs a profiler, of which nothing is left afterwards."""
     log = folder / "said.txt"
     try:
         with log.open("wb") as stream:
-            process = subprocess.Popen(
-                list(command),
-                cwd=cwd,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            profiler = Child(command, cwd=cwd, environment=environment, output=stream)
     except OSError as error:
         raise ProfileError(f"`{command[0]}` cannot be started: {error.strerror}") from error
+    exit_code = None
     try:
-        exit_code = _wait(process, limit_seconds)
+        exit_code = profiler.wait(limit_seconds)
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        profiler.end(GRACE_SECONDS)  # what was measured until then is written
     return Ran(folder, exit_code, log.read_text(encoding="utf-8", errors="replace"))
-
-
-def _wait(process: subprocess.Popen[bytes], limit_seconds: float) -> int | None:
-    """The exit code; None where it took too long and was asked to end, and to write its results."""
-    try:
-        return process.wait(limit_seconds)
-    except subprocess.TimeoutExpired:
-        process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE_SECONDS)
-    return None
 
 
 def _check_edited(

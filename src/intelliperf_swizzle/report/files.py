@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from intelliperf_swizzle.disk import write_whole
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.html import render
@@ -122,13 +123,7 @@ def write_files(
 def write(path: Path, text: str) -> Path:
     """Writes a file whole or not at all, and makes its folder if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
+    write_whole(path, text.encode())
     return path
 
 

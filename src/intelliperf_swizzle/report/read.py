@@ -102,6 +102,7 @@ def run_of(fields: Any) -> Run:
         predicted=_value(own, "predicted", Measurement | None) if schema > 1 else None,
         cautions=_value(own, "cautions", tuple[str, ...]) if schema > 2 else (),
         domain_name=_value(own, "domain_name", str) if schema > 2 else "XCD",
+        interrupted=_value(own, "interrupted", bool) if schema > 2 else False,
     )
 
 

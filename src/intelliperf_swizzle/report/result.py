@@ -19,7 +19,7 @@ from intelliperf_swizzle.report.words import bottleneck, message
 
 SCHEMA = 3
 """2 added `invocation`, `file`, `picture`, `predicted`, `timing` and requests per domain;
-3 `cautions` and `domain_name`."""
+3 `cautions`, `domain_name` and `interrupted`."""
 
 
 def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
@@ -70,6 +70,7 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
             "ceiling_l2_hit_rate": run.ceiling.l2_hit_rate,
             "ceiling_derivation": run.ceiling.derivation,
             "nothing_to_gain": run.nothing_to_gain,
+            "interrupted": run.interrupted,
             "best": _best(run),
             "attempts": [attempt_to_json(attempt) for attempt in run.attempts],
             "cautions": list(run.cautions),

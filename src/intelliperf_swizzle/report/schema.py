@@ -90,7 +90,7 @@ def _own(named: Definitions) -> dict[str, Any]:
             **_fields(Run, named, "kernels", "baseline", "predicted"),
             "ceiling_l2_hit_rate": {"type": "number", "minimum": 0, "maximum": 1},
             "ceiling_derivation": {"type": "string"},
-            **_fields(Run, named, "nothing_to_gain"),
+            **_fields(Run, named, "nothing_to_gain", "interrupted"),
             "best": _optional(_best(named)),
             "attempts": {"type": "array", "items": _attempt(named)},
             **_fields(Run, named, "cautions", "notes", "usage", "history", "invocation", "picture"),

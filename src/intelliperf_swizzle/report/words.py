@@ -40,6 +40,11 @@ def cautions(found: Sequence[str]) -> list[str]:
 def outcome(run: Run) -> str:
     """What came of the run, in a few sentences; begins with `Modelled:` where it is."""
     source = "Modelled: " if run.modelled else ""
+    if run.interrupted and run.best is None:
+        return (
+            f"{source}interrupted. None of {len(run.attempts)} attempts was validated and better "
+            f"than {run.kernel} as it is before that."
+        )
     if run.best is not None:
         return source + _improved(run, run.best)
     if run.nothing_to_gain:
@@ -288,6 +293,8 @@ def verdict(run: Run) -> str:
     """The outcome in two words."""
     if run.best is not None:
         return "better"
+    if run.interrupted:
+        return "interrupted"
     return "nothing to gain" if run.nothing_to_gain else "nothing found"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from intelliperf_swizzle import stopping
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.profile.model import ModelScreen
 from intelliperf_swizzle.records import Attempt, Candidate, Verdict
@@ -78,11 +79,7 @@ class Attempts:
 
     def prove(self, candidates: Sequence[Candidate]) -> list[Proved | Verdict]:
         """Proves candidates on all cores."""
-        return list(
-            self._pool.map(
-                lambda one: prove_candidate(one, self._subject, self._setup.target), candidates
-            )
-        )
+        return list(self._pool.map(self._prove, candidates))
 
     def screen(
         self, candidates: Sequence[Candidate], proved: Sequence[Proved | Verdict]
@@ -109,7 +106,12 @@ class Attempts:
                 edited.append(outcome)
         return edited
 
+    def _prove(self, candidate: Candidate) -> Proved | Verdict:
+        stopping.check()
+        return prove_candidate(candidate, self._subject, self._setup.target)
+
     def _rate(self, outcome: Proved | Verdict) -> float | None:
+        stopping.check()
         if isinstance(outcome, Verdict) or outcome.fingerprint in self._screened:
             return None
         return self._model.hit_rate(outcome.tiles())

@@ -19,14 +19,17 @@ def deliver(outcome: Outcome, options: Options) -> list[str]:
     """
     written = write_files(
         outcome,
-        outcome.folder / outcome.run.kernel,
+        outcome.folder,
         output_file=options.output_file,
         attempts_directory=options.trace_path,
     )
-    if options.in_place and outcome.edit:
+    if options.in_place and outcome.interrupted:
+        written.append("nothing applied: the run was interrupted")
+    elif options.in_place and outcome.edit:
         backups = apply(outcome.edit)
         applied = zip(outcome.edit.files, backups, strict=True)
         written += [f"applied: {path} (before: {backup})" for path, backup in applied]
     elif options.in_place:
         written.append("nothing applied: no eligible swizzle")
+    outcome.lock.release()
     return written

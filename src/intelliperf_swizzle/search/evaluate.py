@@ -42,6 +42,10 @@ class Evaluator(Protocol):
     def predicted(self) -> Measurement | None:
         """The model's reading of it if hardware measures, else None."""
 
+    @property
+    def confirmed(self) -> Evaluated | None:
+        """The best so far that `confirm` has found to hold."""
+
     def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
         """The candidates worth what an evaluation costs."""
 

@@ -54,6 +54,7 @@ class OnGpu:
         self._evaluated: dict[int, Evaluated] = {}
         self.baseline = baseline
         self.predicted = setting.subject.baseline
+        self.confirmed: Evaluated | None = None
 
     @property
     def profiler(self) -> str:
@@ -102,6 +103,7 @@ class OnGpu:
         ]:
             winner = self._confirm(leaders[:LEADERS])
             if winner is not None:
+                self.confirmed = winner
                 return winner
             refused.update(one.attempt.number for one in leaders[:LEADERS])
         return None

@@ -28,7 +28,7 @@ class OnModel:
     def __init__(self, setting: Setting):
         self._setting = setting
         self._unit_test = UnitTest(setting)
-        self._confirmed: dict[int, Evaluated] = {}
+        self._validated: dict[int, Evaluated] = {}
 
     @property
     def profiler(self) -> str:
@@ -39,6 +39,13 @@ class OnModel:
     def baseline(self) -> Measurement:
         """The unmodified kernel's."""
         return self._setting.subject.baseline
+
+    @property
+    def confirmed(self) -> Evaluated | None:
+        """The best so far that was validated and is better."""
+        ranked = order([one.attempt for one in self._validated.values()], self._setting.rank)
+        better = (one for one in ranked if one.verdict.kind == "better")
+        return next((self._validated[one.number] for one in better), None)
 
     def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
         """As many as the model can replay; with a profiler, as many as may be validated."""
@@ -69,10 +76,10 @@ class OnModel:
         ranked = order([one.attempt for one in evaluated], self._setting.rank)
         better = [one.number for one in ranked if one.verdict.kind == "better"]
         for number in better[: self._setting.num_attempts]:
-            if number not in self._confirmed:
-                self._confirmed[number] = self.validate(by_number[number])
-            if self._confirmed[number].attempt.verdict.kind == "better":
-                return self._confirmed[number]
+            if number not in self._validated:
+                self._validated[number] = self.validate(by_number[number])
+            if self._validated[number].attempt.verdict.kind == "better":
+                return self._validated[number]
         return None
 
     def validate(self, one: Edited) -> Evaluated:

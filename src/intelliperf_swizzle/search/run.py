@@ -5,16 +5,16 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.context import HardwareContext, hardware_context
-from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.disk import FolderLock, remove_partial, temporary_folder
+from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernel.edit import Edit, read_exactly
 from intelliperf_swizzle.picture import picture
@@ -40,6 +40,7 @@ from intelliperf_swizzle.search.on_model import OnModel
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject, choose_kernel
+from intelliperf_swizzle.stopping import Interrupted, apart, hold
 
 Kernels: TypeAlias = tuple[Subject, Sequence[KernelSummary]]
 """The kernel that is worked on, and the rows of the others."""
@@ -57,7 +58,9 @@ class Outcome:
         edit: carries the best swizzle; None if there is none.
         file: the user's file that holds the kernel.
         initial: its text.
-        folder: for files, in a folder of the kernel's name.
+        folder: for files, the kernel's own.
+        lock: keeps other runs from that folder until the files are written.
+        interrupted: the signal that ended the search; None if it came to its end.
     """
 
     run: Run
@@ -65,6 +68,8 @@ class Outcome:
     file: str
     initial: str
     folder: Path
+    lock: FolderLock = field(repr=False, compare=False)
+    interrupted: Interrupted | None = None
 
     @property
     def optimized(self) -> str | None:
@@ -77,18 +82,21 @@ def optimize(
 ) -> Outcome:
     """Runs the loop once on the kernel with the most to gain.
 
+    If a signal interrupts the search (see `stopping`), the outcome is the best so far.
+
     Args:
         setup: what the run works with.
         proposers: who offers candidates, one after the other.
-        folder: for the history, in a folder of the kernel's name.
+        folder: for files, in a folder of the kernel's name.
         progress: told of each step.
 
     Raises:
         SwizzleError: the application, the recording or a tool failed, or the input is wrong.
+        Interrupted: a signal came before the search.
     """
     progress = progress or Silent()
     with record_application(setup, progress) as recorded:
-        kernels = choose_kernel(recorded, setup, progress, to_edit=True)
+        kernels = apart(lambda: choose_kernel(recorded, setup, progress, to_edit=True))
         return optimize_kernel(setup, recorded, kernels, proposers, folder, progress)
 
 
@@ -102,35 +110,77 @@ def optimize_kernel(
 ) -> Outcome:
     """Runs the loop on one kernel of a recorded application; as of `optimize`."""
     subject, _ = kernels
+    folder = folder / subject.kernel
     file = subject.launches[0].source.entry.file
     initial = read_exactly(Path(file))
-    with open_history(setup, subject, proposers, folder, progress) as history:
-        evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
-        best, effort = None, Effort()
-        if is_promising(setup, subject):
-            attempts = Attempts(setup, subject, history)
-            problem = pose_problem(setup, subject, evaluator, attempts)
-            best, effort = search(proposers, problem, attempts, evaluator, progress)
-        run = conclude(setup, recorded, kernels, proposers, evaluator, history)
+    with (
+        lock_folder(folder) as lock,
+        open_history(setup, subject, proposers, folder, progress) as history,
+    ):
+        for function in subject.launches[0].source.functions.values():
+            remove_partial(Path(function.file))
+        scratch = recorded.folder.parent
+        evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
+        best, effort, interrupted, seen = None, Effort(), None, None
+        try:
+            if is_promising(setup, subject):
+                attempts = apart(lambda: Attempts(setup, subject, history))
+                problem = pose_problem(setup, subject, evaluator, attempts)
+                best, effort = apart(
+                    lambda: search(proposers, problem, attempts, evaluator, progress)
+                )
+            seen = apart(lambda: draw(setup, subject, best))
+            hold()
+        except Interrupted as signal:
+            best, interrupted = best or evaluator.confirmed, signal
+            efforts = [proposer.effort for proposer in proposers]
+            effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
         run = replace(
-            run,
+            conclude(setup, recorded, kernels, proposers, evaluator, history),
             best=best.attempt if best else None,
-            picture=draw(setup, subject, best),
-            notes=(*run.notes, *effort.notes),
+            picture=seen,
+            interrupted=interrupted is not None,
             usage=effort.usage,
         )
-        return Outcome(run, best.edit if best else None, file, initial, folder)
+        run = replace(run, notes=(*run.notes, *effort.notes))
+        edit = best.edit if best else None
+        return Outcome(run, edit, file, initial, folder, lock, interrupted)
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[FolderLock]:
+    """Keeps other runs from an output folder, also after the block if nothing fails in it.
+
+    Raises:
+        UsageError: another run is writing there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = FolderLock(folder)
+    except BlockingIOError:
+        raise UsageError(
+            f"another run is writing to {folder}", hint="name another folder with --report_dir"
+        ) from None
+    try:
+        yield lock
+    except BaseException:
+        lock.release()
+        raise
 
 
 def explain(setup: Setup, progress: Progress | None = None) -> HardwareContext:
     """What a language model would be told of the application's kernel; nothing is tried."""
     progress = progress or Silent()
     with record_application(setup, progress) as recorded:
-        subject, _ = choose_kernel(recorded, setup, progress)
-        baseline, _ = profile_baseline(setup, subject, progress)
-        for caution in subject.cautions:
-            progress.note(caution)
-        return describe(setup, replace(subject, baseline=baseline))
+        return apart(lambda: _explain(setup, recorded, progress))
+
+
+def _explain(setup: Setup, recorded: Capture, progress: Progress) -> HardwareContext:
+    subject, _ = choose_kernel(recorded, setup, progress)
+    baseline, _ = profile_baseline(setup, subject, progress)
+    for caution in subject.cautions:
+        progress.note(caution)
+    return describe(setup, replace(subject, baseline=baseline))
 
 
 def score(
@@ -140,17 +190,23 @@ def score(
     progress = progress or Silent()
     with (
         record_application(setup, progress) as recorded,
-        tempfile.TemporaryDirectory() as folder,
+        temporary_folder("score") as folder,
     ):
-        subject, _ = choose_kernel(recorded, setup, progress)
-        history = History(Path(folder) / "history.jsonl", {})
-        evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
-        attempts = Attempts(setup, subject, history)
-        screened = attempts.screen([candidate], attempts.prove([candidate]))
-        evaluator.evaluate(attempts.edit(attempts.promising(screened, least=0.0)))
-        [attempt] = attempts.current(screened)
-        history.close()
-        return replace(subject, baseline=evaluator.baseline), attempt
+        return apart(lambda: _score(candidate, setup, recorded, folder, progress))
+
+
+def _score(
+    candidate: Candidate, setup: Setup, recorded: Capture, folder: Path, progress: Progress
+) -> tuple[Subject, Attempt]:
+    subject, _ = choose_kernel(recorded, setup, progress)
+    history = History(folder / "history.jsonl", {})
+    evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
+    attempts = Attempts(setup, subject, history)
+    screened = attempts.screen([candidate], attempts.prove([candidate]))
+    evaluator.evaluate(attempts.edit(attempts.promising(screened, least=0.0)))
+    [attempt] = attempts.current(screened)
+    history.close()
+    return replace(subject, baseline=evaluator.baseline), attempt
 
 
 def is_promising(setup: Setup, subject: Subject) -> bool:
@@ -333,10 +389,10 @@ def note_unit_test(setup: Setup, subject: Subject) -> tuple[str, ...]:
 @contextmanager
 def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
     """Records the application's launches; the records are removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="intelliperf-swizzle-") as folder:
+    with temporary_folder("run") as folder:
         where = f" on {setup.device.product}" if setup.device else ""
         progress.phase(f"recording {' '.join(setup.command)}{where}")
-        yield setup.language.record(setup.record_request(Path(folder) / "capture"))
+        yield setup.language.record(setup.record_request(folder / "capture"))
 
 
 @contextmanager
@@ -349,7 +405,7 @@ def open_history(
 ) -> Iterator[History]:
     """The run's history file, new or resumed; closed at the end."""
     options = setup.options
-    path = Path(options.history or folder / subject.kernel / "history.jsonl")
+    path = Path(options.history or folder / "history.jsonl")
     resumable = path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     history = History(path, _identity(setup, subject, proposers), resume=options.resume)

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from intelliperf_swizzle import children
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target
@@ -225,24 +225,18 @@ def run_build(command: str | None, project: Path) -> None:
     """
     if not command:
         return
-    try:
-        build = subprocess.run(
-            shlex.split(command),
-            cwd=project,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=BUILD_LIMIT_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    build = children.run(
+        shlex.split(command),
+        cwd=project,
+        environment=os.environ,
+        limit_seconds=BUILD_LIMIT_SECONDS,
+    )
+    if build.exit_code is None:
+        raise SwizzleError(f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s")
+    if build.exit_code:
         raise SwizzleError(
-            f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s"
-        ) from None
-    if build.returncode:
-        lines = (build.stdout + build.stderr).splitlines()[-20:]
-        raise SwizzleError(
-            f"the build command failed with exit code {build.returncode}", details=tuple(lines)
+            f"the build command failed with exit code {build.exit_code}",
+            details=build.last_lines(20),
         )
 
 

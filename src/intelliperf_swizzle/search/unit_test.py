@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import CaptureError, SpliceError, ValidationError
 from intelliperf_swizzle.hardware import Device
 from intelliperf_swizzle.kernel.copy import copy_project, moved_command
@@ -63,15 +62,15 @@ class UnitTest:
     def _failure(self, edit: Edit | None) -> str | None:
         """Why the test does not pass on a copy of the project with the edit; None if it does."""
         command, project = self._setting.unittest_command or "", self._setting.project_directory
-        with tempfile.TemporaryDirectory(prefix="swizzle-unit-test-") as folder:
-            copy = Path(folder) / "project"
+        with temporary_folder("unit-test") as folder:
+            copy = folder / "project"
             try:
                 copy_project(project, copy, edit)
                 tested = self._setting.language.record(
                     RecordRequest(
                         command=tuple(moved_command(shlex.split(command), project, copy)),
                         cwd=copy,
-                        folder=Path(folder) / "records" / "capture",
+                        folder=folder / "records" / "capture",
                         device=self._device,
                         quiet_seconds=LIMIT_SECONDS,
                         limit_seconds=LIMIT_SECONDS,

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The child process that watches launches: `python -m` with this module and a folder.
+"""Watches launches, in a child process of `prove_launches`.
 
 Reads `launch.json` in each folder of the folder, and writes `observation.npz` beside it, or
 `refusal.txt` with the reason.
@@ -8,7 +8,6 @@ Reads `launch.json` in each folder of the folder, and writes `observation.npz` b
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from intelliperf_swizzle.interpreter.batched import NotBatchableError
@@ -19,9 +18,9 @@ from intelliperf_swizzle.source_proofs.observation import save_observation
 from intelliperf_swizzle.source_proofs.observe import observe
 
 
-def main(folder: Path) -> None:
-    """Watch the launches in the folder, one after the other."""
-    for record in sorted(folder.glob("*/launch.json")):
+def watch(launches: Path, _: Path) -> None:
+    """Watch the launches in a folder, one after the other."""
+    for record in sorted(launches.glob("*/launch.json")):
         _watch(record.parent)
 
 
@@ -40,7 +39,3 @@ def _watch(folder: Path) -> None:
         (folder / "refusal.txt").write_text(f"it cannot be interpreted: {said}")
     else:
         save_observation(observation, folder / "observation.npz")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

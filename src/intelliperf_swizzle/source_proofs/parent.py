@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.children import run_child
+from intelliperf_swizzle.children import CallError, call
+from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.launches import save_launch
@@ -59,7 +58,7 @@ def prove_source(
     if not folder.is_dir():
         raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
     progress = progress or Silent()
-    with tempfile.TemporaryDirectory(prefix="swizzle-source-") as records:
+    with temporary_folder("source") as records:
         progress.phase(f"recording {shlex.join(command)}")
         captured = capture(
             command,
@@ -92,12 +91,12 @@ def prove_calls(
     Raises:
         UsageError: it is no jit function, a grid is none, or the arguments do not fit.
     """
-    with tempfile.TemporaryDirectory(prefix="swizzle-source-") as name:
+    with temporary_folder("source") as place:
         launches: list[Launch] = []
         for grid in grids:
             extents = _three(grid)
             given = arguments(extents) if callable(arguments) else arguments
-            launches.append(_record_call(kernel, extents, given, Path(name), len(launches)))
+            launches.append(_record_call(kernel, extents, given, place, len(launches)))
         if not launches:
             raise UsageError("there is no grid to prove it on", hint="grids=range(1, 65)")
         return prove_launches(launches)
@@ -187,17 +186,17 @@ class _Unseen:
 def _observe(
     launches: Sequence[Launch], timeout_seconds: float
 ) -> tuple[Observation | _Unseen, ...]:
-    with tempfile.TemporaryDirectory(prefix="swizzle-source-") as name:
-        folders = [Path(name) / "all" / f"{number:06}" for number in range(len(launches))]
+    with temporary_folder("source") as place:
+        folders = [place / "all" / f"{number:06}" for number in range(len(launches))]
         for launch, folder in zip(launches, folders, strict=True):
             folder.mkdir(parents=True)
             save_launch(launch, folder / "launch.json")
-        died = _watch(Path(name) / "all", timeout_seconds)
+        died = _watch(place / "all", timeout_seconds)
         seen = []
         for folder in folders:
             why = died
             if died and len(launches) > 1 and not _is_done(folder):
-                alone = Path(name) / folder.name
+                alone = place / folder.name
                 alone.mkdir()
                 why = _watch(folder.rename(alone / "0").parent, timeout_seconds)
                 folder = alone / "0"
@@ -207,17 +206,17 @@ def _observe(
 
 def _watch(folder: Path, limit_seconds: float) -> str | None:
     """Run the child process; why it died, or None."""
-    child = run_child(
-        "intelliperf_swizzle.source_proofs.child",
-        folder,
-        environment={**os.environ, "TRITON_INTERPRET": "1"},
-        limit_seconds=limit_seconds,
-    )
-    if child is None:
-        return f"it took longer than {limit_seconds:g} s"
-    if child.returncode != 0:
-        last = " ".join(child.stderr.splitlines()[-1:])
-        return f"the interpreter ended with exit code {child.returncode}: {last}"
+    try:
+        call(
+            "intelliperf_swizzle.source_proofs.child:watch",
+            folder,
+            environment={"TRITON_INTERPRET": "1"},
+            limit_seconds=limit_seconds,
+        )
+    except CallError as error:
+        if error.too_late:
+            return f"it took longer than {limit_seconds:g} s"
+        return f"the interpreter {error.how}: {' '.join(error.ended.last_lines(1))}"
     return None
 
 

@@ -1,14 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The child process that interprets a launch: `python -m intelliperf_swizzle.trace.child FOLDER`.
-
-Reads `launch.json` in the folder and writes `trace.npz`, or `refusal.json` with the reason.
-"""
+"""Interprets a launch, in the child process of `trace`."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +11,7 @@ from pathlib import Path
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.interpreter.batched import BatchedRun, NotBatchableError, run_batched
 from intelliperf_swizzle.interpreter.revive import LiveLaunch, revive, run_sequential
-from intelliperf_swizzle.launches import load_launch
 from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, TensorArgument, Trace
-from intelliperf_swizzle.trace.files import save_trace
 from intelliperf_swizzle.trace.overwrites import ByteWatch, overwritten
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import (
@@ -122,16 +115,3 @@ def _with_sharing(
     answered = recorder.answered if order_matters else ()  # else each word has one program
     shared = dict.fromkeys((*shared_writes(trace, answered), *overwritten(trace, run_again)))
     return replace(trace, shared_writes=tuple(shared), order_matters=order_matters)
-
-
-def main(folder: Path) -> None:
-    """Trace the launch in the folder."""
-    try:
-        save_trace(trace_here(load_launch(folder / "launch.json"), folder), folder / "trace.npz")
-    except TraceError as error:
-        stated = {"fact": error.fact, "hint": error.hint, "details": error.details}
-        (folder / "refusal.json").write_text(json.dumps(stated))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -1,16 +1,10 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The child process of `find_dependences`: traces launches one by one and keeps no trace.
-
-    TRITON_INTERPRET=1 python -m intelliperf_swizzle.trace.dependence_child FOLDER
-
-Reads FOLDER/launches.pickle and appends to FOLDER/found.pickle one `Dependence` for each.
-"""
+"""Traces launches one by one and keeps no trace, in the child process of `find_dependences`."""
 
 from __future__ import annotations
 
-import pickle
-import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,18 +24,15 @@ MOST_REMEMBERED = 64
 """Launches whose trace another one may turn out to have."""
 
 
-def main(folder: Path) -> None:
-    """Answer for each launch of the folder, in order."""
-    launches: list[Launch] = pickle.loads((folder / "launches.pickle").read_bytes())
+def dependences_of(launches: Sequence[Launch], folder: Path) -> Iterator[Dependence]:
+    """That of each launch, in order."""
     known: list[tuple[Launch, Trace, Dependence]] = []
-    with (folder / "found.pickle").open("wb") as stream:
-        for launch in launches:
-            found = next((one[2] for one in known if same_trace(one[1], one[0], launch)), None)
-            if found is None:
-                found = _traced(launch, folder, known)
-                del known[:-MOST_REMEMBERED]
-            pickle.dump(found, stream)
-            stream.flush()
+    for launch in launches:
+        found = next((one[2] for one in known if same_trace(one[1], one[0], launch)), None)
+        if found is None:
+            found = _traced(launch, folder, known)
+            del known[:-MOST_REMEMBERED]
+        yield found
 
 
 def _traced(
@@ -60,7 +51,3 @@ def _without_accesses(trace: Trace) -> Trace:
     """What `same_trace` needs of it."""
     nothing = np.zeros(0, np.int32)
     return replace(trace, access_base=nothing, access_shape=nothing, tile_arithmetic=None)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

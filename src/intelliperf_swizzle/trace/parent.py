@@ -4,22 +4,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import pickle
-import signal
-import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
-from pickle import UnpicklingError
 
-from intelliperf_swizzle.children import run_child
+from intelliperf_swizzle.children import CallError, call, call_each
 from intelliperf_swizzle.dependence import Dependence, not_known
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.launches import save_launch
 from intelliperf_swizzle.records import Launch, Trace
-from intelliperf_swizzle.trace.files import load_trace
 
 _LAST_LINES = 8
 
@@ -34,15 +24,25 @@ def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
         TraceError: the kernel cannot be interpreted, needs contents that were not recorded,
             crashed the interpreter or took longer than the limit.
     """
-    with tempfile.TemporaryDirectory(prefix="swizzle-trace-") as name:
-        folder = Path(name)
-        save_launch(launch, folder / "launch.json")
-        _run_child(launch, folder, timeout_seconds)
-        refusal = folder / "refusal.json"
-        if refusal.exists():
-            stated = json.loads(refusal.read_text())
-            raise TraceError(stated["fact"], hint=stated["hint"], details=tuple(stated["details"]))
-        return load_trace(folder / "trace.npz")
+    try:
+        traced: Trace = call(
+            "intelliperf_swizzle.trace.child:trace_here",
+            launch,
+            environment={"TRITON_INTERPRET": "1"},
+            limit_seconds=timeout_seconds,
+        )
+    except CallError as error:
+        if error.too_late:
+            limit = f"{timeout_seconds:g} s"
+            raise TraceError(
+                f"tracing {launch.kernel} on grid {launch.grid} took longer than {limit}",
+                hint="trace a smaller launch, or allow more time",
+            ) from None
+        raise TraceError(
+            f"the interpreter {error.how} while tracing {launch.kernel}",
+            details=error.ended.last_lines(_LAST_LINES),
+        ) from None
+    return traced
 
 
 def find_dependences(launches: Sequence[Launch], *, timeout_seconds: float) -> list[Dependence]:
@@ -55,49 +55,13 @@ def find_dependences(launches: Sequence[Launch], *, timeout_seconds: float) -> l
         launches: any.
         timeout_seconds: for all of them.
     """
-    found: list[Dependence] = []
-    with tempfile.TemporaryDirectory(prefix="swizzle-trace-") as name:
-        folder = Path(name)
-        (folder / "launches.pickle").write_bytes(pickle.dumps(launches))
-        child = run_child(
-            "intelliperf_swizzle.trace.dependence_child",
-            folder,
-            environment={**os.environ, "TRITON_INTERPRET": "1"},
-            limit_seconds=timeout_seconds,
-        )
-        if (folder / "found.pickle").exists():
-            with (
-                (folder / "found.pickle").open("rb") as stream,
-                suppress(EOFError, UnpicklingError),
-            ):
-                while True:
-                    found.append(pickle.load(stream))
-    ending = _ending(child.returncode) if child else f"had no more than {timeout_seconds:g} s"
-    missing = not_known(f"the interpreter {ending}")
-    return found + [missing] * (len(launches) - len(found))
-
-
-def _run_child(launch: Launch, folder: Path, timeout_seconds: float) -> None:
-    child = run_child(
-        "intelliperf_swizzle.trace.child",
-        folder,
-        environment={**os.environ, "TRITON_INTERPRET": "1"},
+    found, error = call_each(
+        "intelliperf_swizzle.trace.dependence_child:dependences_of",
+        launches,
+        environment={"TRITON_INTERPRET": "1"},
         limit_seconds=timeout_seconds,
     )
-    if child is None:
-        raise TraceError(
-            f"tracing {launch.kernel} on grid {launch.grid} took longer than {timeout_seconds:g} s",
-            hint="trace a smaller launch, or allow more time",
-        )
-    if child.returncode != 0:
-        last = tuple(child.stderr.splitlines()[-_LAST_LINES:])
-        raise TraceError(
-            f"the interpreter {_ending(child.returncode)} while tracing {launch.kernel}",
-            details=last,
-        )
-
-
-def _ending(code: int) -> str:
-    if code < 0:
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"ended with exit code {code}"
+    if error is None:
+        return found
+    how = f"had no more than {timeout_seconds:g} s" if error.too_late else error.how
+    return found + [not_known(f"the interpreter {how}")] * (len(launches) - len(found))

@@ -5,15 +5,11 @@
 from __future__ import annotations
 
 import ast
-import os
-import pickle
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from intelliperf_swizzle.children import run_child
+from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.kernel.edit import Edit
@@ -244,34 +240,32 @@ def _answer(request: Request, limit: float) -> Answer:
     Raises:
         ValidationError: the original kernel fails, or a program does not end.
     """
-    kernel = request.launch.kernel
-    with tempfile.TemporaryDirectory(prefix="swizzle-validate-") as name:
-        folder = Path(name)
-        (folder / "request.pickle").write_bytes(pickle.dumps(request))
-        child = run_child(
-            "intelliperf_swizzle.validate.compare_child",
-            folder,
-            environment={**os.environ, **CHILD_ENVIRONMENT},
+    try:
+        answer: Answer = call(
+            "intelliperf_swizzle.validate.compare_child:compare",
+            request,
+            environment=CHILD_ENVIRONMENT,
             limit_seconds=limit,
         )
-        if child is not None and child.returncode == 0:
-            answer: Answer = pickle.loads((folder / "answer.pickle").read_bytes())
-            return answer
-        stage = (folder / "stage").read_text() if (folder / "stage").exists() else ""
-    if child is None and stage == EDITED:
+    except CallError as error:
+        return _failed(request, limit, error)
+    return answer
+
+
+def _failed(request: Request, limit: float, error: CallError) -> Answer:
+    kernel = request.launch.kernel
+    if error.too_late and error.stage == EDITED:
         return Answer(False, 0, f"the swizzled kernel did not end within {limit:.0f} s")
-    if child is None and request.all_tiles:
+    if error.too_late and request.all_tiles:
         return Answer(
             False,
             0,
             f"not compared: programs of `{kernel}` wait for each other, and running all "
             f"{request.launch.programs} takes longer than {limit:.0f} s",
         )
-    if child is None:
+    if error.too_late:
         raise ValidationError(f"`{kernel}` did not end within {limit:.0f} s when interpreted")
-    lines = tuple(child.stderr.strip().splitlines()[-8:]) or ("no message",)
-    if stage == EDITED:
+    lines = error.ended.last_lines(8) or ("no message",)
+    if error.stage == EDITED:
         return Answer(False, 0, f"the swizzled kernel fails: {lines[-1]}")
-    raise ValidationError(
-        f"`{kernel}` fails when interpreted (exit code {child.returncode})", details=lines
-    )
+    raise ValidationError(f"`{kernel}` fails when interpreted: it {error.how}", details=lines)

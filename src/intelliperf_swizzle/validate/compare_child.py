@@ -1,18 +1,13 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The child process of `validate`: runs one launch as it was and with the swizzle, and compares.
+"""Runs one launch as it was and with the swizzle, and compares; in a child process of `validate`.
 
-    TRITON_INTERPRET=1 python -m intelliperf_swizzle.validate.compare_child FOLDER
-
-Reads FOLDER/request.pickle and writes FOLDER/answer.pickle. FOLDER/stage always names what is
-being run, so that the parent can tell whose fault a crash is.
+The stage of the call always names what is being run.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +21,7 @@ import numpy.typing as npt
 import triton.language as tl
 import triton.runtime.interpreter as triton_interpreter
 
+from intelliperf_swizzle.children.called import answer, begin
 from intelliperf_swizzle.interpreter.memory import Memory
 from intelliperf_swizzle.interpreter.revive import LiveLaunch, revive, run_sequential
 from intelliperf_swizzle.records import Access, Int64Array, Storage, UInt8Array
@@ -37,16 +33,10 @@ MOST_TIMES, MOST_SECONDS = 10, 20.0
 """The edited kernel may take so many times what the original took, and so many seconds more."""
 
 
-def main() -> None:
-    """Answers the request in the folder that the command line names."""
-    folder = Path(sys.argv[1])
-    request: Request = pickle.loads((folder / "request.pickle").read_bytes())
+def compare(request: Request, folder: Path) -> Answer:
+    """Answers a request; `TRITON_INTERPRET=1` must be set."""
     _multiply_halves_in_single()
-    _write(folder, Comparison(request, folder).answer())
-
-
-def _write(folder: Path, answer: Answer) -> None:
-    (folder / "answer.pickle").write_bytes(pickle.dumps(answer))
+    return Comparison(request, folder).answer()
 
 
 def _multiply_halves_in_single() -> None:
@@ -195,7 +185,7 @@ class Comparison:
 
         def give_up() -> None:
             difference = f"the swizzled kernel did not end within {seconds:.0f} s"
-            _write(self._folder, Answer(True, 0, difference))
+            answer(self._folder, Answer(True, 0, difference))
             os._exit(0)
 
         timer = threading.Timer(seconds or 0, give_up)
@@ -274,7 +264,7 @@ class Comparison:
         return f"`{'`, `'.join(names)}` differs in {count} {what}, first at element {element}"
 
     def _stage(self, stage: str) -> None:
-        (self._folder / "stage").write_text(stage)
+        begin(self._folder, stage)
 
 
 def _leave(number: int, storage: Storage, buffer: UInt8Array) -> None:
@@ -287,7 +277,3 @@ def _as_floats(dtype: str, *buffers: UInt8Array) -> tuple[npt.NDArray[Any], ...]
         return tuple((b.view(np.uint16).astype(np.uint32) << 16).view(np.float32) for b in buffers)
     kind = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}.get(dtype)
     return None if kind is None else tuple(b.view(kind) for b in buffers)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,111 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""SIGINT and SIGTERM end a run within two seconds, whatever it is doing.
+
+A command line opens `stopped_by_signals`. There the first signal kills all child processes and
+raises `Interrupted` in the main thread, and the second ends the process. Python runs a signal's
+handler in the main thread only, and only between two of its instructions: so what computes for
+long, or waits in a thread pool or for a server, is called by `apart`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+_on_stop: list[Callable[[], None]] = []
+_stopped: Interrupted | None = None
+_holding = False
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asks the run to end.
+
+    Args:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int):
+        super().__init__(f"interrupted by {signal.Signals(number).name}")
+        self.exit_code = 128 + number
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Inside, SIGINT and SIGTERM stop the run; of the main thread.
+
+    A signal that is ignored (as in a background job) stays so.
+
+    Raises:
+        Interrupted: on the first signal; the second ends the process.
+    """
+    global _stopped, _holding
+    numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
+    before = [signal.signal(number, _stop) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+        _stopped, _holding = None, False
+
+
+def _stop(number: int, frame: object) -> None:
+    global _stopped
+    if _stopped is not None:
+        os._exit(128 + number)
+    _stopped = Interrupted(number)
+    for end in _on_stop:
+        end()
+    if not _holding:
+        raise _stopped
+
+
+def on_stop(end: Callable[[], None]) -> None:
+    """Has a function called when a signal stops the run; it must not wait."""
+    _on_stop.append(end)
+
+
+def check() -> None:
+    """Raises Interrupted where the run is being stopped; so no thread goes on by itself."""
+    if _stopped is not None:
+        raise _stopped
+
+
+def hold() -> None:
+    """The run ends by itself now, with files that belong together: a first signal only marks it."""
+    global _holding
+    _holding = True
+
+
+def apart(work: Callable[[], Result]) -> Result:
+    """Calls a function in a thread that is left to itself if a signal comes.
+
+    Only the main thread is told of signals: in any other the function is just called.
+
+    Raises:
+        Interrupted: a signal came; the thread may still be running.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # whatever it is, it belongs to the caller
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
