@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.readers import integer, natural, positive, seconds, utf8
 
 DEFAULT_TARGET = "mi300x"
 FORMULAS = ("swizzle", "swizzle-unaware", "swizzle-overload")
@@ -54,6 +55,7 @@ class Option:
         text = environment.get(self.variable)
         if text is None:
             return self.default
+        utf8(text, self.variable)
         if self.read is None:
             if text.lower() not in _FLAGS:
                 raise UsageError(f"{self.variable} is `{text}`", hint="1 or 0")
@@ -64,24 +66,8 @@ class Option:
             )
         try:
             return self.read(text)
-        except (ValueError, argparse.ArgumentTypeError) as error:
-            raise UsageError(f"{self.variable} is `{text}`", hint="a number") from error
-
-
-def natural(text: str) -> int:
-    """A whole number from 0."""
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{value} is negative")
-    return value
-
-
-def positive(text: str) -> int:
-    """A whole number from 1."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value} is not positive")
-    return value
+        except argparse.ArgumentTypeError as error:
+            raise UsageError(f"{self.variable}: {error}", hint=f"as of --{self.name}") from error
 
 
 OWN_OPTIONS = (
@@ -102,7 +88,7 @@ OWN_OPTIONS = (
     Option("candidates", "to try at most (400)", 400, positive),
     Option("measure", "candidates to try out on the GPU present, at most (16)", 16, positive),
     Option("device", "number of the GPU, of those that are visible (0)", None, natural),
-    Option("seed", "of every random choice (0)", 0, int),
+    Option("seed", "of every random choice (0)", 0, integer),
     Option("quiet", "say what came of the run and no more", False, None),
     Option("report_dir", "where files go (default: ./swizzle-out/<kernel>)"),
     Option("history", "the history file (default: in the report directory)"),
@@ -114,14 +100,14 @@ OWN_OPTIONS = (
         choices=("auto", "always", "never"),
     ),
     Option(
-        "quiet_seconds", "end the application so long after its last new launch (10)", 10.0, float
+        "quiet_seconds", "end the application so long after its last new launch (10)", 10.0, seconds
     ),
-    Option("limit_seconds", "end the application at the latest (300)", 300.0, float),
+    Option("limit_seconds", "end the application at the latest (300)", 300.0, seconds),
     Option(
         "validation_seconds",
         "execute every tile if it takes no longer, else a sample (10)",
         10.0,
-        float,
+        seconds,
     ),
 )
 

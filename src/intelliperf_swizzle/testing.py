@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from intelliperf_swizzle.api import (
     AnySwizzle,
     AnyTarget,
-    grid_of,
     loaded_target,
     prove,
     prove_source,
 )
 from intelliperf_swizzle.mapping import refusal
 from intelliperf_swizzle.options import DEFAULT_TARGET
+from intelliperf_swizzle.readers import grid_of
 from intelliperf_swizzle.records import Witness
 from intelliperf_swizzle.remap import described
 

@@ -37,6 +37,7 @@ from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
+    Certificate,
     Measurement,
     Proof,
     Timing,
@@ -69,7 +70,7 @@ class _Permutation:
         l2_hit_rate: as the screen sees it.
     """
 
-    proof: Proof
+    proof: Certificate
     fingerprint: str
     unchanged: bool
     l2_hit_rate: float
@@ -403,7 +404,7 @@ class Workbench:
             return attempt
         return replace(attempt, proof=self._widened(attempt, RANKING_STRIDE))
 
-    def _widened(self, attempt: Attempt, stride: int) -> Proof:
+    def _widened(self, attempt: Attempt, stride: int) -> Certificate:
         """The proof on the largest launch, tried on every so-many-th grid of the sweep too."""
         launch = self.subject.traced[0].launch
         sweep = sweep_grids(launch.grid)[::stride]

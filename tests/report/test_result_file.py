@@ -11,10 +11,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+from intelliperf_swizzle.report.decode import DecodeError
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.decode import DecodeError
 from intelliperf_swizzle.report.read import read_run, run_of
 from intelliperf_swizzle.report.result import SCHEMA, result
 from intelliperf_swizzle.report.schema import schema_text

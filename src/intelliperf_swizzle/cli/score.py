@@ -16,7 +16,9 @@ from intelliperf_swizzle.cli.arguments import (
     say,
     swizzle_of,
 )
+from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.options import add_own_options
+from intelliperf_swizzle.readers import bindings
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -28,12 +30,19 @@ def run(arguments: Sequence[str]) -> int:
     add_own_options(parser)
     options, command = parse_with_application(parser, arguments)
 
+    from intelliperf_swizzle.language import INPUTS
     from intelliperf_swizzle.loop import score
     from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import scored, show
     from intelliperf_swizzle.session import measured_by, run_build, settings_of, target_of
 
-    pattern, text = swizzle_of(options.swizzle, options.set)
+    bound = bindings(options.set, INPUTS)
+    pattern, text = swizzle_of(options.swizzle, bound)
+    for name in bound.keys() - pattern.parameters.keys():
+        raise UsageError(
+            f"`{pattern.name}` has no parameter `{name}`",
+            hint=f"its parameters are: {', '.join(pattern.parameters) or 'none'}",
+        )
     settings = settings_of(options, command, say)
     with progress_display(options.quiet) as progress:
         target = target_of(options, progress)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
+from intelliperf_swizzle.codec import dumps, encode
 from intelliperf_swizzle.host.cards import readings
 from intelliperf_swizzle.host.probe import probe
 
@@ -26,7 +26,7 @@ def main() -> None:
     if built is not None and not built[0]:
         sys.exit(f"the build command failed:\n{built[1]}")
     profile = readings(application.profile(top_n=top_n))
-    Path(sys.argv[1]).write_text(json.dumps([asdict(reading) for reading in profile]))
+    Path(sys.argv[1]).write_text(dumps([encode(reading) for reading in profile]))
 
 
 if __name__ == "__main__":

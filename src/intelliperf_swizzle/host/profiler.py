@@ -13,7 +13,6 @@ import ctypes
 import dataclasses
 import importlib
 import importlib.util
-import json
 import os
 import shlex
 import shutil
@@ -25,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from intelliperf_swizzle.codec import decode, dumps, loads
 from intelliperf_swizzle.errors import ProfileError, SpliceError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.host.cards import Reading, reading_of
@@ -159,7 +159,7 @@ def _ask_child(request: Mapping[str, object], folder: Path) -> tuple[Reading, ..
         start_new_session=True,
     )
     try:
-        said, _ = child.communicate(json.dumps(request), timeout=LIMIT_SECONDS)
+        said, _ = child.communicate(dumps(request), timeout=LIMIT_SECONDS)
     except subprocess.TimeoutExpired:
         raise ProfileError(f"IntelliPerf's profiler took longer than {LIMIT_SECONDS:g} s") from None
     finally:
@@ -168,7 +168,7 @@ def _ask_child(request: Mapping[str, object], folder: Path) -> tuple[Reading, ..
         raise ProfileError(
             "IntelliPerf's profiler failed", details=tuple(said.strip().splitlines()[-12:])
         )
-    return tuple(Reading(**fields) for fields in json.loads(reply.read_text()))
+    return decode(tuple[Reading, ...], loads(reply.read_bytes()))
 
 
 def _end_group(child: subprocess.Popen[str]) -> None:

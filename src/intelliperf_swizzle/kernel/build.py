@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.children import run_child
+from intelliperf_swizzle.codec import decode, loads
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.interpreter.render import render_module
@@ -76,7 +76,7 @@ def build_all(
         request = (launch, target.backend, target.arch, target.warp_size, modules)
         (folder / "request.pickle").write_bytes(pickle.dumps(request))
         _run_child(launch, folder)
-        outcomes = json.loads((folder / "builds.json").read_text())
+        outcomes = loads((folder / "builds.json").read_bytes())
     return tuple(_outcome(launch, target, outcome) for outcome in outcomes)
 
 
@@ -98,7 +98,7 @@ def _run_child(launch: Launch, folder: Path) -> None:
 
 def _outcome(launch: Launch, target: Target, outcome: dict[str, Any]) -> Build | BuildError:
     if "error" not in outcome:
-        return Build(**outcome)
+        return decode(Build, outcome)
     lines = str(outcome["error"]).splitlines() or ["no message"]
     return BuildError(
         f"`{launch.kernel}` does not compile for {target.name}: {lines[-1].strip()}",

@@ -12,13 +12,14 @@ from pathlib import Path
 
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.children import run_child
+from intelliperf_swizzle.codec import load_arrays
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.launches import save_launch
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Launch
 from intelliperf_swizzle.remap.judge import RemapVerdict, judge
-from intelliperf_swizzle.remap.observation import load_observation
+from intelliperf_swizzle.remap.observation import Observation
 
 
 def prove_source(
@@ -118,7 +119,7 @@ def _is_done(folder: Path) -> bool:
 def _verdict(launch: Launch, folder: Path, died: str | None) -> RemapVerdict:
     refusal = folder / "refusal.txt"
     if (folder / "observation.npz").exists():
-        seen = load_observation(folder / "observation.npz")
+        seen = load_arrays(Observation, folder / "observation.npz")
         return judge(seen, launch.kernel, launch.grid, launch.count)
     reason = refusal.read_text() if refusal.exists() else died or "nothing was seen of it"
     return RemapVerdict(launch.kernel, launch.grid, "not told", reason, (), launch.count)

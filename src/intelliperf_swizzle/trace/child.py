@@ -13,12 +13,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from intelliperf_swizzle.codec import save_arrays
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.interpreter.batched import NotBatchableError, run_batched
 from intelliperf_swizzle.interpreter.revive import LiveLaunch, revive, run_sequential
 from intelliperf_swizzle.launches import load_launch
 from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
-from intelliperf_swizzle.trace.files import save_trace
 from intelliperf_swizzle.trace.overwrites import ByteWatch, overwritten
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import (
@@ -116,7 +116,7 @@ def _with_sharing(
 def main(folder: Path) -> None:
     """Trace the launch in the folder."""
     try:
-        save_trace(trace_here(load_launch(folder / "launch.json"), folder), folder / "trace.npz")
+        save_arrays(trace_here(load_launch(folder / "launch.json"), folder), folder / "trace.npz")
     except TraceError as error:
         stated = {"fact": error.fact, "hint": error.hint, "details": error.details}
         (folder / "refusal.json").write_text(json.dumps(stated))

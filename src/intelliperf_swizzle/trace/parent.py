@@ -11,10 +11,10 @@ import tempfile
 from pathlib import Path
 
 from intelliperf_swizzle.children import run_child
+from intelliperf_swizzle.codec import load_arrays
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.launches import save_launch
 from intelliperf_swizzle.records import Launch, Trace
-from intelliperf_swizzle.trace.files import load_trace
 
 _LAST_LINES = 8
 
@@ -37,7 +37,7 @@ def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
         if refusal.exists():
             stated = json.loads(refusal.read_text())
             raise TraceError(stated["fact"], hint=stated["hint"], details=tuple(stated["details"]))
-        return load_trace(folder / "trace.npz")
+        return load_arrays(Trace, folder / "trace.npz")
 
 
 def _run_child(launch: Launch, folder: Path, timeout_seconds: float) -> None:
