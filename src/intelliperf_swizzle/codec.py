@@ -17,10 +17,21 @@ import json
 import math
 import operator
 import os
+import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NoReturn,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 from typing import get_type_hints as _hints
 
 import numpy as np
@@ -50,6 +61,16 @@ class Between:
 
     low: float
     high: float | None = None
+
+
+@dataclass(frozen=True)
+class Matching:
+    """The regular expression of a whole text, in `Annotated`."""
+
+    pattern: str
+
+
+Constraint: TypeAlias = Between | Matching
 
 
 @dataclass(frozen=True)
@@ -141,9 +162,12 @@ def _encode(kind: Any, value: Any, where: str, arrays: Any) -> Any:
     kind, _ = _plain(kind)
     if value is None:
         return None
-    origin = get_origin(kind) or kind
     if _open(kind):
         return _encode_open(value, where)
+    if get_origin(kind) in (Union, types.UnionType):
+        [inner] = [one for one in get_args(kind) if one is not type(None)]
+        return _encode(inner, value, where, arrays)
+    origin = get_origin(kind) or kind
     if dataclasses.is_dataclass(kind):
         return _object(value, where, arrays)
     if origin is np.ndarray:
@@ -151,8 +175,8 @@ def _encode(kind: Any, value: Any, where: str, arrays: Any) -> Any:
         return where
     if origin in _SEQUENCES:
         items = sorted(value) if origin is frozenset else value
-        inner = _items(kind, len(items))
-        return [_encode(inner[i], one, f"{where}[{i}]", arrays) for i, one in enumerate(items)]
+        types_of = _items(kind, len(items))
+        return [_encode(types_of[i], one, f"{where}[{i}]", arrays) for i, one in enumerate(items)]
     if isinstance(origin, type) and issubclass(origin, Mapping):
         item = get_args(kind)[1]
         return {
@@ -230,7 +254,7 @@ class _Reader:
     arrays: Mapping[str, npt.NDArray[Any]]
 
     def decode(self, kind: Any, value: Any, where: str) -> Any:
-        kind, bounds = _plain(kind)
+        kind, constraint = _plain(kind)
         origin = get_origin(kind) or kind
         if origin in (Union, types.UnionType):
             return self._union(kind, value, where)
@@ -250,7 +274,7 @@ class _Reader:
                 _key(key_kind, key, where): self.decode(item, one, _inside(where, key))
                 for key, one in _expect(dict, value, where).items()
             }
-        return _bounded(_scalar(origin, value, where), bounds, where)
+        return _checked(_scalar(origin, value, where), constraint, where)
 
     def _dataclass(self, kind: Any, value: Any, where: str) -> Any:
         given = _expect(dict, value, where)
@@ -332,12 +356,12 @@ def _names(kind: Any) -> Iterator[str]:
             yield member.name
 
 
-def _plain(kind: Any) -> tuple[Any, Between | None]:
-    """A hint without its annotation, and the bounds that this states."""
+def _plain(kind: Any) -> tuple[Any, Constraint | None]:
+    """A hint without its annotation, and what this states."""
     if get_origin(kind) is not Annotated:
         return kind, None
     inner, *stated = get_args(kind)
-    return inner, next((one for one in stated if isinstance(one, Between)), None)
+    return inner, next((one for one in stated if isinstance(one, Constraint)), None)
 
 
 def _open(kind: Any) -> bool:
@@ -382,11 +406,13 @@ def _scalar(kind: Any, value: Any, where: str) -> Any:
     return _text(value, where) if kind is str else value
 
 
-def _bounded(value: Any, bounds: Between | None, where: str) -> Any:
-    if bounds is not None:
-        high = math.inf if bounds.high is None else bounds.high
-        if not bounds.low <= value <= high:
-            raise RecordError(f"{where}: expected {bounds.low:g} to {high:g}, got {value:g}")
+def _checked(value: Any, constraint: Constraint | None, where: str) -> Any:
+    if isinstance(constraint, Between):
+        high = math.inf if constraint.high is None else constraint.high
+        if not constraint.low <= value <= high:
+            raise RecordError(f"{where}: expected {constraint.low:g} to {high:g}, got {value:g}")
+    elif constraint is not None and not re.fullmatch(constraint.pattern, value):
+        raise RecordError(f"{where}: expected {constraint.pattern}, got {value!r:.40}")
     return value
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.readers import integer, natural, positive, seconds, utf8
+from intelliperf_swizzle.readers import integer, natural, positive, seconds, shown, utf8
 
 DEFAULT_TARGET = "mi300x"
 FORMULAS = ("swizzle", "swizzle-unaware", "swizzle-overload")
@@ -67,7 +67,7 @@ class Option:
         try:
             return self.read(text)
         except argparse.ArgumentTypeError as error:
-            raise UsageError(f"{self.variable}: {error}", hint=f"as of --{self.name}") from error
+            raise UsageError(f"{self.variable} is {shown(text)}", hint=str(error)) from error
 
 
 OWN_OPTIONS = (

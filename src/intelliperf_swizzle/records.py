@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.codec import INLINE, named
+from intelliperf_swizzle.codec import INLINE, Between, Matching, named
 
 Int64Array: TypeAlias = npt.NDArray[np.int64]
 Int32Array: TypeAlias = npt.NDArray[np.int32]
@@ -21,6 +21,7 @@ UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 
 Grid: TypeAlias = tuple[int, int, int]
 Constants: TypeAlias = Mapping[str, int]
+Rate: TypeAlias = Annotated[float, Between(0, 1)]
 
 LINE_BYTES = 128
 """Bytes of a cache line; of every level of every supported GPU that a swizzle can matter to."""
@@ -426,7 +427,7 @@ class Measurement:
 
     profiler: str
     device: str
-    l2_hit_rate: float
+    l2_hit_rate: Rate
     llc_hit_rate: float | None = None
     l2_requests: int | None = None
     l2_bytes: int | None = None
@@ -450,7 +451,7 @@ class Measurement:
 class Ceiling:
     """An L2 hit rate that no permutation exceeds, and how it was derived."""
 
-    l2_hit_rate: float
+    l2_hit_rate: Rate
     derivation: str
 
 
@@ -596,7 +597,7 @@ class Attempt:
     verdict: Verdict = field(metadata=INLINE)
     fingerprint: str | None = None
     proof: Certificate | None = None
-    screened_l2_hit_rate: float | None = None
+    screened_l2_hit_rate: Rate | None = None
     predicted: Measurement | None = None
     measurement: Measurement | None = None
     validation: Validation | None = None
@@ -626,7 +627,7 @@ class KernelSummary:
     note: str | None = None
 
 
-Raster: TypeAlias = tuple[str, ...]
+Raster: TypeAlias = tuple[Annotated[str, Matching("[0-9a-z.]+")], ...]
 """A small picture in characters, row after row: a base-36 digit a cell, `.` where nothing is."""
 
 
@@ -720,7 +721,7 @@ class Picture:
         tensors: what that launch touches, most lines first.
     """
 
-    domains: int
+    domains: Annotated[int, Between(1)]
     workgroups_per_domain: int
     l2_bytes_per_domain: int
     tiles: tuple[TilePicture, ...]

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.codec import decode, loads
 from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.readers import read_regular
-from intelliperf_swizzle.records import Attempt, Ceiling, Run
+from intelliperf_swizzle.records import Attempt, Ceiling, Picture, Raster, Run
 from intelliperf_swizzle.report.result import SCHEMA, OwnPart, ResultFile
 
 LARGEST_BYTES = 64 << 20
@@ -51,6 +52,8 @@ def run_of(fields: Any) -> Run:
         )
     whole = decode(ResultFile, fields)
     own = whole.swizzle
+    if own.picture is not None:
+        _check_shapes(own.picture)
     return Run(
         kernel=own.launch.kernel,
         kernels=own.kernels,
@@ -77,6 +80,23 @@ def run_of(fields: Any) -> Run:
         cautions=own.cautions,
         domain_name=own.domain_name,
     )
+
+
+def _check_shapes(picture: Picture) -> None:
+    """Refuses pictures whose parts are of different sizes."""
+    for i, tiles in enumerate(picture.tiles):
+        both = [one for one in (tiles.before, tiles.after) if one]
+        rasters = [raster for one in both for raster in (one.domain, one.share, one.time)]
+        _check_shape(f"tiles[{i}]", rasters)
+    for i, tensor in enumerate(picture.tensors):
+        accesses = [one for one in (tensor.before, tensor.after) if one]
+        _check_shape(f"tensors[{i}]", [r for one in accesses for r in (one.domains, one.wave)])
+
+
+def _check_shape(part: str, rasters: Sequence[Raster]) -> None:
+    shapes = {(len(raster), *{len(row) for row in raster}) for raster in rasters}
+    if len(shapes) > 1 or any(len(shape) != 2 for shape in shapes):
+        raise RecordError(f"swizzle.picture.{part}: its rows and columns differ")
 
 
 def _best(own: OwnPart) -> Attempt | None:

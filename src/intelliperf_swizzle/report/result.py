@@ -22,6 +22,7 @@ from intelliperf_swizzle.records import (
     KernelSummary,
     Measurement,
     Picture,
+    Rate,
     Run,
     Usage,
     Validation,
@@ -33,7 +34,6 @@ SCHEMA: Final = 3
 
 Percent: TypeAlias = Annotated[float, Between(0, 100)]
 Milliseconds: TypeAlias = Annotated[float, Between(0)]
-Rate: TypeAlias = Annotated[float, Between(0, 1)]
 
 
 @dataclass(frozen=True)

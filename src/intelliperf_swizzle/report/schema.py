@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
-from intelliperf_swizzle.codec import Between, members
+from intelliperf_swizzle.codec import Constraint, Matching, members
 from intelliperf_swizzle.records import Attempt, Candidate, Run
 from intelliperf_swizzle.report.result import (
     SCHEMA,
@@ -72,9 +72,7 @@ def _of(kind: Any, named: Definitions) -> dict[str, Any]:
     origin = get_origin(kind)
     if origin is Annotated:
         inner, *stated = get_args(kind)
-        [bounds] = [one for one in stated if isinstance(one, Between)]
-        high = {} if bounds.high is None else {"maximum": bounds.high}
-        return _of(inner, named) | {"minimum": bounds.low} | high
+        return _of(inner, named) | _constraint(stated[0])
     if kind in _PLAIN:
         return {"type": _PLAIN[kind]}
     if dataclasses.is_dataclass(kind):
@@ -88,6 +86,12 @@ def _of(kind: Any, named: Definitions) -> dict[str, Any]:
         allowed = list(get_args(kind))
         return {"const": allowed[0]} if len(allowed) == 1 else {"enum": allowed}
     return {"type": "object", "additionalProperties": _of(get_args(kind)[1], named)}
+
+
+def _constraint(stated: Constraint) -> dict[str, Any]:
+    if isinstance(stated, Matching):
+        return {"pattern": f"^{stated.pattern}$"}
+    return {"minimum": stated.low} | ({} if stated.high is None else {"maximum": stated.high})
 
 
 def _named(kind: Any, named: Definitions) -> dict[str, Any]:
