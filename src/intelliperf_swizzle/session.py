@@ -28,6 +28,7 @@ from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_e
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.propose.together import Together
+from intelliperf_swizzle.readers import utf8
 from intelliperf_swizzle.report.files import check_format, writable, write_files
 
 STDOUT = "-"
@@ -65,6 +66,8 @@ def settings_of(
         UsageError: there is no such project directory, formula or output format.
     """
     project = Path(options.project_directory)
+    utf8(str(Path.cwd()), "the directory")
+    utf8(str(project.absolute()), "the project directory")
     if not project.is_dir():
         raise UsageError(f"there is no directory {project}", hint="-p names the project directory")
     if options.output_file not in (None, STDOUT):

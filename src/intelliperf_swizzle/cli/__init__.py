@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from intelliperf_swizzle.children import ended_by_signals
 from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.readers import utf8
 
 VERBS = (
     "prove",
@@ -36,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        for number, argument in enumerate(arguments, 1):
+            utf8(argument, f"argument {number}")
         with ended_by_signals():
             return _run_verb(arguments)
     except SwizzleError as error:

@@ -4,17 +4,22 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.propose.llm.answer import Reply
 from intelliperf_swizzle.propose.llm.signature import INPUTS, Question
+from intelliperf_swizzle.readers import LARGEST, shown
 from intelliperf_swizzle.records import Usage
 
 KEY_VARIABLE = "LLM_GATEWAY_KEY"
@@ -35,6 +40,11 @@ REASONING_MODEL = re.compile(r"(o[1-9]|gpt-5)(-|$)|.*-o[134](-mini)?$")
 
 REASONING_TOKENS = 20_000
 """The least that DSPy lets an answer of such a model have, their reasoning included."""
+
+LARGEST_ANSWER_BYTES = 4 << 20
+"""A hundred times what the longest answer has."""
+
+Result = TypeVar("Result")
 
 _PASSING = re.compile("Timeout|Connection|Transport|RateLimit|Unavailable|InternalServer|Server")
 
@@ -122,8 +132,10 @@ class Model:
             left = seconds - (self.clock() - started)
             lm = self._lm(dspy, sample, max(left, 1.0))
             try:
-                fields, unreadable = _predict(dspy, lm, question)
+                asking = partial(_predict, dspy, lm, question)
+                fields, unreadable = _in_time(max(left, 1.0), asking)
             except Exception as error:
+                left = seconds - (self.clock() - started)
                 if wait is None or wait >= left or not _may_pass(error):
                     raise ModelError(
                         f"the language model {self.endpoint.model} gave no answer: "
@@ -155,14 +167,87 @@ class Model:
             settings["api_key"] = self.endpoint.key or "none"
         if self.endpoint.model.startswith("openai/") and not reasoning:
             settings["seed"] = self.seed + sample
+        if self.endpoint.model.startswith("openai/"):
+            settings["client"] = self._client(settings)
         return dspy.LM(self.endpoint.model, **settings)
+
+    def _client(self, settings: Mapping[str, Any]) -> Any:
+        """A connection that takes no more than an answer, and goes nowhere else with the key."""
+        import httpx
+        import openai
+
+        class Client(openai.OpenAI):
+            """LiteLLM copies what it is given, and a connection has no copy."""
+
+            def __deepcopy__(self, memo: Any) -> Client:
+                return self
+
+        return Client(
+            api_key=settings.get("api_key") or os.environ.get("OPENAI_API_KEY"),
+            base_url=self.endpoint.url,
+            max_retries=0,
+            http_client=httpx.Client(
+                follow_redirects=False,
+                headers={"Accept-Encoding": "identity"},
+                event_hooks={"response": [_limit]},
+            ),
+        )
 
     def _told(self, error: BaseException) -> str:
         """The error in one line, without the key."""
-        text = " ".join(str(error).split()) or type(error).__name__
+        refused = next((one for one in _chain(error) if isinstance(one, AnswerRefusedError)), error)
+        text = " ".join(str(refused).split()) or type(refused).__name__
         for secret in (self.endpoint.key, self.endpoint.key and self.endpoint.key[-8:]):
             text = text.replace(secret, "***") if secret else text
         return text if len(text) <= 300 else f"{text[:300]} …"
+
+
+class AnswerRefusedError(Exception):
+    """What an endpoint sends is not taken."""
+
+
+def _limit(response: Any) -> None:
+    """Has the body of a response refused beyond the size of an answer."""
+    encoding = response.headers.get("content-encoding", "identity")
+    if encoding != "identity":
+        raise AnswerRefusedError(f"it answers in the encoding {shown(encoding)}, unasked")
+    response.stream = _Limited(response.stream)
+
+
+class _Limited:
+    """The stream of a body that ends with an error beyond the size of an answer."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        taken = 0
+        for chunk in self._stream:
+            taken += len(chunk)
+            if taken > LARGEST_ANSWER_BYTES:
+                raise AnswerRefusedError(f"its answer has more than {LARGEST_ANSWER_BYTES} bytes")
+            yield chunk
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._stream.close()
+
+
+def _in_time(seconds: float, work: Callable[[], Result]) -> Result:
+    """What a call gives; raises TimeoutError where it takes longer, whatever it waits for."""
+    outcome: Future[Result] = Future()
+
+    def call() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    try:
+        return outcome.result(seconds)
+    except TimeoutError:
+        raise TimeoutError(f"no whole answer within {seconds:.0f} s") from None
 
 
 def _dspy() -> Any:
@@ -222,14 +307,20 @@ def _last_call(lm: Any, seconds: float) -> tuple[str, Usage]:
     entry = lm.history[-1] if lm.history else {}
     counts = dict(entry.get("usage") or {})
     outputs = entry.get("outputs") or [""]
+    cost = entry.get("cost")
     text = outputs[0].get("text", "") if isinstance(outputs[0], dict) else outputs[0]
     return str(text or ""), Usage(
         calls=1,
-        input_tokens=counts.get("prompt_tokens"),
-        output_tokens=counts.get("completion_tokens"),
-        cost_usd=entry.get("cost"),
+        input_tokens=_count(counts.get("prompt_tokens")),
+        output_tokens=_count(counts.get("completion_tokens")),
+        cost_usd=cost if isinstance(cost, float) and 0 <= cost < math.inf else None,
         seconds=round(seconds, 3),
     )
+
+
+def _count(stated: Any) -> int | None:
+    """A number of tokens, if that is what the endpoint states."""
+    return stated if type(stated) is int and 0 <= stated <= LARGEST else None
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -259,6 +350,8 @@ def _hint(error: BaseException) -> str | None:
     status = _status(error)
     if status in (401, 403):
         return f"{KEY_VARIABLE} holds the key; -m and -r name model and provider"
+    if status is not None and 300 <= status < 400:
+        return "it sends elsewhere, where the key does not go: -r names the right address"
     if status == 404:
         return "-m and -r name model and provider; a URL usually ends with /v1"
     return None
