@@ -84,20 +84,14 @@ class History:
         """All attempts by number, each as it stands now."""
         return tuple(self._attempts[number] for number in sorted(self._attempts))
 
-    def known(self) -> dict[str, Attempt]:
-        """The first attempt of each permutation, by fingerprint."""
-        known: dict[str, Attempt] = {}
-        for attempt in self.attempts:
-            if attempt.fingerprint:
-                known.setdefault(attempt.fingerprint, attempt)
-        return known
-
     def next_number(self) -> int:
         """The number of the next new attempt; the first is 1."""
         return max(self._attempts, default=0) + 1
 
     def record(self, attempt: Attempt) -> Attempt:
         """Appends an attempt, or what has become of it since; returns it."""
+        if self._attempts.get(attempt.number) == attempt:
+            return attempt
         self._attempts[attempt.number] = attempt
         self._write(Line(attempt))
         return attempt

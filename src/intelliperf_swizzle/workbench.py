@@ -109,10 +109,29 @@ class Workbench:
         self._predictor = ModelProfiler(target)
         self._model = ModelScreen(subject.traced, target)
         self._baseline_screen = self._model.baseline()
-        self._known = history.known()
+        self._known: dict[str, Attempt] = {}
         self._edits: dict[int, Edit] = {}
         self._passes_unchanged = False
         self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
+        self._take_over(history.attempts)
+
+    def _take_over(self, earlier: Sequence[Attempt]) -> None:
+        """Proves and screens anew what an earlier run tried: nothing of its file is believed.
+
+        What a language model will be told of is also measured anew; the rest when its turn comes.
+        """
+        outcomes = self._pool.map(self._look, [one.candidate for one in earlier])
+        for attempt, outcome in zip(earlier, outcomes, strict=True):
+            candidate = attempt.candidate
+            known = (
+                outcome if isinstance(outcome, Verdict) else self._known.get(outcome.fingerprint)
+            )
+            if isinstance(known, Attempt):
+                self._repeated(candidate, known, attempt.number)
+                continue
+            screened = self._screened(candidate, outcome, attempt.number)
+            if candidate.origin == "llm" and attempt.measurement and screened.proof:
+                self.measure(screened)
 
     # --- the cheap half -------------------------------------------------------------------------
 
@@ -124,7 +143,7 @@ class Workbench:
         """
         outcomes = list(self._pool.map(self._look, candidates))
         return [
-            self._screened(candidate, outcome)
+            self._screened(candidate, outcome, self.history.next_number())
             for candidate, outcome in zip(candidates, outcomes, strict=True)
         ]
 
@@ -172,13 +191,14 @@ class Workbench:
                 return reason
         return None
 
-    def _screened(self, candidate: Candidate, outcome: _Permutation | Verdict) -> Attempt:
-        number = self.history.next_number()
+    def _screened(
+        self, candidate: Candidate, outcome: _Permutation | Verdict, number: int
+    ) -> Attempt:
         if isinstance(outcome, Verdict):
             return self.history.record(Attempt(number, candidate, outcome))
         known = self._known.get(outcome.fingerprint)
         if known is not None:
-            return self._repeated(candidate, known) if candidate.origin == "llm" else known
+            return self._repeated(candidate, known, number) if candidate.origin == "llm" else known
         if candidate.origin == "llm" and outcome.unchanged:
             unchanged = Verdict("no difference", "this is the order as it is, `pid = pid`")
             return self.history.record(
@@ -200,7 +220,7 @@ class Workbench:
             f"screened at {percent(rate)}, the kernel as it is at {percent(self._baseline_screen)}"
         )
 
-    def _repeated(self, candidate: Candidate, known: Attempt) -> Attempt:
+    def _repeated(self, candidate: Candidate, known: Attempt, number: int) -> Attempt:
         """A language model is told that it repeats an attempt, however it has written it."""
         reason = (
             f"the same permutation as attempt {known.number} ({known.candidate.name}): "
@@ -208,7 +228,7 @@ class Workbench:
         )
         return self.history.record(
             Attempt(
-                self.history.next_number(),
+                number,
                 candidate,
                 Verdict("repeated", reason),
                 fingerprint=known.fingerprint,

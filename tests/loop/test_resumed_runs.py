@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,46 @@ def test_what_was_found_better_is_validated_again_with_the_same_proof(
     assert first.validation == again.validation
     assert (first.proof, first.proof.grids_checked) == (again.proof, again.proof.grids_checked)
     assert chosen == chosen_again == first
-    assert lines == 1 + 3 + 1  # the run; screened, measured, validated; validated again
+    assert lines == 1 + 3 + 3  # the run; screened, measured, validated; all that again
+
+
+DROPS = "pid = pid // 2"
+REVERSED = "pid = num_pids - 1 - pid"
+
+
+@pytest.mark.parametrize("origin", ["user", "llm"])
+def test_a_history_edited_by_hand_is_not_believed(
+    settings: Settings, subject: Subject, tmp_path: Path, origin: Any
+) -> None:
+    """Texts, rates, fingerprints, validations and verdicts of it are those of other attempts."""
+    mine = replace(settings, history=tmp_path / "history.jsonl")
+    good = replace(GROUPED, origin=origin)
+    with opened_history(mine, subject, TARGET, *PARTIES) as history:
+        trials = tried(mine, Workbench(subject, TARGET, PROFILER, history, 1e-6, 5.0), Silent())
+        trials([good])
+        winner = trials.decide()
+        assert winner is not None
+        assert winner.measurement is not None
+        for number, text in enumerate((DROPS, REVERSED, "pid = pid +", "pid = pid"), 2):
+            rate = replace(winner.measurement, l2_hit_rate=0.999)
+            forged = replace(winner, number=number, candidate=replace(good, text=text))
+            history.record(
+                replace(forged, measurement=rate, screened_l2_hit_rate=0.999, diff="--- forged\n")
+            )
+    with opened_history(replace(mine, resume=True), subject, TARGET, *PARTIES) as history:
+        trials = tried(mine, Workbench(subject, TARGET, PROFILER, history, 1e-6, 5.0), Silent())
+        assert trials.decide() == winner
+        _, drops, reverse, broken, same = history.attempts
+    assert drops.verdict.kind == "not a permutation"
+    assert broken.verdict.kind == "not a swizzle"
+    for refused in (drops, broken):
+        assert (refused.fingerprint, refused.proof, refused.validation) == (None, None, None)
+    for harmless in (reverse, same):
+        assert harmless.verdict.kind != "better"
+        assert harmless.fingerprint != winner.fingerprint
+        assert harmless.diff is None
+    assert all((one.screened_l2_hit_rate or 0) < 0.999 for one in history.attempts)
+    assert all(one.measurement.l2_hit_rate < 0.999 for one in history.attempts if one.measurement)
 
 
 def changed(subject: Subject, **fields: object) -> Subject:

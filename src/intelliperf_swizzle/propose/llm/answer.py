@@ -40,6 +40,10 @@ class Reply:
     usage: Usage
 
 
+class RefusedAnswerError(Exception):
+    """What an endpoint sends is not taken, and will not be the next time."""
+
+
 def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
     """The candidate that a reply holds; its text is what the model wrote, whatever that is.
 

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from intelliperf_swizzle.errors import ModelError
-from intelliperf_swizzle.propose.llm.answer import Reply
+from intelliperf_swizzle.propose.llm.answer import RefusedAnswerError, Reply
 from intelliperf_swizzle.propose.llm.signature import INPUTS, Question
-from intelliperf_swizzle.readers import LARGEST, shown
+from intelliperf_swizzle.readers import LARGEST
 from intelliperf_swizzle.records import Usage
 
 KEY_VARIABLE = "LLM_GATEWAY_KEY"
@@ -40,9 +40,6 @@ REASONING_MODEL = re.compile(r"(o[1-9]|gpt-5)(-|$)|.*-o[134](-mini)?$")
 
 REASONING_TOKENS = 20_000
 """The least that DSPy lets an answer of such a model have, their reasoning included."""
-
-LARGEST_ANSWER_BYTES = 4 << 20
-"""A hundred times what the longest answer has."""
 
 Result = TypeVar("Result")
 
@@ -168,69 +165,18 @@ class Model:
         if self.endpoint.model.startswith("openai/") and not reasoning:
             settings["seed"] = self.seed + sample
         if self.endpoint.model.startswith("openai/"):
-            settings["client"] = self._client(settings)
+            from intelliperf_swizzle.propose.llm.wire import client
+
+            settings["client"] = client(self.endpoint.url, settings.get("api_key"))
         return dspy.LM(self.endpoint.model, **settings)
-
-    def _client(self, settings: Mapping[str, Any]) -> Any:
-        """A connection that takes no more than an answer, and goes nowhere else with the key."""
-        import httpx
-        import openai
-
-        class Client(openai.OpenAI):
-            """LiteLLM copies what it is given, and a connection has no copy."""
-
-            def __deepcopy__(self, memo: Any) -> Client:
-                return self
-
-        return Client(
-            api_key=settings.get("api_key") or os.environ.get("OPENAI_API_KEY"),
-            base_url=self.endpoint.url,
-            max_retries=0,
-            http_client=httpx.Client(
-                follow_redirects=False,
-                headers={"Accept-Encoding": "identity"},
-                event_hooks={"response": [_limit]},
-            ),
-        )
 
     def _told(self, error: BaseException) -> str:
         """The error in one line, without the key."""
-        refused = next((one for one in _chain(error) if isinstance(one, AnswerRefusedError)), error)
+        refused = next((one for one in _chain(error) if isinstance(one, RefusedAnswerError)), error)
         text = " ".join(str(refused).split()) or type(refused).__name__
         for secret in (self.endpoint.key, self.endpoint.key and self.endpoint.key[-8:]):
             text = text.replace(secret, "***") if secret else text
         return text if len(text) <= 300 else f"{text[:300]} …"
-
-
-class AnswerRefusedError(Exception):
-    """What an endpoint sends is not taken."""
-
-
-def _limit(response: Any) -> None:
-    """Has the body of a response refused beyond the size of an answer."""
-    encoding = response.headers.get("content-encoding", "identity")
-    if encoding != "identity":
-        raise AnswerRefusedError(f"it answers in the encoding {shown(encoding)}, unasked")
-    response.stream = _Limited(response.stream)
-
-
-class _Limited:
-    """The stream of a body that ends with an error beyond the size of an answer."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __iter__(self) -> Iterator[bytes]:
-        taken = 0
-        for chunk in self._stream:
-            taken += len(chunk)
-            if taken > LARGEST_ANSWER_BYTES:
-                raise AnswerRefusedError(f"its answer has more than {LARGEST_ANSWER_BYTES} bytes")
-            yield chunk
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._stream.close()
 
 
 def _in_time(seconds: float, work: Callable[[], Result]) -> Result:
