@@ -7,13 +7,10 @@ from __future__ import annotations
 import math
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from intelliperf_swizzle.errors import ModelError
@@ -40,8 +37,6 @@ REASONING_MODEL = re.compile(r"(o[1-9]|gpt-5)(-|$)|.*-o[134](-mini)?$")
 
 REASONING_TOKENS = 20_000
 """The least that DSPy lets an answer of such a model have, their reasoning included."""
-
-Result = TypeVar("Result")
 
 _PASSING = re.compile("Timeout|Connection|Transport|RateLimit|Unavailable|InternalServer|Server")
 
@@ -129,8 +124,7 @@ class Model:
             left = seconds - (self.clock() - started)
             lm = self._lm(dspy, sample, max(left, 1.0))
             try:
-                asking = partial(_predict, dspy, lm, question)
-                fields, unreadable = _in_time(max(left, 1.0), asking)
+                fields, unreadable = _predict(dspy, lm, question)
             except Exception as error:
                 left = seconds - (self.clock() - started)
                 if wait is None or wait >= left or not _may_pass(error):
@@ -177,23 +171,6 @@ class Model:
         for secret in (self.endpoint.key, self.endpoint.key and self.endpoint.key[-8:]):
             text = text.replace(secret, "***") if secret else text
         return text if len(text) <= 300 else f"{text[:300]} …"
-
-
-def _in_time(seconds: float, work: Callable[[], Result]) -> Result:
-    """What a call gives; raises TimeoutError where it takes longer, whatever it waits for."""
-    outcome: Future[Result] = Future()
-
-    def call() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    threading.Thread(target=call, daemon=True).start()
-    try:
-        return outcome.result(seconds)
-    except TimeoutError:
-        raise TimeoutError(f"no whole answer within {seconds:.0f} s") from None
 
 
 def _dspy() -> Any:
@@ -286,6 +263,8 @@ def _status(error: BaseException) -> int | None:
 
 
 def _may_pass(error: BaseException) -> bool:
+    if any(isinstance(one, RefusedAnswerError) for one in _chain(error)):
+        return False
     status = _status(error)
     if status is not None:
         return status in (408, 409, 425, 429) or status >= 500
