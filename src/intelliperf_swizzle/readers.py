@@ -142,7 +142,8 @@ def utf8(text: str, what: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         raise UsageError(
-            f"{what} is not UTF-8: {text[-200:]!a}", hint="rename it, or use a link with another name"
+            f"{what} is not UTF-8: {text[-200:]!a}",
+            hint="rename it, or use a link with another name",
         ) from None
     return text
 

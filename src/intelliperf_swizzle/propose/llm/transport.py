@@ -167,7 +167,8 @@ class Model:
     def _told(self, error: BaseException) -> str:
         """The error in one line, without the key."""
         refused = next((one for one in _chain(error) if isinstance(one, RefusedAnswerError)), error)
-        text = " ".join(str(refused).split()) or type(refused).__name__
+        said = str(refused).partition("Traceback")[0]  # LiteLLM's, of an answer it cannot read
+        text = " ".join(said.split()) or type(refused).__name__
         for secret in (self.endpoint.key, self.endpoint.key and self.endpoint.key[-8:]):
             text = text.replace(secret, "***") if secret else text
         return text if len(text) <= 300 else f"{text[:300]} …"
