@@ -29,11 +29,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.gpu import Rig, Trial
 from intelliperf_swizzle.hardware import Device, Target, devices
-from intelliperf_swizzle.history import History, attempt_to_json
+from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.kernel.splice import splice
 from intelliperf_swizzle.kernels.triton.on_gpu import RACE_SECONDS, task_of
@@ -235,7 +236,7 @@ def was_tried(attempt: Attempt) -> bool:
 
 def shortened(attempt: Attempt) -> dict[str, Any]:
     """An attempt without what is long."""
-    fields = attempt_to_json(attempt)
+    fields = encode(attempt)
     dropped = ("diff", "witness", "proof", "usage", "rationale", "critique", "idea", "flaw")
     return {key: value for key, value in fields.items() if key not in dropped}
 

@@ -21,14 +21,14 @@ from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.kernel.edit import Edit, apply
-from intelliperf_swizzle.language import Swizzle, parse
+from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.options import DEFAULT_TARGET, Options, options_of
 from intelliperf_swizzle.progress import Progress, Silent
+from intelliperf_swizzle.readers import grid_of, refuse_reserved
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
     Ceiling,
-    Grid,
     Measurement,
     Proof,
     Witness,
@@ -118,6 +118,7 @@ def prove(
     parsed = closed if isinstance(closed, Swizzle) else parse(closed)
     _refuse_unread(name, constants, parameters | parsed.names)
     gpu = loaded_target(target)
+    refuse_reserved(constants, INPUTS)
     extents = grid_of(grid)
     return mapping.prove(
         parsed,
@@ -279,15 +280,6 @@ def _prepare(
     options = Options(**{**texts, "target": named})
     loaded = target if isinstance(target, Target) else None
     return prepare(options, command, progress or Silent(), target=loaded)
-
-
-def grid_of(grid: int | Sequence[int]) -> Grid:
-    """One to three extents as a grid of three axes; raises UsageError."""
-    extents = (grid,) if isinstance(grid, int) else tuple(grid)
-    if not 1 <= len(extents) <= 3:
-        raise UsageError(f"`{grid}` is not a grid", hint="4096, or (64, 64)")
-    x, y, z = (*extents, 1, 1)[:3]
-    return x, y, z
 
 
 def loaded_target(target: AnyTarget) -> Target:

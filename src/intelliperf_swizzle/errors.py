@@ -51,6 +51,10 @@ class LanguageError(UsageError):
     """A text is not a swizzle: syntax, an unknown name, or a value that the language forbids."""
 
 
+class RecordError(UsageError):
+    """What was read is no record: a value is missing or does not belong; the fact says where."""
+
+
 class NotAPermutationError(SwizzleError):
     """A swizzle drops or repeats tiles on a grid; the details carry the witness."""
 
@@ -79,8 +83,8 @@ class ProfileError(SwizzleError):
     """A profiler is missing, has no permission or gave no usable counters."""
 
 
-class HistoryError(SwizzleError):
-    """A history file cannot be read or belongs to another run."""
+class HistoryError(UsageError):
+    """A history file cannot be used: it is damaged, of another run, in use, or no history."""
 
 
 class ModelError(SwizzleError):

@@ -17,6 +17,15 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, cast
 
 from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.readers import (
+    integer,
+    natural,
+    positive,
+    seconds,
+    shown,
+    tolerance,
+    utf8,
+)
 
 DEFAULT_TARGET = "mi300x"
 FORMULAS = ("swizzle", "swizzle-unaware", "swizzle-overload")
@@ -31,22 +40,6 @@ OPTIMIZE = ("optimize",)
 APPLICATION = ("optimize", "score", "explain")
 """The verbs that record an application."""
 ALL = (*APPLICATION, "doctor")
-
-
-def natural(text: str) -> int:
-    """A whole number from 0."""
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{value} is negative")
-    return value
-
-
-def positive(text: str) -> int:
-    """A whole number from 1."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value} is not positive")
-    return value
 
 
 @dataclass(frozen=True)
@@ -103,7 +96,7 @@ class Options:
         1e-6,
         "for sums by atomics; all other outputs must be the same bits",
         flags=("-t",),
-        read=float,
+        read=tolerance,
         verbs=OPTIMIZE,
         host=True,
     )
@@ -164,7 +157,7 @@ class Options:
     device: int | None = _option(
         None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
     )
-    seed: int = _option(0, "of every random choice", read=int, verbs=OPTIMIZE)
+    seed: int = _option(0, "of every random choice", read=integer, verbs=OPTIMIZE)
     quiet: bool = _option(False, "say what came of the run and no more", read=None)
     report_dir: str | None = _option(
         None, "where files go (default: ./swizzle-out/<kernel>)", verbs=OPTIMIZE
@@ -179,11 +172,14 @@ class Options:
         choices=("auto", "always", "never"),
     )
     quiet_seconds: float = _option(
-        10.0, "stop recording so many seconds after the last new launch", read=float
+        10.0, "stop recording so many seconds after the last new launch", read=seconds
     )
-    limit_seconds: float = _option(300.0, "end the application at the latest", read=float)
+    limit_seconds: float = _option(300.0, "end the application at the latest", read=seconds)
     validation_seconds: float = _option(
-        10.0, "execute every tile if it takes no longer, else a sample", read=float, verbs=OPTIMIZE
+        10.0,
+        "execute every tile if it takes no longer, else a sample",
+        read=seconds,
+        verbs=OPTIMIZE,
     )
 
 
@@ -221,6 +217,7 @@ def preset(option: Declared, environment: Mapping[str, str]) -> Any:
     text = None if declared.host else environment.get(variable(option))
     if text is None:
         return option.default
+    utf8(text, variable(option))
     if declared.read is None:
         if text.lower() not in _FLAGS:
             raise UsageError(f"{variable(option)} is `{text}`", hint="1 or 0")
@@ -231,8 +228,8 @@ def preset(option: Declared, environment: Mapping[str, str]) -> Any:
         )
     try:
         return declared.read(text)
-    except (ValueError, argparse.ArgumentTypeError) as error:
-        raise UsageError(f"{variable(option)} is `{text}`", hint="a number") from error
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"{variable(option)} is {shown(text)}", hint=str(error)) from error
 
 
 def add_options(

@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from intelliperf_swizzle.codec import INLINE, Between, Matching, named
 
 Int64Array: TypeAlias = npt.NDArray[np.int64]
 Int32Array: TypeAlias = npt.NDArray[np.int32]
@@ -19,6 +21,7 @@ UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 
 Grid: TypeAlias = tuple[int, int, int]
 Constants: TypeAlias = Mapping[str, int]
+Rate: TypeAlias = Annotated[float, Between(0, 1)]
 
 LINE_BYTES = 128
 """Bytes of a cache line; of every level of every supported GPU that a swizzle can matter to."""
@@ -343,13 +346,29 @@ class Witness:
 
 
 @dataclass(frozen=True)
+class Certificate:
+    """Certificate that the swizzle is a permutation.
+
+    Attributes:
+        holds: it does.
+        grids_checked: on how many grids it holds, the launch's own included.
+        largest_checked: programs of the largest grid on which it holds.
+        condition: on which grids of the sweep it holds, in words; None = on all of them.
+    """
+
+    holds: Literal[True] = field(default=True, kw_only=True)
+    grids_checked: int
+    largest_checked: int
+    condition: str | None
+
+
+@dataclass(frozen=True)
 class Proof:
-    """Certificate that a swizzle is a permutation of a launch's tiles.
+    """Proof that a swizzle is a permutation of a launch's tiles.
 
     Attributes:
         grid: the launch's grid.
-        tile: int64[programs]; launch index (axis 0 fastest) -> tile, a permutation. Empty in a
-            `certificate`.
+        tile: int64[programs]; launch index (axis 0 fastest) -> tile, a permutation.
         fingerprint: hex digest of `tile`; equal for swizzles that are the same permutation.
         grids_checked: on how many grids it holds, the launch's own included.
         largest_checked: programs of the largest grid on which it holds.
@@ -363,9 +382,9 @@ class Proof:
     largest_checked: int = 0
     condition: str | None = None
 
-    def certificate(self) -> Proof:
+    def certificate(self) -> Certificate:
         """The proof without the tiles, which take 8 bytes a program; the text gives them again."""
-        return replace(self, tile=np.zeros(0, np.int64))
+        return Certificate(self.grids_checked, self.largest_checked, self.condition)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Proof) and self.fingerprint == other.fingerprint
@@ -429,7 +448,7 @@ class Measurement:
 
     profiler: str
     device: str
-    l2_hit_rate: float
+    l2_hit_rate: Rate
     llc_hit_rate: float | None = None
     l2_requests: int | None = None
     l2_bytes: int | None = None
@@ -453,7 +472,7 @@ class Measurement:
 class Ceiling:
     """An L2 hit rate that no permutation exceeds, and how it was derived."""
 
-    l2_hit_rate: float
+    l2_hit_rate: Rate
     derivation: str
 
 
@@ -506,7 +525,7 @@ VerdictKind: TypeAlias = Literal[
 class Verdict:
     """What became of an attempt: one of a closed set of kinds, and the reason in one sentence."""
 
-    kind: VerdictKind
+    kind: VerdictKind = field(metadata=named("verdict"))
     reason: str
     witness: Witness | None = None
 
@@ -572,7 +591,7 @@ class Candidate:
         idea: the proposer's summary of it in one sentence.
         iteration: the proposer's iteration that it belongs to.
         usage: what the call took that it came from.
-        flaw: why the answer that it came from cannot be read; `text` is then the whole answer.
+        flaw: why the answer that it came from cannot be read or kept; `text` is then its beginning.
     """
 
     text: str
@@ -588,21 +607,21 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One candidate and what became of it; the line of a history file.
+    """One candidate and what became of it.
 
     Attributes:
-        proof: on the largest launch, a certificate without the tiles.
+        proof: on the largest launch.
         screened_l2_hit_rate: by the fast model that sorts candidates.
         predicted: by the cache model with full physics, where hardware measures too.
         measurement: what decides: of the hardware, or of the model where there is none.
     """
 
     number: int
-    candidate: Candidate
-    verdict: Verdict
+    candidate: Candidate = field(metadata=INLINE)
+    verdict: Verdict = field(metadata=INLINE)
     fingerprint: str | None = None
-    proof: Proof | None = None
-    screened_l2_hit_rate: float | None = None
+    proof: Certificate | None = None
+    screened_l2_hit_rate: Rate | None = None
     predicted: Measurement | None = None
     measurement: Measurement | None = None
     validation: Validation | None = None
@@ -632,7 +651,7 @@ class KernelSummary:
     note: str | None = None
 
 
-Raster: TypeAlias = tuple[str, ...]
+Raster: TypeAlias = tuple[Annotated[str, Matching("[0-9a-z.]+")], ...]
 """A small picture in characters, row after row: a base-36 digit a cell, `.` where nothing is."""
 
 
@@ -726,7 +745,7 @@ class Picture:
         tensors: what that launch touches, most lines first.
     """
 
-    domains: int
+    domains: Annotated[int, Between(1)]
     workgroups_per_domain: int
     l2_bytes_per_domain: int
     tiles: tuple[TilePicture, ...]
@@ -757,8 +776,8 @@ class Run:
         history: path of the history file.
         usage: what the language model took; None where there was none.
         invocation: shell text that repeats the run; empty where it was no command line.
-        picture: what its pictures are drawn from; None in a result file of an older version.
-        file: the user's file that holds the kernel, an absolute path; empty likewise.
+        picture: what its pictures are drawn from; None where there is none.
+        file: the user's file that holds the kernel, an absolute path; empty where it is not known.
         predicted: the model's measurement of the unchanged kernel, where hardware measures.
         cautions: what makes the numbers doubtful, a sentence each; they stand beside the verdict.
         domain_name: what the target calls an L2 with the CUs that it serves.

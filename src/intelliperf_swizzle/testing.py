@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from intelliperf_swizzle.api import (
     AnySwizzle,
     AnyTarget,
-    grid_of,
     loaded_target,
     prove,
     prove_source,
 )
 from intelliperf_swizzle.mapping import refusal
 from intelliperf_swizzle.options import DEFAULT_TARGET
+from intelliperf_swizzle.readers import grid_of
 from intelliperf_swizzle.records import Grid, Witness
 from intelliperf_swizzle.source_proofs import RemapVerdict, described, prove_calls
 

@@ -119,6 +119,35 @@ def test_a_run_from_proof_to_report(tmp_path: Path) -> None:
     with_client(use)
 
 
+def test_report_refuses_at_once_what_is_no_result_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "huge.json").open("wb") as huge:
+        huge.truncate(1 << 40)
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    cases = {
+        "/dev/zero": "is not a regular file",
+        str(tmp_path / "pipe"): "is not a regular file",
+        str(tmp_path): "Is a directory",
+        str(tmp_path / "huge.json"): "has 1099511627776 bytes",
+        str(tmp_path / "deep.json"): "not JSON: maximum recursion depth",
+        str(tmp_path / "missing.json"): "No such file",
+    }
+
+    async def use(client: Client) -> None:
+        for path, expected in cases.items():
+            result = await client.call_tool("report", {"result_file": path})
+            assert result.is_error
+            assert expected in said(result)
+            assert "Traceback" not in said(result)
+        reserved = {"swizzle": STREAM_K, "grid": [304], "constants": {"pid": 3}}
+        refused = await client.call_tool("prove", reserved)
+        assert "`pid` cannot be set" in said(refused)
+        refused = await client.call_tool("prove", {"swizzle": STREAM_K, "grid": [10**30]})
+        assert "is not a grid" in said(refused)
+
+    with_client(use)
+
+
 def test_an_application_is_no_shell_command(tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         touched = tmp_path / "touched"

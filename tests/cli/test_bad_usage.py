@@ -5,11 +5,16 @@
 from __future__ import annotations
 
 import io
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from intelliperf_swizzle.cli import main
+from intelliperf_swizzle.options import OWN_OPTIONS, PREFIX
 
 
 @pytest.mark.parametrize(
@@ -21,7 +26,7 @@ from intelliperf_swizzle.cli import main
         (["python", "app.py"], "unrecognized arguments"),
         (["--frobnicate", "--", "true"], "unrecognized arguments: --frobnicate"),
         (["--num_attempts", "0", "--", "true"], "0 is not positive"),
-        (["--num_attempts", "many", "--", "true"], "invalid"),
+        (["--num_attempts", "many", "--", "true"], "`many` is not a whole number"),
         (["-p", "/nowhere/at/all", "--", "true"], "there is no directory /nowhere/at/all"),
         (["-f", "bankConflict", "--", "true"], "no formula is called `bankConflict`"),
         (["-o", "result.xml", "--", "true"], "cannot write a result as `result.xml`"),
@@ -33,11 +38,18 @@ from intelliperf_swizzle.cli import main
         (["prove", "snake", "--grid", "0"], "cannot be checked"),
         (["prove", "snake", "--grid", "8", "8", "8", "8"], "is not a grid"),
         (["prove", "snake", "--grid", "-4"], "is not a grid"),
-        (["prove", "snake", "--grid", "99999999999"], "cannot be checked"),
+        (["prove", "snake", "--grid", "99999999999"], "is not a grid"),
         (["prove", "snake", "--grid", "64", "--set", "cols"], "not a name and a number"),
         (["prove", "snake", "--grid", "64", "--set", "cols=x"], "not a name and a number"),
         (["prove", "snake", "--grid", "64", "--set", "colls=8"], "does not read `colls`"),
         (["prove", "missing.yaml", "--grid", "64"], "missing.yaml"),
+        (["prove", "snake", "--grid", "²"], "`²` is not a grid"),
+        (["prove", "snake", "--grid", "9" * 5000], "(5000 characters)` is not a grid"),
+        (["prove", "snake", "--grid", "64", "--set", "cols=" + "9" * 5000], "(5005 characters)"),
+        (["prove", "snake", "--grid", "64", "--set", "pid=3"], "`pid` cannot be set"),
+        (["prove", "snake", "--grid", "64", "--set", "num_xcds=3"], "`num_xcds` cannot be set"),
+        (["score", "snake", "--set", "grid_0=3", "--", "true"], "`grid_0` cannot be set"),
+        (["score", "snake", "--set", "colls=3", "--", "true"], "`snake` has no parameter `colls`"),
         (["patterns", "extra"], "unrecognized arguments"),
     ],
 )
@@ -57,9 +69,64 @@ def test_bad_usage_is_one_error_and_exit_code_2(
     assert shown.out == ""
 
 
+SECONDS = ("quiet_seconds", "limit_seconds", "validation_seconds")
+COUNTS = (
+    "samples", "max_tokens", "max_seconds", "candidates", "measure", "top_n", "num_attempts",
+)  # fmt: skip
+NUMBERS = [
+    *((name, text) for name in (*SECONDS, "accordo_absolute_tolerance")
+      for text in ("nan", "inf", "-inf", "-1", "1e400", "²", "")),
+    *((name, text) for name in (*COUNTS, "device", "seed")
+      for text in ("nan", "1e3", "²", "", "9" * 30, "9" * 5000)),
+    *((name, "-1") for name in (*COUNTS, "device")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), NUMBERS, ids=lambda text: text[:20])
+def test_a_number_that_is_none_is_refused_as_option_and_as_variable(
+    name: str, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([f"--{name}={text}", "--", "true"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("error:") == 1
+    assert name in said
+    assert len(said) < 300
+    if name in {option.name for option in OWN_OPTIONS}:
+        monkeypatch.setenv(PREFIX + name.upper(), text)
+        assert main(["--", "true"]) == 2
+        said = capsys.readouterr().err
+        assert said.count("error:") == 1
+        assert PREFIX + name.upper() in said
+        assert len(said) < 300
+
+
+@pytest.mark.parametrize("where", ["argument", "option", "variable", "directory"])
+def test_a_name_that_is_not_utf_8_is_one_clear_error(where: str, tmp_path: Path) -> None:
+    odd = os.fsencode(tmp_path) + b"/caf\xe9"
+    Path(os.fsdecode(odd)).mkdir()
+    command = [os.fsencode(sys.executable), b"-m", b"intelliperf_swizzle"]
+    own = [b"-p", odd] if where == "option" else []
+    application = [b"python", odd + b"/app.py"] if where == "argument" else [b"true"]
+    variable = {b"INTELLIPERF_SWIZZLE_REPORT_DIR": odd} if where == "variable" else {}
+    done = subprocess.run(
+        [*command, *own, b"--", *application],
+        cwd=odd if where == "directory" else tmp_path,
+        env={**os.environb, **variable},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count(b"error:") == 1
+    assert b"is not UTF-8" in done.stderr
+    assert b"caf\\udce9" in done.stderr
+    assert b"hint:" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ("pid = pid # \ud800", "cannot be read"),
+        ("pid = pid \0", "null bytes"),
         ("pid = print(pid)", "print"),
         ("pid = pid * 0.5", "float"),
         ("pid = pid.real", "attribute"),
@@ -77,8 +144,7 @@ def test_bad_usage_is_one_error_and_exit_code_2(
 def test_what_is_no_swizzle_is_refused_with_its_place(
     text: str, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    body = "\n".join(f"  {line}" for line in text.splitlines())
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"text: |\n{body}\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"text: {json.dumps(text)}\n"))
     code = main(["prove", "-", "--grid", "64"])
     shown = capsys.readouterr()
     assert code == 2, shown

@@ -5,16 +5,20 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
+import re
 import signal
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from intelliperf_swizzle.errors import HistoryError
+from intelliperf_swizzle.errors import HistoryError, SwizzleError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.records import (
     Attempt,
@@ -26,6 +30,10 @@ from intelliperf_swizzle.records import (
 )
 
 RUN = {"kernel": "matmul", "seed": 0}
+
+
+def header(**changed: Any) -> bytes:
+    return json.dumps({"schema": 2, "run": RUN, **changed}).encode() + b"\n"
 
 
 def attempts() -> list[Attempt]:
@@ -62,7 +70,7 @@ def test_what_was_recorded_comes_back(tmp_path: Path) -> None:
 
 def test_the_last_word_on_an_attempt_counts(tmp_path: Path) -> None:
     history = History(tmp_path / "history.jsonl", RUN)
-    first = history.record(attempts()[1])
+    first = history.record(replace(attempts()[1], number=1))
     history.record(replace(first, verdict=Verdict("slower", "memory time grows")))
     history.close()
     [resumed] = History(tmp_path / "history.jsonl", RUN, resume=True).attempts
@@ -76,15 +84,16 @@ def test_a_file_cut_at_any_byte_is_resumed_with_its_whole_lines(tmp_path: Path) 
         history.record(attempt)
     history.close()
     content = whole.read_bytes()
-    header = content.index(b"\n") + 1
+    first = content.index(b"\n") + 1
     path = tmp_path / "cut.jsonl"
-    for cut in range(header, len(content) + 1, 7):
+    for cut in range(first, len(content) + 1, 7):
         path.write_bytes(content[:cut])
         resumed = History(path, RUN, resume=True)
-        assert len(resumed.attempts) == content[header:cut].count(b"\n")
-        resumed.record(replace(attempts()[1], number=9))
+        assert len(resumed.attempts) == content[first:cut].count(b"\n")
+        number = resumed.next_number()
+        resumed.record(replace(attempts()[1], number=number))
         resumed.close()
-        assert History(path, RUN, resume=True).attempts[-1].number == 9
+        assert History(path, RUN, resume=True).attempts[-1].number == number
 
 
 def test_a_killed_process_loses_no_finished_attempt(tmp_path: Path) -> None:
@@ -110,18 +119,16 @@ def test_a_killed_process_loses_no_finished_attempt(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b"not json\n", ":1 is not a line"),
-        (b'{"schema":1,"run":[]}\n', ":1 is not a line"),
-        (b'{"schema":99,"run":{}}\n', "has schema 99, this version reads schemas 1 to"),
-        (b'{"schema":null,"run":{}}\n', "has schema None"),
-        (b'{"schema":1,"run":{"version":"9.9"}}\n', "was written by version 9.9, this is None"),
-        (
-            json.dumps({"schema": 1, "run": {"kernel": "softmax", "seed": 0}}).encode() + b"\n",
-            "kernel",
-        ),
-        (
-            json.dumps({"schema": 1, "run": RUN}).encode() + b'\n{"attempt":{}}\n',
-            ":2 is not a line",
-        ),
+        (header(schema=1, run=[]), ":1 is not a line of a history of this version: schema: exp"),
+        (header(schema=99), "schema: expected 2, got 99"),
+        (header(schema=None), "schema: expected 2, got null"),
+        (header(run=[]), "run: expected object, got list"),
+        (header(run={"version": "9.9"}), "was written by version 9.9, this is None"),
+        (header(run={"kernel": "softmax", "seed": 0}), "its kernel differ"),
+        (header() + b'{"attempt":{}}\n', ":2 is not a line of a history: attempt.number: missing"),
+        (header() + b"[" * 100_000 + b"\n", ":2 is not a line of a history: not JSON: maximum"),
+        (header() + b'{"attempt":' + b"9" * 5000 + b"}\n", ":2 is not a line"),
+        (header() + b"\n", ":2 is not a line"),
     ],
 )
 def test_what_is_no_history_of_this_run_is_refused_and_left_alone(
@@ -129,8 +136,9 @@ def test_what_is_no_history_of_this_run_is_refused_and_left_alone(
 ) -> None:
     path = tmp_path / "history.jsonl"
     path.write_bytes(content)
-    with pytest.raises(HistoryError, match=says):
+    with pytest.raises(HistoryError, match=re.escape(says)) as caught:
         History(path, RUN, resume=True)
+    assert caught.value.exit_code == 2
     assert path.read_bytes() == content
 
 
@@ -167,21 +175,46 @@ def test_two_runs_do_not_write_one_file(tmp_path: Path, resume: bool) -> None:
 def test_a_full_disk_is_one_clear_error() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
-    with pytest.raises(HistoryError, match="No space left"):
+    with pytest.raises(SwizzleError, match="No space left"):
         History(Path("/dev/full"), RUN)
 
 
-def test_a_history_of_schema_1_is_resumed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["directory", "pipe", "name with a NUL"])
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / ("history\0.jsonl" if "NUL" in kind else "history.jsonl")
+    if kind == "directory":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    for resume in (False, True):
+        with pytest.raises(HistoryError, match=r"is not a file|embedded null"):
+            History(path, RUN, resume=resume)
+
+
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(drawn=st.data())
+def test_a_history_with_other_bytes_is_resumed_or_refused_and_left_alone(
+    tmp_path: Path, drawn: st.DataObject
+) -> None:
     path = tmp_path / "history.jsonl"
-    shutil.copy(Path(__file__).parent / "schema-1.jsonl", path)
-    identity = json.loads(path.read_text().splitlines()[0])["run"]
-    history = History(path, identity, resume=True)
-    assert [one.number for one in history.attempts] == [1, 2, 13]
-    last = history.attempts[-1]
-    assert last.validation is not None
-    assert last.validation.same_bits
-    assert last.measurement is not None
-    assert last.measurement.l2_requests_per_domain is None
-    history.record(replace(attempts()[1], number=14))
+    path.unlink(missing_ok=True)
+    history = History(path, RUN)
+    for attempt in attempts():
+        history.record(attempt)
     history.close()
-    assert [one.number for one in History(path, identity, resume=True).attempts] == [1, 2, 13, 14]
+    content = bytearray(path.read_bytes())
+    place = drawn.draw(st.integers(0, len(content)))
+    content[place : place + drawn.draw(st.integers(0, 30))] = drawn.draw(
+        st.binary(max_size=8) | st.sampled_from([b"\n", b"1e400", b"NaN", b"[" * 3000, b"\\ud800"])
+    )
+    path.write_bytes(content)
+    try:
+        resumed = History(path, RUN, resume=True)
+    except HistoryError:
+        assert path.read_bytes() == content
+        return
+    resumed.record(replace(attempts()[1], number=resumed.next_number()))
+    resumed.close()
+    History(path, RUN, resume=True).close()

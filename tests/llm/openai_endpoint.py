@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from dataclasses import dataclass, field
@@ -39,7 +40,29 @@ class Cut:
     """The connection is closed in the middle of the answer."""
 
 
-Step = str | Status | Hang | Cut
+@dataclass(frozen=True)
+class Raw:
+    """Bytes as they are, status line and headers included; a byte at a time where there is a pause.
+
+    Attributes:
+        content: what is sent; the last byte is sent until the test is over where `endless`.
+        pause_seconds: after each byte.
+    """
+
+    content: bytes
+    pause_seconds: float = 0.0
+    endless: bool = False
+
+
+@dataclass(frozen=True)
+class Counting:
+    """A good answer with these counts of tokens."""
+
+    text: str
+    usage: Any
+
+
+Step = str | Status | Hang | Cut | Raw | Counting
 
 
 @dataclass
@@ -86,6 +109,18 @@ def handler_of(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(raw[: len(raw) // 2] if cut else raw)
             self.close_connection = cut
 
+        def raw(self, step: Raw) -> None:
+            self.close_connection = True
+            with contextlib.suppress(OSError):
+                if not step.pause_seconds:
+                    self.wfile.write(step.content)
+                for place in range(len(step.content) if step.pause_seconds else 0):
+                    self.wfile.write(step.content[place : place + 1])
+                    if endpoint.over.wait(step.pause_seconds):
+                        return
+                while step.endless and not endpoint.over.is_set():
+                    self.wfile.write(step.content[-1:] * 65536)
+
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             endpoint.requests.append(body)
@@ -99,7 +134,13 @@ def handler_of(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
                 endpoint.over.wait(30)
                 self.close_connection = True
                 return
+            if isinstance(step, Raw):
+                self.raw(step)
+                return
+            usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
             text = step if isinstance(step, str) else "x" * 1000
+            if isinstance(step, Counting):
+                text, usage = step.text, step.usage
             message = {"role": "assistant", "content": text}
             self.reply(
                 200,
@@ -109,7 +150,7 @@ def handler_of(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
                     "created": 1,
                     "model": body["model"],
                     "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-                    "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+                    "usage": usage,
                 },
                 cut=isinstance(step, Cut),
             )

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
-from openai_endpoint import KEY, Status, answer
+from openai_endpoint import KEY, Counting, Cut, Hang, Raw, Status, answer
 
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.formula import load_formula
@@ -297,3 +298,88 @@ def test_the_memory_analysis_is_asked_first_and_told(stage, endpoint):
     for call in (0, 1):
         for word in ("XCD", "xcd", "MI300", "chiplet", "dispatched"):
             assert word not in endpoint.prompt(call)
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+AWAY = b"HTTP/1.1 307 Away\r\nLocation: http://127.0.0.1:9/v1\r\nContent-Length: 0\r\n\r\n"
+PACKED = OK + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00"
+
+FAULTS = {
+    "429": (Status(429, "slow down"), "slow down"),
+    "500": (Status(500, "out of order"), "out of order"),
+    "418": (Status(418, "a teapot"), "a teapot"),
+    "no answer": (Hang(), "no whole answer within 2 s"),
+    "half a body": (Cut(), ""),
+    "empty body": (Raw(OK + b"Content-Length: 0\r\n\r\n"), ""),
+    "no HTTP": (Raw(b"SSH-2.0-OpenSSH_9.6\r\n"), ""),
+    "garbage for JSON": (Raw(OK + b"Content-Length: 4\r\n\r\n\xff{]\0"), ""),
+    "other JSON": (Raw(OK + b"Content-Length: 2\r\n\r\n[]"), ""),
+    "a byte a second": (Raw(OK + b"\r\n" + b" " * 99, 0.2), "no whole answer within 2 s"),
+    "slow headers": (Raw(OK + b"X: " + b"x" * 999, 0.2), "no whole answer within 2 s"),
+    "endless headers": (Raw(OK + b"X: x", endless=True), ""),
+    "huge body": (Raw(OK + b"\r\n ", endless=True), "its answer has more than 4194304 bytes"),
+    "packed body": (Raw(PACKED), "in the encoding `gzip`, unasked"),
+    "redirect": (Raw(AWAY), ""),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_of_the_endpoint_leaves_the_best_so_far_and_is_named(stage, endpoint, name):
+    fault, says = FAULTS[name]
+    endpoint.script = [answer(SHARES), fault]
+    formula = load_formula("swizzle")
+    run = stage(iterations=2, budgets=replace(formula.budgets, call_seconds=2, refusals=0))
+    effort = run.run()
+    told = " ".join(effort.notes)
+    assert "gave no answer" in told
+    assert "the best so far stands" in told
+    assert says in told
+    assert KEY not in told
+    assert len(told) < 1000
+    best = run.trial.decide()
+    assert best is not None
+    assert best.number == 1
+
+
+def test_a_redirect_is_not_followed_with_the_key(stage, endpoint):
+    elsewhere = f"{endpoint.url}/elsewhere".encode()
+    moved = b"HTTP/1.1 307 Away\r\nLocation: " + elsewhere + b"\r\nContent-Length: 0\r\n\r\n"
+    endpoint.script = [answer(SHARES), Raw(moved)]
+    stage(iterations=2).run()
+    assert len(endpoint.paths) == 2
+    assert not any("elsewhere" in path for path in endpoint.paths)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        {"prompt_tokens": -5, "completion_tokens": -5, "total_tokens": -10},
+        {"prompt_tokens": 10**30, "completion_tokens": 1, "total_tokens": 1},
+        {"prompt_tokens": "many", "completion_tokens": None, "total_tokens": []},
+        {"prompt_tokens": math.nan, "completion_tokens": 1e300, "total_tokens": 0.5},
+        [1, 2],
+    ],
+    ids=str,
+)
+def test_wrong_counts_of_tokens_are_not_believed(stage, endpoint, usage):
+    endpoint.script = [answer(SHARES), Counting(answer(REVERSED, critiques="{}"), usage)]
+    run = stage(iterations=2)
+    known = run.run().usage
+    assert 100 <= known.input_tokens < 2**31
+    assert 20 <= known.output_tokens < 2**31
+    assert known.cost_usd is None
+    assert run.trial.decide().number == 1
+
+
+def test_a_hostile_endpoint_leaves_a_small_history(stage, endpoint):
+    endpoint.script = [
+        answer("x" * 1_000_000, idea="\ud800" * 100_000),
+        answer("pid = pid  # " + "é" * 9_000, idea="é" * 500_000, critiques="{}"),
+        "\0" * 1_000_000,
+    ]
+    run = stage(iterations=10)
+    run.run()
+    assert len(run.verdicts) >= 10
+    assert run.history.path.stat().st_size < 1_000_000

@@ -65,7 +65,43 @@ def test_what_was_found_better_is_validated_again_with_the_same_proof(
     assert first.verdict.kind == again.verdict.kind == "better"
     assert first.validation == again.validation
     assert (first.proof, first.proof.grids_checked) == (again.proof, again.proof.grids_checked)
-    assert lines == 1 + 3 + 1  # the run; screened, evaluated, validated; validated again
+    assert lines == 1 + 3 + 3  # the run; screened, evaluated, validated; all that again
+
+
+DROPS = "pid = pid // 2"
+REVERSED = "pid = num_pids - 1 - pid"
+
+
+@pytest.mark.parametrize("origin", ["user", "llm"])
+def test_a_history_edited_by_hand_is_not_believed(
+    setup: Setup, subject: Subject, tmp_path: Path, stages_on: Callable[..., Any], origin: Any
+) -> None:
+    """Texts, rates, fingerprints, validations and verdicts of it are those of other attempts."""
+    path = tmp_path / "history.jsonl"
+    good = replace(GROUPED, origin=origin)
+    with stages_on(setup, path, subject) as stages:
+        stages.screen(good)
+        winner = stages.decide()
+        for number, text in enumerate((DROPS, REVERSED, "pid = pid +", "pid = pid"), 2):
+            rate = replace(winner.measurement, l2_hit_rate=0.999)
+            forged = replace(winner, number=number, candidate=replace(good, text=text))
+            stages.history.record(
+                replace(forged, measurement=rate, screened_l2_hit_rate=0.999, diff="--- forged\n")
+            )
+    with stages_on(setup, path, subject, resume=True) as stages:
+        assert stages.decide() == winner
+        attempts = stages.history.attempts
+    _, drops, reverse, broken, same = attempts
+    assert drops.verdict.kind == "not a permutation"
+    assert broken.verdict.kind == "not a swizzle"
+    for refused in (drops, broken):
+        assert (refused.fingerprint, refused.proof, refused.validation) == (None, None, None)
+    for harmless in (reverse, same):
+        assert harmless.verdict.kind != "better"
+        assert harmless.fingerprint != winner.fingerprint
+        assert harmless.diff is None
+    assert all((one.screened_l2_hit_rate or 0) < 0.999 for one in attempts)
+    assert all(one.measurement.l2_hit_rate < 0.999 for one in attempts if one.measurement)
 
 
 def changed(subject: Subject, **fields: object) -> Subject:

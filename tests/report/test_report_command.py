@@ -21,8 +21,6 @@ from intelliperf_swizzle.report.html import render
 from intelliperf_swizzle.report.markdown import markdown
 from intelliperf_swizzle.search.run import Outcome
 
-OLD = Path(__file__).parent / "results" / "schema-1.json"
-
 
 @pytest.fixture
 def folder(shown: Run, outcome: Outcome, tmp_path: Path) -> Path:
@@ -43,9 +41,12 @@ def test_it_shows_what_the_run_itself_wrote(
 
 
 @pytest.mark.parametrize("ending", [".html", ".md", ".txt"])
-def test_the_format_follows_the_name_of_the_output(ending: str, tmp_path: Path) -> None:
+def test_the_format_follows_the_name_of_the_output(
+    ending: str, outcome: Outcome, tmp_path: Path
+) -> None:
     output = tmp_path / "new" / f"report{ending}"
-    assert main(["report", str(OLD), "-o", str(output)]) == 0
+    write_files(outcome, tmp_path, output_file=None, attempts_directory=None)
+    assert main(["report", str(tmp_path / "result.json"), "-o", str(output)]) == 0
     assert "gemm_kernel" in output.read_text()
     assert output.read_text().startswith("<!DOCTYPE html>") is (ending == ".html")
 
@@ -54,10 +55,13 @@ def test_the_format_follows_the_name_of_the_output(ending: str, tmp_path: Path) 
     ("arguments", "says"),
     [
         ([], "no result file is given"),
-        (["nowhere.json"], "cannot read nowhere.json: No such file"),
-        ([str(Path(__file__))], "is not a result file: it is not JSON"),
-        ([str(OLD), "-o", "report.pdf"], "cannot tell a format from `report.pdf`"),
-        ([str(OLD), "--format", "pdf"], "invalid choice"),
+        (["/dev/zero"], "/dev/zero is not a regular file"),
+        (["."], "cannot read `.`: Is a directory"),
+        (["\0.json"], "embedded null byte"),
+        (["nowhere.json"], "cannot read `nowhere.json`: No such file"),
+        ([str(Path(__file__))], "is not a result file: not JSON at 1:1"),
+        (["result.json", "-o", "report.pdf"], "cannot tell a format from `report.pdf`"),
+        (["result.json", "--format", "pdf"], "invalid choice"),
     ],
 )
 def test_bad_input_is_one_clear_error(
@@ -93,11 +97,14 @@ def test_the_patch_of_the_report_for_a_pull_request_applies(
     assert copy.read_text() == outcome.optimized
 
 
-def test_a_report_needs_neither_torch_nor_triton_nor_numba() -> None:
+def test_a_report_needs_neither_torch_nor_triton_nor_numba(
+    outcome: Outcome, tmp_path: Path
+) -> None:
+    write_files(outcome, tmp_path, output_file=None, attempts_directory=None)
     code = (
         "import sys\n"
         "from intelliperf_swizzle.cli import main\n"
-        f"assert main(['report', {str(OLD)!r}, '--format', 'html']) == 0\n"
+        f"assert main(['report', {str(tmp_path / 'result.json')!r}, '--format', 'html']) == 0\n"
         "assert not {'torch', 'triton', 'numba'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)

@@ -18,10 +18,10 @@ import triton
 import triton.language as tl
 from zoo import Case, add, cases, record, route_by_score, source_of
 
+from intelliperf_swizzle.codec import load_arrays, save_arrays
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.records import Access, Launch, Storage, TensorArgument, Trace
 from intelliperf_swizzle.trace import overwrites, trace
-from intelliperf_swizzle.trace.files import load_trace, save_trace
 from intelliperf_swizzle.trace.shapes import touched_lines
 
 ZOO = cases()
@@ -40,7 +40,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ZOO)
 def test_a_trace_has_the_arithmetic_of_programs_run_one_by_one(runs: Path, name: str) -> None:
-    found = load_trace(runs / f"{name}.npz").tile_arithmetic
+    found = load_arrays(Trace, runs / f"{name}.npz").tile_arithmetic
     alone = np.array(json.loads((runs / "arithmetic.json").read_text())[name])
     if found is None:
         assert not alone.any()
@@ -50,13 +50,13 @@ def test_a_trace_has_the_arithmetic_of_programs_run_one_by_one(runs: Path, name:
 
 def test_arithmetic_counted_by_hand(runs: Path) -> None:
     """Products of 32 x 32 x 32, one for each 32 of K; of causal attention the later the more."""
-    gemm = load_trace(runs / "gemm.npz").tile_arithmetic
+    gemm = load_arrays(Trace, runs / "gemm.npz").tile_arithmetic
     assert gemm is not None
     assert gemm.tolist() == [[4, 4 * 2 * 32 * 32 * 32, 0]] * 64
-    causal = load_trace(runs / "causal_attention.npz").tile_arithmetic
+    causal = load_arrays(Trace, runs / "causal_attention.npz").tile_arithmetic
     assert causal is not None
     assert causal[:8, 0].tolist() == [2 * (block + 1) for block in range(8)]
-    softmax = load_trace(runs / "softmax.npz").tile_arithmetic
+    softmax = load_arrays(Trace, runs / "softmax.npz").tile_arithmetic
     assert softmax is not None
     row = 512 * (1 + 16 + 16)  # a difference, an exponential and a quotient
     rows = [len(range(program, 301, 37)) for program in range(37)]
@@ -78,7 +78,7 @@ def accesses(found: Trace, tile: int) -> list[Any]:
 
 @pytest.mark.parametrize("name", ZOO)
 def test_a_trace_is_what_the_plain_interpreter_touches(runs: Path, name: str) -> None:
-    found = load_trace(runs / f"{name}.npz")
+    found = load_arrays(Trace, runs / f"{name}.npz")
     expected = json.loads((runs / f"{name}.json").read_text())
     assert found.tiles == len(expected) == np.prod(ZOO[name].grid)
     assert sum(len(program) for program in expected) > 0
@@ -90,7 +90,7 @@ def test_a_trace_is_what_the_plain_interpreter_touches(runs: Path, name: str) ->
 
 @pytest.mark.parametrize("name", ZOO)
 def test_a_trace_says_how_it_was_made_and_what_programs_share(runs: Path, name: str) -> None:
-    found = load_trace(runs / f"{name}.npz")
+    found = load_arrays(Trace, runs / f"{name}.npz")
     case = ZOO[name]
     assert found.method == case.method
     assert found.waits == case.waits
@@ -103,15 +103,15 @@ def test_a_trace_says_how_it_was_made_and_what_programs_share(runs: Path, name: 
 def test_too_many_sectors_to_look_at_count_as_shared(
     runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = load_trace(runs / "halo_cut_off.npz")
+    found = load_arrays(Trace, runs / "halo_cut_off.npz")
     monkeypatch.setattr(overwrites, "MOST_SECTORS", 1)
     assert overwrites.overwritten(found, pytest.fail) == ("o",)
-    untouched = load_trace(runs / "gemm.npz")
+    untouched = load_arrays(Trace, runs / "gemm.npz")
     assert overwrites.overwritten(untouched, pytest.fail) == ()
 
 
 def test_shapes_are_shared_and_normal(runs: Path) -> None:
-    found = load_trace(runs / "gemm.npz")
+    found = load_arrays(Trace, runs / "gemm.npz")
     assert len(found.shape_kind) < 10
     assert (found.shape_line[found.shape_offset[:-1]] == 0).all()
     assert set(found.shape_kind) == {Access.READ, Access.WRITE}
@@ -119,7 +119,7 @@ def test_shapes_are_shared_and_normal(runs: Path) -> None:
 
 def test_unaligned_accesses_take_several_instructions(runs: Path) -> None:
     """Tile 3 loads bytes 366 to 493: eight lanes, 16 bytes, are a thread's, two bytes at a time."""
-    found = load_trace(runs / "halo_of_halves.npz")
+    found = load_arrays(Trace, runs / "halo_of_halves.npz")
     loads = [found.access_shape[found.tile_offset[tile]] for tile in (0, 3)]
     aligned, unaligned = (slice(*found.shape_offset[shape : shape + 2]) for shape in loads)
     assert found.shape_passes[aligned].tolist() == [1]
@@ -241,9 +241,9 @@ def test_a_crash_of_the_interpreter_is_an_error_here(tmp_path: Path) -> None:
 
 
 def test_a_trace_survives_its_file(runs: Path, tmp_path: Path) -> None:
-    found = load_trace(runs / "stream_k.npz")
-    save_trace(found, tmp_path / "again.npz")
-    again = load_trace(tmp_path / "again.npz")
+    found = load_arrays(Trace, runs / "stream_k.npz")
+    save_arrays(found, tmp_path / "again.npz")
+    again = load_arrays(Trace, tmp_path / "again.npz")
     assert again.segments == found.segments
     assert again.notes == found.notes != ()
     assert again.grid == found.grid == (7, 1, 1)

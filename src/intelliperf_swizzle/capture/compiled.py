@@ -14,7 +14,6 @@ import atexit
 import inspect
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -26,6 +25,7 @@ from intelliperf_swizzle.capture.journal import Execution
 from intelliperf_swizzle.capture.sources import UnreadableKernelError, is_jit_function
 from intelliperf_swizzle.capture.store import MOST_VARIANTS, Store
 from intelliperf_swizzle.capture.uses import Uses
+from intelliperf_swizzle.codec import encode
 
 MOST_OVERHEAD = 0.01
 """Share of the time since the first launch that looking at known ones may take; to hand a launch on
@@ -139,7 +139,7 @@ class CompiledRecorder:
         journal.write(self._folder, seen, record=name)
         self._untold[name] -= 1  # this one is counted by the event
         execution = Execution(computed=True, seconds=None)
-        journal.write(self._folder, "ran", record=name, **asdict(execution))
+        journal.write(self._folder, "ran", record=name, **encode(execution))
         now = perf_counter()
         # A first launch is no overhead of known ones, and the time before gives them none to spend.
         self._start = self._start + now - begun if self._names else now

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from intelliperf_swizzle.capture.settings import Settings
 from intelliperf_swizzle.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.capture.store import Store
 from intelliperf_swizzle.capture.uses import Uses
+from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.records import Launch, UInt8Array
 
 PROBE_SECONDS = 0.5
@@ -73,7 +73,7 @@ class InterpretedRecorder:
         try:
             execution = self._execute(live, before, execute)
         finally:
-            journal.write(self._folder, "ran", record=name, **asdict(execution))
+            journal.write(self._folder, "ran", record=name, **encode(execution))
         if not execution.computed:
             self._left_out.add(name)
 

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from intelliperf_swizzle.codec import decode, dumps, encode, loads
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.hardware import Target
@@ -81,10 +82,9 @@ class Settings:
 
 def save_settings(settings: Settings, folder: Path) -> None:
     """Write them before the application starts."""
-    (folder / _FILE).write_text(json.dumps(asdict(settings)), encoding="utf-8")
+    (folder / _FILE).write_text(dumps(encode(settings)), encoding="utf-8")
 
 
 def load_settings(folder: Path) -> Settings:
     """Read them in the application."""
-    stored = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-    return Settings(**{**stored, "gpu": stored["gpu"] and Gpu(**stored["gpu"])})
+    return decode(Settings, loads((folder / _FILE).read_bytes()))

@@ -96,6 +96,8 @@ class _Reader:
             raise UnreadableKernelError(
                 f"the text of `{function.__name__}` is in no file"
             ) from error
+        if not file.isascii() and file != file.encode("utf-8", "replace").decode():
+            raise UnreadableKernelError(f"the name of its file is not UTF-8: {file!a}")
         indent = re.match(r"[ \t]*", lines[0])[0]  # type: ignore[index]
         text = "".join(line.removeprefix(indent) for line in lines)
         return SourceFunction(

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from intelliperf_swizzle.children import leave
 from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.readers import utf8
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 VERBS = (
@@ -37,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        for number, argument in enumerate(arguments, 1):
+            utf8(argument, f"argument {number}")
         with stopped_by_signals():
             return _run_verb(arguments)
     except SwizzleError as error:

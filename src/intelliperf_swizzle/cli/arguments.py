@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -56,45 +56,18 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], bool, tuple[str, ...]]:
     return list(arguments[:at]), True, tuple(arguments[at + 1 :])
 
 
-def swizzle_of(argument: str, settings: Sequence[str]) -> tuple[Pattern, str]:
-    """The named, stored or piped swizzle, and its text with the parameters bound."""
+def swizzle_of(argument: str, settings: Mapping[str, int]) -> tuple[Pattern, str]:
+    """The named, stored or piped swizzle, and its text with those settings bound that it knows."""
     from intelliperf_swizzle.formulas import load_pattern, load_swizzle
 
     if argument == "-":
         pattern = load_swizzle(sys.stdin)
-    elif Path(argument).suffix in (".yaml", ".yml") or Path(argument).is_file():
+    elif Path(argument).suffix in (".yaml", ".yml") or Path(argument).exists():
         pattern = load_swizzle(argument)
     else:
         pattern = load_pattern(argument)
-    bound = {
-        name: value for name, value in bindings_of(settings).items() if name in pattern.parameters
-    }
+    bound = {name: value for name, value in settings.items() if name in pattern.parameters}
     return pattern, pattern.bind(**bound)
-
-
-def bindings_of(settings: Sequence[str]) -> dict[str, int]:
-    """`NAME=VALUE` options by name; raises UsageError."""
-    bindings = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        try:
-            bindings[name.strip()] = int(value, 0)
-        except ValueError as error:
-            raise UsageError(
-                f"`--set {setting}` is not a name and a number", hint="--set cols=64"
-            ) from error
-        if not equals or not name.strip().isidentifier():
-            raise UsageError(f"`--set {setting}` is not a name and a number", hint="--set cols=64")
-    return bindings
-
-
-def grid_of(texts: Sequence[str]) -> tuple[int, int, int]:
-    """`4096`, `64 64`, `64x64` or `1024,1024,2` as a grid of three axes."""
-    parts = [part for text in texts for part in text.replace(",", " ").replace("x", " ").split()]
-    if not 1 <= len(parts) <= 3 or not all(part.isdigit() for part in parts):
-        raise UsageError(f"`{' '.join(texts)}` is not a grid", hint="--grid 4096 or --grid 64 64")
-    x, y, z = (*map(int, parts), 1, 1)[:3]
-    return x, y, z
 
 
 def condition_hint(pattern: Pattern) -> str | None:

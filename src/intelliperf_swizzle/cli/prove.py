@@ -10,15 +10,14 @@ from pathlib import Path
 from intelliperf_swizzle.cli.arguments import (
     PROGRAM,
     Parser,
-    bindings_of,
     condition_hint,
-    grid_of,
     parse_with_application,
     progress_display,
     swizzle_of,
 )
 from intelliperf_swizzle.errors import LanguageError, UsageError
 from intelliperf_swizzle.options import DEFAULT_TARGET
+from intelliperf_swizzle.readers import bindings, grid, seconds
 
 USAGE = f"""\
 {PROGRAM} prove SWIZZLE --grid G [G ...] [--set NAME=VALUE]
@@ -47,8 +46,8 @@ def _run_source(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--target", default=DEFAULT_TARGET, help="GPU that the application is told of"
     )
-    parser.add_argument("--quiet_seconds", type=float, default=10.0)
-    parser.add_argument("--limit_seconds", type=float, default=300.0)
+    parser.add_argument("--quiet_seconds", type=seconds, default=10.0)
+    parser.add_argument("--limit_seconds", type=seconds, default=300.0)
     options, command = parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.hardware import load_target
@@ -89,16 +88,16 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
 
     from intelliperf_swizzle.hardware import load_target
-    from intelliperf_swizzle.language import parse
+    from intelliperf_swizzle.language import INPUTS, parse
     from intelliperf_swizzle.mapping import prove, refusal, sweep_grids
     from intelliperf_swizzle.records import Witness
     from intelliperf_swizzle.report.words import proved
 
     target = load_target(options.target)
-    grid = grid_of(options.grid)
-    pattern, text = swizzle_of(options.swizzle, options.set)
+    extents = grid(options.grid)
+    settings = bindings(options.set, INPUTS)
+    pattern, text = swizzle_of(options.swizzle, settings)
     swizzle = parse(text)
-    settings = bindings_of(options.set)
     unread = set(settings) - set(pattern.parameters) - swizzle.names
     if unread:
         raise UsageError(
@@ -108,17 +107,21 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
     constants = {name: settings[name] for name in set(settings) - set(pattern.parameters)}
     verdict = prove(
         swizzle,
-        grid,
+        extents,
         constants,
         num_xcds=target.num_xcds,
         cus_per_xcd=target.cus_per_xcd,
-        sweep=sweep_grids(grid),
+        sweep=sweep_grids(extents),
     )
     if isinstance(verdict, Witness):
         if verdict.failure is not None:
             raise LanguageError(verdict.failure)
         refused = refusal(
-            verdict, pattern.name, grid, domains=target.domain_count, hint=condition_hint(pattern)
+            verdict,
+            pattern.name,
+            extents,
+            domains=target.domain_count,
+            hint=condition_hint(pattern),
         )
         print(f"Refused: {refused}")
         return 1

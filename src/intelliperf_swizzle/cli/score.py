@@ -14,7 +14,9 @@ from intelliperf_swizzle.cli.arguments import (
     progress_display,
     swizzle_of,
 )
+from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.options import add_options, read_options
+from intelliperf_swizzle.readers import bindings
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -26,12 +28,19 @@ def run(arguments: Sequence[str]) -> int:
     namespace, command = parse_with_application(parser, arguments)
     options = read_options(namespace)
 
+    from intelliperf_swizzle.language import INPUTS
     from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import scored, show
     from intelliperf_swizzle.search.run import score
     from intelliperf_swizzle.search.setup import prepare, run_build
 
-    pattern, text = swizzle_of(namespace.swizzle, namespace.set)
+    bound = bindings(namespace.set, INPUTS)
+    pattern, text = swizzle_of(namespace.swizzle, bound)
+    for name in bound.keys() - pattern.parameters.keys():
+        raise UsageError(
+            f"`{pattern.name}` has no parameter `{name}`",
+            hint=f"its parameters are: {', '.join(pattern.parameters) or 'none'}",
+        )
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
         run_build(options.build_command, setup.project)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from intelliperf_swizzle.capture.describe import LiveLaunch, describe
 from intelliperf_swizzle.capture.settings import Settings
 from intelliperf_swizzle.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.capture.store import digest
+from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.gpu.arguments import UnreachableMemoryError
 from intelliperf_swizzle.gpu.check import Bench, InputChangedError
 from intelliperf_swizzle.gpu.memory import warm_up
@@ -226,11 +226,11 @@ class Agent:
     def _checked(self, number: int, candidate: int, check: Check) -> None:
         if not check.same:
             self._failed.add(candidate)
-        self._tell("checked", launch=number, candidate=candidate, check=asdict(check))
+        self._tell("checked", launch=number, candidate=candidate, check=encode(check))
 
     def _fail(self, number: int, candidate: int, failure: Failure) -> None:
         self._failed.add(candidate)
-        self._tell("failed", launch=number, candidate=candidate, failure=asdict(failure))
+        self._tell("failed", launch=number, candidate=candidate, failure=encode(failure))
 
 
 def _is_lost() -> bool:

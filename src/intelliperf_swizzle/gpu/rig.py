@@ -20,6 +20,7 @@ from intelliperf_swizzle.capture.journal import Journal
 from intelliperf_swizzle.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.capture.settings import Gpu, Settings, save_settings
 from intelliperf_swizzle.children import Child, signal_name
+from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.gpu.order import Order, Task, save_order
 from intelliperf_swizzle.gpu.statistics import timing
@@ -220,9 +221,9 @@ class _Watch:
                 self._done += 1
             elif kind == "checked":
                 key = (event["launch"], event["candidate"])
-                self.record.checks[key] = Check(**event["check"])
+                self.record.checks[key] = decode(Check, event["check"])
             elif kind == "failed":
-                self.record.failures[event["candidate"]] = Failure(**event["failure"])
+                self.record.failures[event["candidate"]] = decode(Failure, event["failure"])
             elif kind == "not raced":
                 self.record.unraced[event["launch"]] = event["text"]
             elif kind == "raced":

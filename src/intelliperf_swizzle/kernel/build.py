@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from intelliperf_swizzle.children import CallError, call
+from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build
@@ -61,7 +62,7 @@ def build_all(
 
 def _outcome(launch: Launch, target: Target, outcome: dict[str, Any]) -> Build | BuildError:
     if "error" not in outcome:
-        return Build(**outcome)
+        return decode(Build, outcome)
     lines = str(outcome["error"]).splitlines() or ["no message"]
     return BuildError(
         f"`{launch.kernel}` does not compile for {target.name}: {lines[-1].strip()}",

@@ -4,11 +4,12 @@
 
 from intelliperf_swizzle.language.emit import Code, emit_cpp, emit_triton
 from intelliperf_swizzle.language.evaluate import evaluate
-from intelliperf_swizzle.language.parse import check, parse
+from intelliperf_swizzle.language.parse import MAX_CHARACTERS, check, parse
 from intelliperf_swizzle.language.syntax import INPUTS, Swizzle
 
 __all__ = [
     "INPUTS",
+    "MAX_CHARACTERS",
     "Code",
     "Swizzle",
     "check",

@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import anyio
 import anyio.abc
@@ -19,6 +18,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from intelliperf_swizzle import __version__
+from intelliperf_swizzle.codec import decode, dumps, loads
 from intelliperf_swizzle.mcp.answers import (
     Explained,
     Optimized,
@@ -28,6 +28,8 @@ from intelliperf_swizzle.mcp.answers import (
     Scored,
 )
 from intelliperf_swizzle.options import DEFAULT_TARGET
+
+Answer = TypeVar("Answer")
 
 GRACE_SECONDS = 5.0
 """How long a cancelled worker may take to end what it started before it is killed."""
@@ -86,7 +88,7 @@ async def prove(
     ] = {},  # noqa: B006 - a default of the schema; never changed
 ) -> Proved:
     """Is a swizzle a permutation of the tiles of a grid? If not: who collides, what is dropped."""
-    return Proved(**await _work("prove", locals()))
+    return await _work(Proved, "prove", locals())
 
 
 async def prove_source(
@@ -101,7 +103,7 @@ async def prove_source(
 
     Runs the application without a GPU and looks at the launches of the file's kernels.
     """
-    return ProvedSource(**await _work("prove_source", locals()))
+    return await _work(ProvedSource, "prove_source", locals())
 
 
 async def explain(
@@ -112,7 +114,7 @@ async def explain(
     project_directory: Directory = ".",
 ) -> Explained:
     """What matters for the order of a kernel's workgroups: launch, sharing of data, GPU, L2."""
-    return Explained(**await _work("explain", locals()))
+    return await _work(Explained, "explain", locals())
 
 
 async def score(
@@ -125,7 +127,7 @@ async def score(
     parameters: Annotated[dict[str, int], Field(description="of the pattern")] = {},  # noqa: B006
 ) -> Scored:
     """Prove one swizzle on an application's kernel, and say what L2 hit rate it gives."""
-    return Scored(**await _work("score", locals()))
+    return await _work(Scored, "score", locals())
 
 
 async def optimize(
@@ -142,7 +144,7 @@ async def optimize(
 
     The sources stay as they are; the answer has a patch.
     """
-    return Optimized(**await _work("optimize", locals()))
+    return await _work(Optimized, "optimize", locals())
 
 
 async def report(
@@ -150,11 +152,11 @@ async def report(
     ctx: Context[Any, Any],
 ) -> Reported:
     """An earlier run again, as Markdown; runs nothing."""
-    return Reported(**await _work("report", locals()))
+    return await _work(Reported, "report", locals())
 
 
-async def _work(verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Has a worker do it; raises ToolError with what it says where it cannot."""
+async def _work(answer: type[Answer], verb: str, arguments: dict[str, Any]) -> Answer:
+    """What a worker answers; raises ToolError with what it says if it cannot."""
     context = arguments.pop("ctx")
     for name in ("source", "project_directory", "report_dir", "result_file"):
         if name in arguments:
@@ -168,28 +170,28 @@ async def _work(verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
         start_new_session=True,
     )
     try:
-        return await _answer(process, {"verb": verb, "arguments": arguments}, context)
+        call = {"verb": verb, "arguments": arguments}
+        return decode(answer, await _answer(process, call, context))
     finally:
         await _end(process)
 
 
 async def _answer(
     process: anyio.abc.Process, call: dict[str, Any], context: Context[Any, Any]
-) -> dict[str, Any]:
+) -> Any:
     assert process.stdin is not None
     assert process.stdout is not None
-    await process.stdin.send(json.dumps(call).encode() + b"\n")
+    await process.stdin.send(dumps(call).encode() + b"\n")
     lines = BufferedByteReceiveStream(process.stdout)
     told = 0
     while True:
         try:
-            line = json.loads(await lines.receive_until(b"\n", _LONGEST_LINE))
+            line = loads(await lines.receive_until(b"\n", _LONGEST_LINE))
         except (anyio.EndOfStream, anyio.IncompleteRead):
             code = await process.wait()
             raise ToolError(f"the worker ended with exit code {code}") from None
         if "answer" in line:
-            answer: dict[str, Any] = line["answer"]
-            return answer
+            return line["answer"]
         if "error" in line:
             raise ToolError(line["error"])
         told += 1

@@ -9,15 +9,14 @@ output is an object: `{"progress": …}` as often as there is some, then `{"answ
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 import threading
-from dataclasses import asdict
 from typing import Any, TextIO
 
 from intelliperf_swizzle.children import leave
+from intelliperf_swizzle.codec import dumps, encode, loads
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
@@ -48,13 +47,13 @@ class Telling:
 
 def say(stream: TextIO, kind: str, what: Any) -> None:
     """One line of the answer."""
-    stream.write(json.dumps({kind: what}) + "\n")
+    stream.write(dumps({kind: what}) + "\n")
     stream.flush()
 
 
 def main() -> int:
     """Does what the first line asks for."""
-    call = json.loads(sys.stdin.readline())
+    call = loads(sys.stdin.readline())
     # What anything here prints goes to standard error: the answers have standard output alone.
     stream = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -71,7 +70,7 @@ def main() -> int:
         except Interrupted as signaled:
             leave(signaled.exit_code)
         else:
-            say(stream, "answer", asdict(answer))
+            say(stream, "answer", encode(answer))
     return 0
 
 

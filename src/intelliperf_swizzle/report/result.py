@@ -9,17 +9,126 @@ the times are null.
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from intelliperf_swizzle import __version__
-from intelliperf_swizzle.history import attempt_to_json
-from intelliperf_swizzle.records import Measurement, Run
+from intelliperf_swizzle.codec import Between, decode, encode, members
+from intelliperf_swizzle.records import (
+    Attempt,
+    Certificate,
+    Constants,
+    Grid,
+    KernelSummary,
+    Measurement,
+    Picture,
+    Rate,
+    Run,
+    Usage,
+    Validation,
+)
 from intelliperf_swizzle.report.words import bottleneck, message
 
-SCHEMA = 3
-"""2 added `invocation`, `file`, `picture`, `predicted`, `timing` and requests per domain;
-3 `cautions`, `domain_name` and `interrupted`."""
+SCHEMA: Final = 3
+"""Grows when the shape of result files changes."""
+
+Percent: TypeAlias = Annotated[float, Between(0, 100)]
+Milliseconds: TypeAlias = Annotated[float, Between(0)]
+
+
+@dataclass(frozen=True)
+class LargestLaunch:
+    """The kernel's largest launch."""
+
+    kernel: str
+    file: str
+    grid: Grid
+    constants: Constants
+    distinct: int
+
+
+@dataclass(frozen=True)
+class NamedAttempt:
+    """The attempt that is named."""
+
+    number: int
+    name: str
+    text: str
+    origin: Literal["pattern", "search", "llm", "user"]
+    fingerprint: str | None
+    proof: Certificate
+    validation: Validation
+    measurement: Measurement
+
+
+@dataclass(frozen=True)
+class OwnPart:
+    """What IntelliPerf's own formulas do not know.
+
+    Attributes:
+        schema: Grows when the file's shape changes.
+    """
+
+    schema: Literal[3]
+    target: str
+    domain_name: str
+    profiler: str
+    proposer: str
+    seed: int
+    launch: LargestLaunch
+    kernels: tuple[KernelSummary, ...]
+    baseline: Measurement
+    predicted: Measurement | None
+    ceiling_l2_hit_rate: Rate
+    ceiling_derivation: str
+    nothing_to_gain: bool
+    interrupted: bool
+    best: NamedAttempt | None
+    attempts: tuple[Attempt, ...]
+    cautions: tuple[str, ...]
+    notes: tuple[str, ...]
+    usage: Usage | None
+    history: str
+    invocation: str
+    picture: Picture | None
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """Result of one run of intelliperf-swizzle. What was not measured is null, never 0.
+
+    Attributes:
+        version: Of the package that wrote the file.
+        formula: The optimization target.
+        success: An eligible and better swizzle was found.
+        metric_name: Says `modelled` and the target where it is.
+        metric_before: L2 hit rate in percent.
+        metric_after: The same with the swizzle; null without one.
+        time_before_ms: Measured; null where not.
+        time_after_ms: Measured; null where not.
+        report_message: Begins with `Modelled:` where it is.
+        initial: The user's file as it was.
+        optimized: The file with the swizzle.
+        diff: Unified, for `git apply`; empty without a swizzle.
+    """
+
+    version: str
+    formula: str
+    success: bool
+    kernel_name: str
+    metric: Literal["l2_hr_pct"]
+    metric_name: str
+    metric_before: Percent | None
+    metric_after: Percent | None
+    time_before_ms: Milliseconds | None
+    time_after_ms: Milliseconds | None
+    report_message: str
+    bottleneck_report: str
+    initial: str
+    optimized: str | None
+    diff: str
+    diff_lines: tuple[str, ...]
+    swizzle: OwnPart
 
 
 def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
@@ -30,66 +139,61 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
         initial: the kernel's source as it was.
         optimized: the source with the best swizzle, None where there is none.
     """
-    best = run.best
-    measured = best.measurement if best else None
-    diff = best.diff if best and best.diff else ""
-    return {
-        "version": __version__,
-        "formula": run.formula,
-        "success": best is not None,
-        "kernel_name": run.kernel,
-        "metric": "l2_hr_pct",
-        "metric_name": f"L2 hit rate (modelled, {run.target})" if run.modelled else "L2 hit rate",
-        "metric_before": _percent(run.baseline),
-        "metric_after": _percent(measured),
-        "time_before_ms": run.baseline.time_ms,
-        "time_after_ms": measured.time_ms if measured else None,
-        "report_message": message(run),
-        "bottleneck_report": bottleneck(run),
-        "initial": initial,
-        "optimized": optimized,
-        "diff": diff,
-        "diff_lines": diff.splitlines(),
-        "swizzle": {
-            "schema": SCHEMA,
-            "target": run.target,
-            "domain_name": run.domain_name,
-            "profiler": run.profiler,
-            "proposer": run.proposer,
-            "seed": run.seed,
-            "launch": {
-                "kernel": run.kernel,
-                "file": run.file,
-                "grid": list(run.grid),
-                "constants": dict(run.constants),
-                "distinct": run.launches,
-            },
-            "kernels": [asdict(kernel) for kernel in run.kernels],
-            "baseline": asdict(run.baseline),
-            "predicted": asdict(run.predicted) if run.predicted else None,
-            "ceiling_l2_hit_rate": run.ceiling.l2_hit_rate,
-            "ceiling_derivation": run.ceiling.derivation,
-            "nothing_to_gain": run.nothing_to_gain,
-            "interrupted": run.interrupted,
-            "best": _best(run),
-            "attempts": [attempt_to_json(attempt) for attempt in run.attempts],
-            "cautions": list(run.cautions),
-            "notes": list(run.notes),
-            "usage": asdict(run.usage) if run.usage else None,
-            "history": run.history,
-            "invocation": run.invocation,
-            "picture": asdict(run.picture) if run.picture else None,
-        },
-    }
+    measured = run.best.measurement if run.best else None
+    diff = run.best.diff if run.best and run.best.diff else ""
+    whole = ResultFile(
+        version=__version__,
+        formula=run.formula,
+        success=run.best is not None,
+        kernel_name=run.kernel,
+        metric="l2_hr_pct",
+        metric_name=f"L2 hit rate (modelled, {run.target})" if run.modelled else "L2 hit rate",
+        metric_before=_percent(run.baseline),
+        metric_after=_percent(measured),
+        time_before_ms=run.baseline.time_ms,
+        time_after_ms=measured.time_ms if measured else None,
+        report_message=message(run),
+        bottleneck_report=bottleneck(run),
+        initial=initial,
+        optimized=optimized,
+        diff=diff,
+        diff_lines=tuple(diff.splitlines()),
+        swizzle=_own(run),
+    )
+    fields: dict[str, Any] = encode(whole)
+    return fields
 
 
-def _best(run: Run) -> dict[str, Any] | None:
-    if run.best is None:
-        return None
-    fields = attempt_to_json(run.best)
-    keys = ("number", "name", "text", "origin", "fingerprint", "proof", "validation")
-    assert run.best.measurement is not None
-    return {**{key: fields[key] for key in keys}, "measurement": asdict(run.best.measurement)}
+def _own(run: Run) -> OwnPart:
+    return OwnPart(
+        schema=SCHEMA,
+        target=run.target,
+        domain_name=run.domain_name,
+        profiler=run.profiler,
+        proposer=run.proposer,
+        seed=run.seed,
+        launch=LargestLaunch(run.kernel, run.file, run.grid, run.constants, run.launches),
+        kernels=run.kernels,
+        baseline=run.baseline,
+        predicted=run.predicted,
+        ceiling_l2_hit_rate=run.ceiling.l2_hit_rate,
+        ceiling_derivation=run.ceiling.derivation,
+        nothing_to_gain=run.nothing_to_gain,
+        interrupted=run.interrupted,
+        best=_named(run.best) if run.best else None,
+        attempts=run.attempts,
+        cautions=run.cautions,
+        notes=run.notes,
+        usage=run.usage,
+        history=run.history,
+        invocation=run.invocation,
+        picture=run.picture,
+    )
+
+
+def _named(best: Attempt) -> NamedAttempt:
+    fields = encode(best)
+    return decode(NamedAttempt, {one.name: fields[one.name] for one in members(NamedAttempt)})
 
 
 def _percent(measured: Measurement | None) -> float | None:

@@ -10,22 +10,22 @@ import json
 import re
 import types
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
-from intelliperf_swizzle.records import (
-    Attempt,
-    Candidate,
-    Measurement,
-    Proof,
-    Run,
-    Validation,
-    VerdictKind,
-    Witness,
+from intelliperf_swizzle.codec import Constraint, Matching, members
+from intelliperf_swizzle.records import Attempt, Candidate, Run
+from intelliperf_swizzle.report.result import (
+    SCHEMA,
+    LargestLaunch,
+    NamedAttempt,
+    OwnPart,
+    ResultFile,
 )
-from intelliperf_swizzle.report.decode import hints
-from intelliperf_swizzle.report.result import SCHEMA
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+_DESCRIBED_BY = {LargestLaunch: (Run,), NamedAttempt: (Attempt, Candidate), OwnPart: (Run,)}
+"""Records whose fields have the meaning that they have in other records."""
 
 Properties: TypeAlias = Mapping[str, Mapping[str, Any]]
 Definitions: TypeAlias = dict[str, Any]
@@ -35,10 +35,7 @@ Definitions: TypeAlias = dict[str, Any]
 def result_schema() -> dict[str, Any]:
     """What this version writes into a result file, and nothing else; draft 2020-12."""
     named: Definitions = {}
-    whole = _object(
-        "Result of one run of intelliperf-swizzle. What was not measured is null, never 0.",
-        _host_properties() | {"swizzle": _own(named)},
-    )
+    whole = _record(ResultFile, named)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"intelliperf-swizzle result, schema {SCHEMA}",
@@ -52,102 +49,30 @@ def schema_text() -> str:
     return json.dumps(result_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
-def _host_properties() -> dict[str, Any]:
-    """What every formula of IntelliPerf writes."""
-    text, percent = {"type": "string"}, {"type": ["number", "null"], "minimum": 0, "maximum": 100}
-    time = {"type": ["number", "null"], "minimum": 0, "description": "Measured; null where not."}
-    return {
-        "version": text | {"description": "Of the package that wrote the file."},
-        "formula": text | {"description": "The optimization target."},
-        "success": {"type": "boolean", "description": "An eligible and better swizzle was found."},
-        "kernel_name": text,
-        "metric": {"const": "l2_hr_pct"},
-        "metric_name": text | {"description": "Says `modelled` and the target where it is."},
-        "metric_before": percent | {"description": "L2 hit rate in percent."},
-        "metric_after": percent | {"description": "The same with the swizzle; null without one."},
-        "time_before_ms": time,
-        "time_after_ms": time,
-        "report_message": text | {"description": "Begins with `Modelled:` where it is."},
-        "bottleneck_report": text,
-        "initial": text | {"description": "The user's file as it was."},
-        "optimized": {"type": ["string", "null"], "description": "The file with the swizzle."},
-        "diff": text | {"description": "Unified, for `git apply`; empty without a swizzle."},
-        "diff_lines": {"type": "array", "items": text},
-    }
+def _record(kind: type, named: Definitions) -> dict[str, Any]:
+    summary = (inspect.getdoc(kind) or "").partition("\n")[0]
+    return _object(summary, _fields(kind, named))
 
 
-def _own(named: Definitions) -> dict[str, Any]:
-    launch = _fields(Run, named, "kernel", "file", "grid", "constants")
-    return _object(
-        "What IntelliPerf's own formulas do not know.",
-        {
-            "schema": {"const": SCHEMA, "description": "Grows when the file's shape changes."},
-            **_fields(Run, named, "target", "domain_name", "profiler", "proposer", "seed"),
-            "launch": _object(
-                "The kernel's largest launch.",
-                launch | {"distinct": _fields(Run, named, "launches")["launches"]},
-            ),
-            **_fields(Run, named, "kernels", "baseline", "predicted"),
-            "ceiling_l2_hit_rate": {"type": "number", "minimum": 0, "maximum": 1},
-            "ceiling_derivation": {"type": "string"},
-            **_fields(Run, named, "nothing_to_gain", "interrupted"),
-            "best": _optional(_best(named)),
-            "attempts": {"type": "array", "items": _attempt(named)},
-            **_fields(Run, named, "cautions", "notes", "usage", "history", "invocation", "picture"),
-        },
-    )
-
-
-def _attempt(named: Definitions) -> dict[str, Any]:
-    measured = ("screened_l2_hit_rate", "predicted", "measurement", "validation", "diff")
-    named["Attempt"] = _object(
-        "One candidate and what became of it.",
-        {
-            **_fields(Attempt, named, "number"),
-            **_fields(Candidate, named),
-            "verdict": _of(VerdictKind, named),
-            "reason": {"type": "string"},
-            "witness": _of(Witness | None, named),
-            **_fields(Attempt, named, "fingerprint"),
-            "proof": _optional(_proof(named)),
-            **_fields(Attempt, named, *measured),
-        },
-    )
-    return {"$ref": "#/$defs/Attempt"}
-
-
-def _best(named: Definitions) -> dict[str, Any]:
-    return _object(
-        "The attempt that is named.",
-        {
-            **_fields(Attempt, named, "number"),
-            **_fields(Candidate, named, "name", "text", "origin"),
-            **_fields(Attempt, named, "fingerprint"),
-            "proof": _proof(named),
-            "validation": _of(Validation, named),
-            "measurement": _of(Measurement, named),
-        },
-    )
-
-
-def _proof(named: Definitions) -> dict[str, Any]:
-    fields = _fields(Proof, named, "grids_checked", "largest_checked", "condition")
-    named["Proof"] = _object(
-        "Certificate that the swizzle is a permutation.", {"holds": {"const": True}} | fields
-    )
-    return {"$ref": "#/$defs/Proof"}
-
-
-def _fields(kind: Any, named: Definitions, *names: str) -> dict[str, Any]:
-    """The schemas of a dataclass's fields (all, or these), described as its docstring does."""
-    described, types_of = _descriptions(kind), hints(kind)
-    return {
-        name: _of(types_of[name], named) | described.get(name, {}) for name in names or types_of
-    }
+def _fields(kind: type, named: Definitions) -> dict[str, Any]:
+    """The schemas of a dataclass's fields, described as its docstring does."""
+    described = _descriptions(kind)
+    for other in _DESCRIBED_BY.get(kind, ()):
+        described = _descriptions(other) | described
+    properties: dict[str, Any] = {}
+    for member in members(kind):
+        if member.inline:
+            properties |= _fields(member.kind, named)
+        else:
+            properties[member.name] = _of(member.kind, named) | described.get(member.attribute, {})
+    return properties
 
 
 def _of(kind: Any, named: Definitions) -> dict[str, Any]:
     origin = get_origin(kind)
+    if origin is Annotated:
+        inner, *stated = get_args(kind)
+        return _of(inner, named) | _constraint(stated[0])
     if kind in _PLAIN:
         return {"type": _PLAIN[kind]}
     if dataclasses.is_dataclass(kind):
@@ -158,16 +83,22 @@ def _of(kind: Any, named: Definitions) -> dict[str, Any]:
     if origin is tuple:
         return _array(get_args(kind), named)
     if origin is Literal:
-        return {"enum": list(get_args(kind))}
+        allowed = list(get_args(kind))
+        return {"const": allowed[0]} if len(allowed) == 1 else {"enum": allowed}
     return {"type": "object", "additionalProperties": _of(get_args(kind)[1], named)}
+
+
+def _constraint(stated: Constraint) -> dict[str, Any]:
+    if isinstance(stated, Matching):
+        return {"pattern": f"^{stated.pattern}$"}
+    return {"minimum": stated.low} | ({} if stated.high is None else {"maximum": stated.high})
 
 
 def _named(kind: Any, named: Definitions) -> dict[str, Any]:
     name = kind.__name__
     if name not in named:
         named[name] = {}
-        summary = (inspect.getdoc(kind) or "").partition("\n")[0]
-        named[name] = _object(summary, _fields(kind, named))
+        named[name] = _record(kind, named)
     return {"$ref": f"#/$defs/{name}"}
 
 

@@ -45,6 +45,8 @@ class Attempts:
         self._screened: dict[str, Screened] = {}
         self.baseline = self._model.baseline()
         """The unmodified kernel's L2 hit rate as the fast model sees it, from 0 to 1."""
+        self.reported: list[Attempt] = []
+        """Attempts of which an earlier run has told a language model the numbers."""
         self._take_over(history.attempts)
 
     @property
@@ -91,7 +93,7 @@ class Attempts:
         """
         rates = list(self._pool.map(self._rate, proved))
         return [
-            self._attempt(candidate, outcome, rate)
+            self._attempt(self._history.next_number(), candidate, outcome, rate)
             for candidate, outcome, rate in zip(candidates, proved, rates, strict=True)
         ]
 
@@ -117,15 +119,13 @@ class Attempts:
         return self._model.hit_rate(outcome.tiles())
 
     def _attempt(
-        self, candidate: Candidate, outcome: Proved | Verdict, rate: float | None
+        self, number: int, candidate: Candidate, outcome: Proved | Verdict, rate: float | None
     ) -> Attempt:
-        number = self._history.next_number()
         if isinstance(outcome, Verdict):
             return self._history.record(Attempt(number, candidate, outcome))
         known = self._screened.get(outcome.fingerprint)
         if known is not None:
-            [attempt] = self.current([known.attempt])
-            return attempt if candidate.origin != "llm" else self._repeated(candidate, attempt)
+            return self._repeated(number, candidate, known.attempt)
         if candidate.origin == "llm" and outcome.unchanged:
             unchanged = Verdict("no difference", "this is the unmodified mapping, `pid = pid`")
             return self._history.record(
@@ -136,24 +136,28 @@ class Attempts:
         self._screened[outcome.fingerprint] = one
         return self._history.record(one.attempt)
 
-    def _repeated(self, candidate: Candidate, known: Attempt) -> Attempt:
-        """A language model is told that it repeats an attempt, however it has written it."""
+    def _repeated(self, number: int, candidate: Candidate, known: Attempt) -> Attempt:
+        """The attempt that a permutation was first.
+
+        A language model is told that it repeats it, however it has written it.
+        """
+        [known] = self.current([known])
+        if candidate.origin != "llm":
+            return known
         reason = (
             f"the same permutation as attempt {known.number} ({known.candidate.name}): "
             f"{known.verdict.kind}, {known.verdict.reason}"
         )
-        number = self._history.next_number()
         verdict = Verdict("repeated", reason)
         return self._history.record(
             Attempt(number, candidate, verdict, fingerprint=known.fingerprint)
         )
 
     def _take_over(self, resumed: Sequence[Attempt]) -> None:
-        for attempt in resumed:
-            if attempt.screened_l2_hit_rate is None:
-                continue
-            [outcome] = self.prove([attempt.candidate])
-            if isinstance(outcome, Verdict):
-                self._history.record(Attempt(attempt.number, attempt.candidate, outcome))
-            elif outcome.fingerprint not in self._screened:
-                self._screened[outcome.fingerprint] = Screened(outcome, attempt)
+        """Proves and screens anew what an earlier run tried: nothing of its file is believed."""
+        proved = self.prove([one.candidate for one in resumed])
+        rates = self._pool.map(self._rate, proved)
+        for one, outcome, rate in zip(resumed, proved, rates, strict=True):
+            again = self._attempt(one.number, one.candidate, outcome, rate)
+            if one.candidate.origin == "llm" and one.measurement is not None:
+                self.reported.append(again)

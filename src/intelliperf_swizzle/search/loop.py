@@ -38,6 +38,8 @@ def search(
         ModelError: a language model cannot be reached, and no other proposer has searched.
     """
     best, effort = None, Effort()
+    for attempt in attempts.reported:
+        evaluator.confirm(evaluator.evaluate(attempts.edit(attempts.promising([attempt], 0.0))))
     for proposer in proposers:
         progress.phase(f"searching ({proposer.name}, up to {problem.budget} candidates)")
         try:

@@ -26,6 +26,7 @@ from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
 from intelliperf_swizzle.propose.offline import OfflineProposer
+from intelliperf_swizzle.readers import utf8
 
 BUILD_LIMIT_SECONDS = 3600.0
 """A build command that takes longer hangs."""
@@ -104,6 +105,8 @@ def prepare(
         ProfileError: the profiler that is asked for cannot work here.
     """
     project = Path(options.project_directory)
+    utf8(str(Path.cwd()), "the directory")
+    utf8(str(project.absolute()), "the project directory")
     if not project.is_dir():
         raise UsageError(f"there is no directory {project}", hint="-p names the project directory")
     setup = Setup(

@@ -23,6 +23,7 @@ from intelliperf_swizzle.mapping import describe, prove, sweep_grids
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
+    Certificate,
     Int64Array,
     Launch,
     MappedLaunch,
@@ -59,7 +60,7 @@ class Proved:
     swizzle: Swizzle
     subject: Subject
     target: Target
-    proof: Proof
+    proof: Certificate
     fingerprint: str
     unchanged: bool
 
@@ -74,7 +75,7 @@ class Proved:
             for one, tile in zip(self.subject.traced, self.tiles(), strict=True)
         ]
 
-    def widened(self, stride: int) -> Proof:
+    def widened(self, stride: int) -> Certificate:
         """The proof, tried on every so-many-th grid of the sweep too."""
         launch = self.subject.traced[0].launch
         sweep = sweep_grids(launch.grid)[::stride]

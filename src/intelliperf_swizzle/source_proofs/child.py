@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from intelliperf_swizzle.codec import save_arrays
 from intelliperf_swizzle.interpreter.batched import NotBatchableError
 from intelliperf_swizzle.interpreter.revive import revive
 from intelliperf_swizzle.launches import load_launch
 from intelliperf_swizzle.source_proofs.instrument import watched
-from intelliperf_swizzle.source_proofs.observation import save_observation
 from intelliperf_swizzle.source_proofs.observe import observe
 
 
@@ -38,4 +38,4 @@ def _watch(folder: Path) -> None:
         said = " ".join(str(error).split())[:300]
         (folder / "refusal.txt").write_text(f"it cannot be interpreted: {said}")
     else:
-        save_observation(observation, folder / "observation.npz")
+        save_arrays(observation, folder / "observation.npz")

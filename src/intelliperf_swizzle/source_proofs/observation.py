@@ -4,10 +4,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -131,48 +128,3 @@ class Observation:
     lanes_outside: int
     places_loaded: bool = False
     parts: tuple[Parts, ...] | None = ()
-
-
-_ARRAYS = ("work", "writes", "program", "values", "wrote")
-
-
-def save_observation(observation: Observation, path: Path) -> None:
-    """Write an observation as `.npz`."""
-    stated = {
-        "sites": [asdict(site) for site in observation.sites],
-        "frontier": observation.frontier,
-        "sizes": sorted(observation.sizes),
-        "outputs": None if observation.outputs is None else list(map(asdict, observation.outputs)),
-        "lanes_outside": observation.lanes_outside,
-        "places_loaded": observation.places_loaded,
-        "parts": None if observation.parts is None else list(map(asdict, observation.parts)),
-    }
-    arrays = {name: getattr(observation, name) for name in _ARRAYS}
-    np.savez(path, stated=np.array(json.dumps(stated)), **arrays)
-
-
-def load_observation(path: Path) -> Observation:
-    """Read what `save_observation` wrote."""
-    with np.load(path) as stored:
-        stated = json.loads(str(stored["stated"]))
-        arrays = {name: stored[name] for name in _ARRAYS}
-    outputs, parts = stated["outputs"], stated["parts"]
-    return Observation(
-        sites=tuple(Site(**site) for site in stated["sites"]),
-        frontier=tuple(stated["frontier"]),
-        sizes=frozenset(stated["sizes"]),
-        outputs=None if outputs is None else tuple(Output(**_tuples(one)) for one in outputs),
-        lanes_outside=stated["lanes_outside"],
-        places_loaded=stated["places_loaded"],
-        parts=None if parts is None else tuple(Parts(**_tuples(one)) for one in parts),
-        **arrays,
-    )
-
-
-def _tuples(stated: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a noun as JSON has them, with tuples for lists."""
-    return {key: _tuple(value) for key, value in stated.items()}
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(map(_tuple, value)) if isinstance(value, list) else value

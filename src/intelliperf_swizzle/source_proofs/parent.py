@@ -13,6 +13,7 @@ import numpy as np
 
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.children import CallError, call
+from intelliperf_swizzle.codec import load_arrays
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Target
@@ -20,7 +21,7 @@ from intelliperf_swizzle.launches import save_launch
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Grid, Launch
 from intelliperf_swizzle.source_proofs.judge import RemapVerdict, SizesTried, judge, summarise
-from intelliperf_swizzle.source_proofs.observation import Observation, load_observation
+from intelliperf_swizzle.source_proofs.observation import Observation
 from intelliperf_swizzle.source_proofs.sizes import scale_launch
 
 
@@ -226,7 +227,7 @@ def _is_done(folder: Path) -> bool:
 
 def _read(folder: Path, died: str | None) -> Observation | _Unseen:
     if (folder / "observation.npz").exists():
-        return load_observation(folder / "observation.npz")
+        return load_arrays(Observation, folder / "observation.npz")
     refusal = folder / "refusal.txt"
     return _Unseen(refusal.read_text() if refusal.exists() else died or "nothing was seen of it")
 

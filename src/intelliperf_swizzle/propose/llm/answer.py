@@ -9,10 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from intelliperf_swizzle.language import MAX_CHARACTERS
 from intelliperf_swizzle.records import Candidate, Usage
 
 _FENCED = re.compile(r"\s*```[^\n`]*\n(?P<inside>(?:(?!```).)*)```\s*", re.DOTALL)
 """Exactly one Markdown code fence with nothing around it: the wrapping that the prompt allows."""
+
+
+_NO_TEXT = re.compile(r"[\ud800-\udfff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""Lone surrogates and control characters: files cannot hold them, terminals obey them."""
+
+KEPT_CHARACTERS = 2000
+"""Of a refused text and of each explanation; the history of a run stays small."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +40,31 @@ class Reply:
     usage: Usage
 
 
+class RefusedAnswerError(Exception):
+    """What an endpoint sends is not taken, and will not be the next time."""
+
+
 def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
     """The candidate that a reply holds; its text is what the model wrote, whatever that is.
 
-    An answer without the asked fields becomes a candidate too, with that flaw, so that the history
-    has it and the model is told.
+    An answer that lacks fields, is too long or is no text becomes a candidate too, with that flaw,
+    so that the history has its beginning and the model is told.
     """
+    text = swizzle_of(reply)
+    explained = {
+        "rationale": _text(reply, "rationale"),
+        "critique": _critique(reply.fields.get("critiques")),
+        "idea": _text(reply, "idea"),
+    }
+    flaw = reply.unreadable or _flaw({"swizzle": text, **explained})
     return Candidate(
-        text=swizzle_of(reply),
+        text=text if flaw is None else _beginning(text),
         name=name,
         origin="llm",
-        rationale=_text(reply, "rationale"),
-        critique=_critique(reply.fields.get("critiques")),
-        idea=_text(reply, "idea"),
         iteration=iteration,
         usage=reply.usage,
-        flaw=reply.unreadable,
+        flaw=flaw,
+        **{name: value and _beginning(value) for name, value in explained.items()},
     )
 
 
@@ -58,8 +75,26 @@ def swizzle_of(reply: Reply) -> str:
     """
     offered = reply.fields.get("swizzle")
     text = reply.text if offered is None else str(offered)
-    fenced = _FENCED.fullmatch(text)
+    fenced = _FENCED.fullmatch(text) if len(text) <= 2 * MAX_CHARACTERS else None
     return fenced["inside"] if fenced else text
+
+
+def _flaw(texts: Mapping[str, str | None]) -> str | None:
+    """Why an answer cannot be kept as it stands."""
+    for field, text in texts.items():
+        odd = _NO_TEXT.search(text or "")
+        if odd:
+            return f"`{field}` is no text: {odd[0]!a} at {odd.start()}"
+    offered = texts["swizzle"] or ""
+    if len(offered) > MAX_CHARACTERS:
+        return f"a swizzle has at most {MAX_CHARACTERS} characters, this one has {len(offered)}"
+    return None
+
+
+def _beginning(text: str) -> str:
+    """As much of a text as is kept; what is no text is escaped."""
+    kept = _NO_TEXT.sub(lambda odd: ascii(odd[0])[1:-1], text[:KEPT_CHARACTERS])
+    return kept if len(text) <= KEPT_CHARACTERS else f"{kept} … ({len(text)} characters)"
 
 
 def _text(reply: Reply, field: str) -> str | None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -13,8 +14,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from intelliperf_swizzle.errors import ModelError
-from intelliperf_swizzle.propose.llm.answer import Reply
+from intelliperf_swizzle.propose.llm.answer import RefusedAnswerError, Reply
 from intelliperf_swizzle.propose.llm.signature import INPUTS, Question
+from intelliperf_swizzle.readers import LARGEST
 from intelliperf_swizzle.records import Usage
 
 KEY_VARIABLE = "LLM_GATEWAY_KEY"
@@ -124,6 +126,7 @@ class Model:
             try:
                 fields, unreadable = _predict(dspy, lm, question)
             except Exception as error:
+                left = seconds - (self.clock() - started)
                 if wait is None or wait >= left or not _may_pass(error):
                     raise ModelError(
                         f"the language model {self.endpoint.model} gave no answer: "
@@ -155,11 +158,17 @@ class Model:
             settings["api_key"] = self.endpoint.key or "none"
         if self.endpoint.model.startswith("openai/") and not reasoning:
             settings["seed"] = self.seed + sample
+        if self.endpoint.model.startswith("openai/"):
+            from intelliperf_swizzle.propose.llm.wire import client
+
+            settings["client"] = client(self.endpoint.url, settings.get("api_key"))
         return dspy.LM(self.endpoint.model, **settings)
 
     def _told(self, error: BaseException) -> str:
         """The error in one line, without the key."""
-        text = " ".join(str(error).split()) or type(error).__name__
+        refused = next((one for one in _chain(error) if isinstance(one, RefusedAnswerError)), error)
+        said = str(refused).partition("Traceback")[0]  # LiteLLM's, of an answer it cannot read
+        text = " ".join(said.split()) or type(refused).__name__
         for secret in (self.endpoint.key, self.endpoint.key and self.endpoint.key[-8:]):
             text = text.replace(secret, "***") if secret else text
         return text if len(text) <= 300 else f"{text[:300]} …"
@@ -222,14 +231,20 @@ def _last_call(lm: Any, seconds: float) -> tuple[str, Usage]:
     entry = lm.history[-1] if lm.history else {}
     counts = dict(entry.get("usage") or {})
     outputs = entry.get("outputs") or [""]
+    cost = entry.get("cost")
     text = outputs[0].get("text", "") if isinstance(outputs[0], dict) else outputs[0]
     return str(text or ""), Usage(
         calls=1,
-        input_tokens=counts.get("prompt_tokens"),
-        output_tokens=counts.get("completion_tokens"),
-        cost_usd=entry.get("cost"),
+        input_tokens=_count(counts.get("prompt_tokens")),
+        output_tokens=_count(counts.get("completion_tokens")),
+        cost_usd=cost if isinstance(cost, float) and 0 <= cost < math.inf else None,
         seconds=round(seconds, 3),
     )
+
+
+def _count(stated: Any) -> int | None:
+    """A number of tokens, if that is what the endpoint states."""
+    return stated if type(stated) is int and 0 <= stated <= LARGEST else None
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -249,6 +264,8 @@ def _status(error: BaseException) -> int | None:
 
 
 def _may_pass(error: BaseException) -> bool:
+    if any(isinstance(one, RefusedAnswerError) for one in _chain(error)):
+        return False
     status = _status(error)
     if status is not None:
         return status in (408, 409, 425, 429) or status >= 500
@@ -259,6 +276,8 @@ def _hint(error: BaseException) -> str | None:
     status = _status(error)
     if status in (401, 403):
         return f"{KEY_VARIABLE} holds the key; -m and -r name model and provider"
+    if status is not None and 300 <= status < 400:
+        return "it sends elsewhere, where the key does not go: -r names the right address"
     if status == 404:
         return "-m and -r name model and provider; a URL usually ends with /v1"
     return None

@@ -1,0 +1,463 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Records as JSON and back, by their type hints; what does not belong is refused with its place.
+
+A dataclass is an object with exactly its fields; a field marked `INLINE` lends its own fields to
+the object around it, and one marked `named(...)` has another name there. Tuples and sets are lists,
+mappings are objects, arrays lie beside the JSON. Where a hint leaves the type open (`Any`, a union
+of several types), a value that JSON cannot say is an object with the key `$`: a dataclass by its
+name, a tuple, a mapping whose keys are not strings, a float that is not finite.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+import operator
+import os
+import re
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NoReturn,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
+from typing import get_type_hints as _hints
+
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.errors import RecordError
+
+Type = TypeVar("Type")
+
+_SEQUENCES = (tuple, list, frozenset)
+
+LARGEST = 2**63 - 1
+"""Integers beyond it are refused: no count, size or seed is as large."""
+
+INLINE: Mapping[str, Any] = {"inline": True}
+"""Metadata of a field whose own fields stand in the object around it."""
+
+
+def named(name: str) -> Mapping[str, Any]:
+    """Metadata of a field that has another name in JSON."""
+    return {"name": name}
+
+
+@dataclass(frozen=True)
+class Between:
+    """Bounds of a number, in `Annotated`; None = unbounded."""
+
+    low: float
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Matching:
+    """The regular expression of a whole text, in `Annotated`."""
+
+    pattern: str
+
+
+Constraint: TypeAlias = Between | Matching
+
+
+@dataclass(frozen=True)
+class Member:
+    """A field of a dataclass as JSON has it: its attribute, its name there, and its type."""
+
+    attribute: str
+    name: str
+    kind: Any
+    inline: bool
+
+
+@functools.cache
+def members(kind: type) -> tuple[Member, ...]:
+    """The fields of a dataclass, in order."""
+    types_of = _hints(kind, include_extras=True)
+    return tuple(
+        Member(
+            field.name,
+            field.metadata.get("name", field.name),
+            types_of[field.name],
+            "inline" in field.metadata,
+        )
+        for field in dataclasses.fields(kind)
+    )
+
+
+# --- text ---------------------------------------------------------------------------------------
+
+
+def dumps(value: Any, *, indent: int | None = None) -> str:
+    """JSON text without NaN; a lone surrogate is written as its escape."""
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(
+        value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
+    )
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def loads(text: str | bytes) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        RecordError: it is not UTF-8, not JSON, nested too deeply, or holds NaN or an infinity.
+    """
+    try:
+        return json.loads(text if isinstance(text, str) else text.decode(), parse_constant=_refuse)
+    except UnicodeDecodeError as error:
+        raise RecordError(f"byte {error.start} is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise RecordError(f"not JSON at {error.lineno}:{error.colno}: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"not JSON: {error}") from None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a number of JSON")
+
+
+# --- records to JSON ----------------------------------------------------------------------------
+
+
+def encode(record: Any, arrays: dict[str, npt.NDArray[Any]] | None = None) -> Any:
+    """A dataclass as a JSON object.
+
+    Args:
+        record: an instance.
+        arrays: takes the record's arrays, by their place in it.
+
+    Raises:
+        TypeError: a value is of a kind that JSON cannot carry, or no float of JSON.
+    """
+    return _object(record, "", arrays)
+
+
+def _object(record: Any, where: str, arrays: Any) -> dict[str, Any]:
+    encoded: dict[str, Any] = {}
+    kind: type = type(record)
+    for member in members(kind):
+        value = getattr(record, member.attribute)
+        if member.inline:
+            encoded |= _object(value, where, arrays)
+        else:
+            encoded[member.name] = _encode(member.kind, value, _inside(where, member.name), arrays)
+    return encoded
+
+
+def _encode(kind: Any, value: Any, where: str, arrays: Any) -> Any:
+    kind, _ = _plain(kind)
+    if value is None:
+        return None
+    if _open(kind):
+        return _encode_open(value, where)
+    if get_origin(kind) in (Union, types.UnionType):
+        [inner] = [one for one in get_args(kind) if one is not type(None)]
+        return _encode(inner, value, where, arrays)
+    origin = get_origin(kind) or kind
+    if dataclasses.is_dataclass(kind):
+        return _object(value, where, arrays)
+    if origin is np.ndarray:
+        arrays[where] = value
+        return where
+    if origin in _SEQUENCES:
+        items = sorted(value) if origin is frozenset else value
+        types_of = _items(kind, len(items))
+        return [_encode(types_of[i], one, f"{where}[{i}]", arrays) for i, one in enumerate(items)]
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        item = get_args(kind)[1]
+        return {
+            str(key): _encode(item, one, _inside(where, str(key)), arrays)
+            for key, one in value.items()
+        }
+    if origin is float:
+        return _finite(float(value), where)
+    return operator.index(value) if origin is int else value
+
+
+def _encode_open(value: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {"$": type(value).__name__, **_object(value, where, None)}
+    if isinstance(value, tuple):
+        return {"$": "tuple", "items": [_encode_open(one, where) for one in value]}
+    if isinstance(value, list):
+        return [_encode_open(one, where) for one in value]
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) and key != "$" for key in value):
+            return {key: _encode_open(one, _inside(where, key)) for key, one in value.items()}
+        items = [[_encode_open(k, where), _encode_open(v, where)] for k, v in value.items()]
+        return {"$": "mapping", "items": items}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$": "float", "value": repr(float(value))}
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    if value is None:
+        return None
+    raise TypeError(f"{where}: a record cannot carry {value!r} of type {type(value).__name__}")
+
+
+def _finite(value: float, where: str) -> float:
+    if not math.isfinite(value):
+        raise TypeError(f"{where}: {value} is not a number of JSON")
+    return value
+
+
+# --- JSON to records ----------------------------------------------------------------------------
+
+
+def decode(
+    kind: type[Type],
+    value: Any,
+    where: str = "",
+    *,
+    nouns: Sequence[type] = (),
+    arrays: Mapping[str, npt.NDArray[Any]] | None = None,
+) -> Type:
+    """A JSON value as a record.
+
+    Args:
+        kind: a dataclass, `str`, `int`, `float`, `bool`, or a tuple, list, set, mapping,
+            literal or union of these.
+        value: as `loads` reads it.
+        where: names the value in messages (`attempt`).
+        nouns: the dataclasses that may stand where a hint leaves the type open.
+        arrays: the record's arrays, by their place in it.
+
+    Raises:
+        RecordError: a value is missing, surplus, of another type, or out of range; it says where.
+    """
+    reader = _Reader({one.__name__: one for one in nouns}, arrays or {})
+    try:
+        decoded: Type = reader.decode(kind, value, where)
+    except RecursionError:
+        raise RecordError(f"{where or 'the value'} is nested too deeply") from None
+    return decoded
+
+
+@dataclass(frozen=True)
+class _Reader:
+    nouns: Mapping[str, type]
+    arrays: Mapping[str, npt.NDArray[Any]]
+
+    def decode(self, kind: Any, value: Any, where: str) -> Any:
+        kind, constraint = _plain(kind)
+        origin = get_origin(kind) or kind
+        if origin in (Union, types.UnionType):
+            return self._union(kind, value, where)
+        if kind is Any:
+            return self._open(value, where)
+        if dataclasses.is_dataclass(kind):
+            return self._dataclass(kind, value, where)
+        if origin is Literal:
+            return _literal(get_args(kind), value, where)
+        if origin is np.ndarray:
+            return self._array(kind, value, where)
+        if origin in _SEQUENCES:
+            return self._sequence(kind, value, where)
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            key_kind, item = get_args(kind)
+            return {
+                _key(key_kind, key, where): self.decode(item, one, _inside(where, key))
+                for key, one in _expect(dict, value, where).items()
+            }
+        return _checked(_scalar(origin, value, where), constraint, where)
+
+    def _dataclass(self, kind: Any, value: Any, where: str) -> Any:
+        given = _expect(dict, value, where)
+        for name in given.keys() - set(_names(kind)):
+            raise RecordError(f"{_inside(where, name)}: unknown field")
+        return self._built(kind, given, where)
+
+    def _built(self, kind: Any, given: Mapping[str, Any], where: str) -> Any:
+        values = {}
+        for member in members(kind):
+            inside = _inside(where, member.name)
+            if member.inline:
+                values[member.attribute] = self._built(member.kind, given, where)
+            elif member.name in given:
+                values[member.attribute] = self.decode(member.kind, given[member.name], inside)
+            else:
+                raise RecordError(f"{inside}: missing")
+        return kind(**values)
+
+    def _union(self, kind: Any, value: Any, where: str) -> Any:
+        alternatives = get_args(kind)
+        inner = [one for one in alternatives if one is not type(None)]
+        if value is None and len(inner) < len(alternatives):
+            return None
+        if len(inner) == 1:
+            return self.decode(inner[0], value, where)
+        decoded = self._open(value, where)
+        classes = tuple(get_origin(one) or one for one in inner)
+        if not isinstance(decoded, classes):
+            expected = ", ".join(one.__name__ for one in classes)
+            raise RecordError(f"{where}: expected one of {expected}, got {_kind(decoded)}")
+        return decoded
+
+    def _sequence(self, kind: Any, value: Any, where: str) -> Any:
+        items = _expect(list, value, where)
+        inner = _items(kind, len(items))
+        if len(inner) != len(items):
+            raise RecordError(f"{where}: expected {len(inner)} items, got {len(items)}")
+        decoded = (self.decode(inner[i], one, f"{where}[{i}]") for i, one in enumerate(items))
+        return get_origin(kind)(decoded)
+
+    def _array(self, kind: Any, value: Any, where: str) -> Any:
+        array = self.arrays.get(_expect(str, value, where))
+        dtype = np.dtype(get_args(get_args(kind)[1])[0])
+        if array is None or array.dtype != dtype:
+            got = "nothing" if array is None else array.dtype
+            raise RecordError(f"{where}: expected an array of {dtype}, got {got}")
+        return array
+
+    def _open(self, value: Any, where: str) -> Any:
+        if isinstance(value, list):
+            return [self._open(one, where) for one in value]
+        if not isinstance(value, dict):
+            return value
+        if "$" not in value:
+            return {key: self._open(one, _inside(where, key)) for key, one in value.items()}
+        tag, rest = value["$"], {key: one for key, one in value.items() if key != "$"}
+        if isinstance(tag, str) and tag in self.nouns:
+            return self._dataclass(self.nouns[tag], rest, where)
+        if tag == "float" and rest.get("value") in ("inf", "-inf", "nan"):
+            return float(rest["value"])
+        if tag == "tuple":
+            return tuple(self._open(one, where) for one in _expect(list, rest.get("items"), where))
+        if tag == "mapping":
+            pairs = self._open(rest.get("items"), where)
+            try:
+                return dict(_expect(list, pairs, where))
+            except (TypeError, ValueError):
+                raise RecordError(f"{where}: expected pairs of key and value") from None
+        raise RecordError(f"{where}: {tag!r:.40} is no kind of value")
+
+
+def _names(kind: Any) -> Iterator[str]:
+    """The fields of a dataclass as JSON has them."""
+    for member in members(kind):
+        if member.inline:
+            yield from _names(member.kind)
+        else:
+            yield member.name
+
+
+def _plain(kind: Any) -> tuple[Any, Constraint | None]:
+    """A hint without its annotation, and what this states."""
+    if get_origin(kind) is not Annotated:
+        return kind, None
+    inner, *stated = get_args(kind)
+    return inner, next((one for one in stated if isinstance(one, Constraint)), None)
+
+
+def _open(kind: Any) -> bool:
+    """Whether a hint leaves the type open."""
+    if get_origin(kind) not in (Union, types.UnionType):
+        return kind is Any
+    return len([one for one in get_args(kind) if one is not type(None)]) > 1
+
+
+def _items(kind: Any, count: int) -> tuple[Any, ...]:
+    """The types of the items of a tuple, list or set that has so many."""
+    inner = get_args(kind)
+    if get_origin(kind) is not tuple or inner[-1] is Ellipsis:
+        return (inner[0],) * count
+    return inner
+
+
+def _literal(allowed: tuple[Any, ...], value: Any, where: str) -> Any:
+    if any(value == one and type(value) is type(one) for one in allowed):
+        return value
+    expected = ", ".join(map(repr, allowed))
+    got = repr(value) if isinstance(value, (str, int)) else _kind(value)
+    raise RecordError(f"{where}: expected {expected}, got {got:.60}")
+
+
+def _key(kind: Any, key: str, where: str) -> Any:
+    if kind is str:
+        return _text(key, where)
+    if not (key.removeprefix("-").isascii() and key.removeprefix("-").isdigit() and len(key) < 20):
+        raise RecordError(f"{where}: expected int as key, got {key!r:.40}")
+    return int(key)
+
+
+def _scalar(kind: Any, value: Any, where: str) -> Any:
+    if kind is float and type(value) is int and abs(value) <= LARGEST:
+        return float(value)
+    _expect(kind, value, where)
+    if kind is float and not math.isfinite(value):
+        raise RecordError(f"{where}: expected a finite float, got {value}")
+    if kind is int and abs(value) > LARGEST:
+        raise RecordError(f"{where}: expected an int of 64 bits, got one of {value.bit_length()}")
+    return _text(value, where) if kind is str else value
+
+
+def _checked(value: Any, constraint: Constraint | None, where: str) -> Any:
+    if isinstance(constraint, Between):
+        high = math.inf if constraint.high is None else constraint.high
+        if not constraint.low <= value <= high:
+            raise RecordError(f"{where}: expected {constraint.low:g} to {high:g}, got {value:g}")
+    elif constraint is not None and not re.fullmatch(constraint.pattern, value):
+        raise RecordError(f"{where}: expected {constraint.pattern}, got {value!r:.40}")
+    return value
+
+
+def _text(value: str, where: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        place = f"the lone surrogate {value[error.start]!a} at {error.start}"
+        raise RecordError(f"{where}: expected text, got {place}") from None
+    return value
+
+
+def _expect(kind: Any, value: Any, where: str) -> Any:
+    if type(value) is not kind:
+        raise RecordError(f"{where or 'the value'}: expected {_NAMES[kind]}, got {_kind(value)}")
+    return value
+
+
+_NAMES = {dict: "object", list: "list", str: "str", int: "int", float: "float", bool: "bool"}
+
+
+def _kind(value: Any) -> str:
+    return "null" if value is None else _NAMES.get(type(value), type(value).__name__)
+
+
+def _inside(where: str, name: str) -> str:
+    return f"{where}.{name:.60}" if where else f"{name:.60}"
+
+
+# --- records with arrays on disk ----------------------------------------------------------------
+
+
+def save_arrays(record: Any, path: str | os.PathLike[str]) -> None:
+    """Writes a record that has arrays as an uncompressed `.npz`."""
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    stated = dumps(encode(record, arrays)).encode()
+    np.savez(path, np.frombuffer(stated, np.uint8), **arrays)  # type: ignore[arg-type]
+
+
+def load_arrays(kind: type[Type], path: str | os.PathLike[str]) -> Type:
+    """Reads what `save_arrays` wrote.
+
+    Raises:
+        RecordError: it is no such record.
+    """
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored}
+    return decode(kind, loads(arrays["arr_0"].tobytes()), arrays=arrays)
