@@ -32,7 +32,7 @@ from harness.command import DOCUMENTS, RECORDS, made_with
 from harness.render import generated, page, percent, points, table
 from harness.work import rounded, settings_of
 from intelliperf_swizzle import loop
-from intelliperf_swizzle.cache import Run, replay
+from intelliperf_swizzle.cache import MappedLaunch, replay
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.profile.model import ONE_DOMAIN, ModelProfiler, ModelScreen
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
@@ -128,7 +128,10 @@ def look_again(bench: Workbench, above: float) -> int:
 def rate_on_one_l2(bench: Workbench, attempt: Attempt) -> float:
     """An order's L2 hit rate with full physics, as far as one L2 tells."""
     traced = zip(bench.subject.traced, bench.proofs(attempt), strict=True)
-    runs = [Run(one.trace, proof.tile, one.launch.count, one.occupancy) for one, proof in traced]
+    runs = [
+        MappedLaunch(one.trace, proof.tile, one.launch.count, one.occupancy)
+        for one, proof in traced
+    ]
     return replay(runs, bench.target, ONE_DOMAIN).l2_hit_rate
 
 

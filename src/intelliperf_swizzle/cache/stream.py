@@ -16,7 +16,7 @@ from intelliperf_swizzle.records import Int32Array, Int64Array, Trace, UInt8Arra
 
 
 @dataclass(frozen=True)
-class Stream:
+class ReferenceStream:
     """What each tile refers to, in order, in units of lines.
 
     Two lines are in one unit if every access of the launch touches both or neither, in the same
@@ -75,10 +75,10 @@ class Stream:
         return np.where(self.ref_unit < 0, ~self.ref_unit, self.ref_unit)
 
 
-_STREAMS: dict[int, Stream] = {}
+_STREAMS: dict[int, ReferenceStream] = {}
 
 
-def stream_of(trace: Trace) -> Stream:
+def stream_of(trace: Trace) -> ReferenceStream:
     """The stream of a trace, merged at the first call and kept as long as the trace lives."""
     key = id(trace)
     if key not in _STREAMS:
@@ -87,19 +87,15 @@ def stream_of(trace: Trace) -> Stream:
     return _STREAMS[key]
 
 
-def merge(trace: Trace, *, whole_units: bool = True) -> Stream:
+def merge(trace: Trace) -> ReferenceStream:
     """The stream of a trace; cost linear in the lines of its distinct footprints.
 
     Within one access the lines come unit by unit. That is the only order that merging changes.
-
-    Args:
-        trace: of one launch.
-        whole_units: False keeps every line a unit of its own, for comparison.
     """
-    from intelliperf_swizzle.cache import kernels
+    from intelliperf_swizzle.cache.compiled import units
 
     key = trace.access_shape.astype(np.int64) << 32 | trace.access_base
-    footprint, first = kernels.dense_ids(key)
+    footprint, first = units.dense_ids(key)
     base, shape = trace.access_base[first], trace.access_shape[first]
     line_kind = np.repeat(trace.shape_kind, np.diff(trace.shape_offset))
     issue = _issue(trace)
@@ -107,20 +103,18 @@ def merge(trace: Trace, *, whole_units: bool = True) -> Stream:
     if issue is not None:
         code = (issue.astype(np.uint16) << 6 | code).astype(np.uint16)
     where = (base, shape, trace.shape_offset, trace.shape_line)
-    lines = _last_line(trace) + 1
-    if whole_units:
-        signature = kernels.line_signatures(*where, code, lines)
-    else:
-        signature = np.arange(1, lines + 1, dtype=np.uint64)
-    unit, unit_offset, unit_line = kernels.unit_of_line(*where, signature)
-    refs = kernels.footprint_units(*where, code, unit, len(unit_offset) - 1)
-    tile_offset, ref_unit, ref_code = kernels.unroll(trace.tile_offset, footprint, *refs)
+    signature = units.line_signatures(*where, code, _last_line(trace) + 1)
+    unit, unit_offset, unit_line = units.unit_of_line(*where, signature)
+    refs = units.footprint_units(*where, code, unit, len(unit_offset) - 1)
+    tile_offset, ref_unit, ref_code = units.unroll(trace.tile_offset, footprint, *refs)
     ref_issue = np.zeros(0, np.uint8)
     if issue is not None:
         ref_issue = (ref_code >> 6).astype(np.uint8)
         ref_code = (ref_code & 63).astype(np.uint8)
     arithmetic = trace.tile_arithmetic
-    return Stream(tile_offset, ref_unit, ref_code, unit_offset, unit_line, ref_issue, arithmetic)
+    return ReferenceStream(
+        tile_offset, ref_unit, ref_code, unit_offset, unit_line, ref_issue, arithmetic
+    )
 
 
 def _issue(trace: Trace) -> UInt8Array | None:

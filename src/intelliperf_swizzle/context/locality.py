@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.context.record import HardwareContext, NextTile, Reuse, TensorUse, Wave
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
@@ -109,7 +109,7 @@ class _Touches:
         )
 
 
-def _kinds(stream: Stream, unit_of: Int64Array) -> Int64Array:
+def _kinds(stream: ReferenceStream, unit_of: Int64Array) -> Int64Array:
     kind = (stream.ref_code >> 4).astype(np.int64)
     counts = np.bincount(unit_of * 3 + kind, minlength=3 * stream.units)
     return counts.reshape(-1, 3) * stream.unit_lines[:, None]

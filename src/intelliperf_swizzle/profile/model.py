@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from intelliperf_swizzle.cache import Physics, Run, Screen, replay, requests
+from intelliperf_swizzle.cache import MappedLaunch, Physics, Screen, replay, requests
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.profile import TracedLaunch
@@ -33,7 +33,7 @@ class ModelProfiler:
     ) -> Measurement:
         """One measurement over all launches, each as often as it was seen."""
         runs = [
-            Run(one.trace, proof.tile, one.launch.count, one.occupancy)
+            MappedLaunch(one.trace, proof.tile, one.launch.count, one.occupancy)
             for one, proof in zip(launches, proofs, strict=True)
         ]
         return replay(runs, self._target)
@@ -73,7 +73,7 @@ def _rater(one: TracedLaunch, target: Target) -> Callable[[Int64Array], float]:
         return Screen(one.trace, target, one.occupancy).hit_rate
 
     def rate(tile: Int64Array) -> float:
-        run = Run(one.trace, tile, occupancy=one.occupancy)
+        run = MappedLaunch(one.trace, tile, occupancy=one.occupancy)
         return replay([run], target, ONE_DOMAIN).l2_hit_rate
 
     return rate
