@@ -29,8 +29,9 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
 
 if TYPE_CHECKING:
+    from intelliperf_swizzle.cache.compiled.chip import Rules
     from intelliperf_swizzle.cache.compiled.sectors import L2, Crowding
-    from intelliperf_swizzle.cache.compiled.timed import Rules, TimedTraffic
+    from intelliperf_swizzle.cache.compiled.timed import TimedTraffic
 
 
 def replay_two_sides(
@@ -76,7 +77,7 @@ def replay_timed(
 
 
 def _rules(target: Target, occupancy: int, physics: Physics) -> Rules:
-    from intelliperf_swizzle.cache.compiled.timed import Rules
+    from intelliperf_swizzle.cache.compiled.chip import Rules
 
     return Rules(
         l2_hit=float(target.clocks_l2_hit or 0),

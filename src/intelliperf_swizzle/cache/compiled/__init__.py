@@ -25,7 +25,7 @@ def jit(function: _Function) -> _Function:
 
 
 def loop(function: _Function) -> _Function:
-    """The same for a loop that allocates nothing and returns no array.
+    """The same for a loop that allocates nothing, returns no array and uses no array's methods.
 
     It borrows its arrays: they are not counted as references each time one is taken out of a tuple,
     which is an atomic instruction.

@@ -10,20 +10,27 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.cache.compiled import jit, loop
+from intelliperf_swizzle.cache.compiled.chip import (
+    FETCHED,
+    L1_HITS,
+    MERGED,
+    REMOTE,
+    REMOTE_MISSED,
+    Chip,
+    Rules,
+    idle,
+    load,
+    store,
+)
 from intelliperf_swizzle.cache.compiled.sectors import (
     DIRTY,
     L2,
     LINES,
     POPULATION,
-    VALID,
     WRITTEN,
     Crowding,
-    fetch,
-    filled_sectors,
     share_out,
     spread,
-    touch,
-    write,
 )
 from intelliperf_swizzle.cache.compiled.slots import (
     Events,
@@ -51,8 +58,6 @@ Chosen on attention and GEMM 8192 of an H200, which 0.05 fits as well; without i
 have a CU of their own never fall out of step."""
 _L1_ENTRIES = 256
 """Units that the L1 of a workgroup is searched for; a power of two."""
-_UNDER_WAY = 1 << 16
-_MERGED = 1 << 14
 
 
 class References(NamedTuple):
@@ -83,33 +88,6 @@ class Places(NamedTuple):
     domain: Int64Array
 
 
-class Rules(NamedTuple):
-    """The clocks and bandwidths of a `Target`, and which effects there are.
-
-    Attributes:
-        in_flight: loads that a workgroup has issued and not yet used, at most.
-        l1_lines: a workgroup's share of its L1; 0 = there is none.
-        granule: sectors that a miss brings.
-        copies: a domain keeps copies of the other's lines.
-        waiting: requests for what is under way wait for it, or are merged.
-        writes_hit: a write counts as a hit.
-    """
-
-    l2_hit: float
-    l2_remote: float
-    memory: float
-    start: float
-    memory_bytes: float
-    cu_bytes: float
-    randomness: float
-    in_flight: int
-    l1_lines: int
-    granule: int
-    copies: bool
-    waiting: bool
-    writes_hit: bool
-
-
 class TimedTraffic(NamedTuple):
     """What the counters of both domains read, in sectors of 32 bytes.
 
@@ -136,9 +114,6 @@ class TimedTraffic(NamedTuple):
     clocks: float
 
 
-_L1_HITS, _MERGES, _REMOTE, _REMOTE_MISSED, _FETCHED = range(5)
-
-
 class _Workgroups(NamedTuple):
     """The resident workgroups; an entry a slot.
 
@@ -163,42 +138,6 @@ class _Workgroups(NamedTuple):
     l1: Int64Array
 
 
-class _Chip(NamedTuple):
-    """What workgroups share.
-
-    Requests under way are in tables of the latest ones, each in the place that a hash gives. All
-    that belongs to one request lies together, since its place is in no cache of the processor.
-
-    Attributes:
-        l2: of both domains.
-        domains: float64[2, UNDER_WAY, 4]; UNIT that a domain asked for, READY when it has arrived
-            there, CROSSED when a request from the other domain has crossed to it, and the sectors
-            that were valid BEFORE that request.
-        groups: float64[groups, MERGED, 3]; UNIT that a group of CUs asked for, UNTIL when further
-            requests are merged, and for which sectors, MASK.
-        queue: float64[cus]; when each CU's L1 is free.
-        residents: int64[cus]; workgroups on each CU.
-        memory: float64[1]; when it is free.
-        requests: int64[2].
-        misses: int64[2].
-        counts: int64[5]; the others of `TimedTraffic`, up to `fetched`.
-    """
-
-    l2: L2
-    domains: Float64Array
-    groups: Float64Array
-    queue: Float64Array
-    residents: Int64Array
-    memory: Float64Array
-    requests: Int64Array
-    misses: Int64Array
-    counts: Int64Array
-
-
-_UNIT, _READY, _CROSSED, _BEFORE = range(4)
-_UNTIL, _MASK = 1, 2
-
-
 @jit
 def replay(
     tiles: Int32Array,
@@ -215,7 +154,7 @@ def replay(
     first takes the next workgroup. A late part of an access is asked for in a turn of its own.
     """
     np.random.seed(seed)
-    chip = _idle(places, l2)
+    chip = idle(l2, places.cu.max() + 1, places.group.max() + 1)
     groups = _resident(tiles, refs, len(places.cu), rules)
     slots = groups.slots
     events = Events(
@@ -224,7 +163,11 @@ def replay(
     for s in range(slots.taken[0]):
         chip.residents[places.cu[s]] += 1
         push(events, s + 50 * np.random.random(), s)
-    clocks = _run(groups, refs, places, rules, chip, events, crowding)
+    period = max(1, len(l2.parts) // 2, 2 * len(crowding.unit))
+    clocks = 0.0
+    while events.size[0] > 0:
+        share_out(l2, crowding)
+        clocks = _run(groups, refs, places, rules, chip, events, period)
     written = l2.marks[:, WRITTEN].sum()
     for u in range(len(l2.parts)):
         for part in range(4):
@@ -232,11 +175,11 @@ def replay(
     return TimedTraffic(
         chip.requests,
         chip.misses,
-        chip.counts[_L1_HITS],
-        chip.counts[_MERGES],
-        chip.counts[_REMOTE],
-        chip.counts[_REMOTE_MISSED],
-        chip.counts[_FETCHED],
+        chip.counts[L1_HITS],
+        chip.counts[MERGED],
+        chip.counts[REMOTE],
+        chip.counts[REMOTE_MISSED],
+        chip.counts[FETCHED],
         written,
         clocks,
     )
@@ -248,18 +191,14 @@ def _run(
     refs: References,
     places: Places,
     rules: Rules,
-    chip: _Chip,
+    chip: Chip,
     events: Events,
-    crowding: Crowding,
+    most: int,
 ) -> float:
-    """Let one event after the other happen, until all workgroups are done; the time of the last."""
-    passed = period = max(len(chip.l2.parts) // 2, 2 * len(crowding.unit))
+    """Let at most so many events happen, one after the other; the time of the last."""
     now = 0.0
-    while events.size[0] > 0:
-        if passed >= period:
-            share_out(chip.l2, crowding)
-            passed = 0
-        passed += 1
+    while events.size[0] > 0 and most > 0:
+        most -= 1
         now, s = pop(events)
         if not occupied(groups.slots, s):
             chip.residents[places.cu[s]] -= 1
@@ -270,23 +209,6 @@ def _run(
         else:
             push(events, _access(groups, refs, places, rules, chip, s, now), s)
     return now
-
-
-@jit
-def _idle(places: Places, l2: L2) -> _Chip:
-    """The chip before the first workgroup."""
-    cus = places.cu.max() + 1
-    return _Chip(
-        l2,
-        np.full((2, _UNDER_WAY, 4), -1.0),
-        np.full((places.group.max() + 1, _MERGED, 3), -1.0),
-        np.zeros(cus),
-        np.zeros(cus, np.int64),
-        np.zeros(1),
-        np.zeros(2, np.int64),
-        np.zeros(2, np.int64),
-        np.zeros(5, np.int64),
-    )
 
 
 @jit
@@ -334,7 +256,7 @@ def _look_ups(refs: References, parts: Int32Array, place: int, late: bool) -> tu
 
 @loop
 def _admitted(
-    groups: _Workgroups, refs: References, chip: _Chip, cu: int, s: int, now: float
+    groups: _Workgroups, refs: References, chip: Chip, cu: int, s: int, now: float
 ) -> float:
     """When a slot's accesses come to the head of its CU's queue, where they lie together.
 
@@ -385,7 +307,7 @@ def _access(
     refs: References,
     places: Places,
     rules: Rules,
-    chip: _Chip,
+    chip: Chip,
     s: int,
     now: float,
 ) -> float:
@@ -406,16 +328,16 @@ def _access(
         kind = refs.ref_code[r] >> 4
         if kind == 0 and rules.l1_lines > 0:
             held = _in_l1(u, sectors, lines, groups.l1[s], rules.l1_lines)
-            chip.counts[_L1_HITS] += POPULATION[held] * lines
+            chip.counts[L1_HITS] += POPULATION[held] * lines
             sectors &= ~held
             if sectors == 0:
                 continue
         moved += 32 * lines * POPULATION[sectors]
         if kind == 0:
-            ready = _load(chip, rules, places.domain[s], places.group[s], u, sectors, now)
+            ready = load(chip, rules, places.domain[s], places.group[s], u, sectors, now)
             arrival = max(arrival, ready)
         else:
-            _store(chip, rules, places.domain[s], u, sectors, kind == 2)
+            store(chip, rules, places.domain[s], u, sectors, kind == 2)
     groups.done[s, turn] = arrival + moved / _PORT_BYTES
     groups.late[s] = follows
     proceeds = now
@@ -429,115 +351,6 @@ def _access(
         proceeds = max(proceeds, arrival)
     proceeds = _paced(groups, rules, chip.residents[places.cu[s]], s, moved, now, proceeds)
     return max(proceeds, now + looked_up)
-
-
-@loop
-def _store(chip: _Chip, rules: Rules, domain: int, u: int, sectors: int, atomic: bool) -> None:
-    """Write sectors of a unit, or update them."""
-    absent, given, crossed = write(chip.l2, u, domain, sectors, atomic, rules.copies, rules.granule)
-    lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
-    chip.requests[domain] += POPULATION[sectors] * lines
-    if atomic or not rules.writes_hit:
-        chip.misses[domain] += absent
-    chip.counts[_FETCHED] += given
-    chip.counts[_REMOTE] += crossed
-
-
-@loop
-def _load(
-    chip: _Chip, rules: Rules, domain: int, group: int, u: int, sectors: int, now: float
-) -> float:
-    """Read sectors of a unit; when they are there."""
-    counts = chip.counts
-    lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
-    asked = chip.groups[group, spread(u) & (_MERGED - 1)]
-    if (
-        rules.waiting
-        and asked[_UNIT] == u
-        and asked[_UNTIL] > now
-        and sectors & ~np.int64(asked[_MASK]) == 0
-    ):
-        counts[_MERGES] += POPULATION[sectors] * lines
-        return asked[_UNTIL]
-    missed, given, crossed, from_memory, ready = _read(chip, rules, u, domain, sectors, now)
-    chip.requests[domain] += POPULATION[sectors] * lines
-    chip.misses[domain] += missed
-    counts[_FETCHED] += given
-    counts[_REMOTE] += crossed
-    counts[_REMOTE_MISSED] += from_memory
-    if given > 0:
-        chip.memory[0] = max(chip.memory[0], now) + 32 * given / rules.memory_bytes
-        ready = max(ready, chip.memory[0] + rules.memory)
-    if rules.waiting:
-        if given > 0 or crossed > 0:
-            _latest(chip, u, domain)[_READY] = ready
-        if given > 0 and lines > chip.l2.parts[u, LINES, 2 * domain]:
-            there = _latest(chip, u, 1 - domain)
-            there[_READY] = max(there[_READY], ready)
-        asked[_UNIT] = u
-        asked[_UNTIL] = ready
-        asked[_MASK] = sectors
-    return ready
-
-
-@loop
-def _latest(chip: _Chip, u: int, domain: int) -> Float64Array:
-    """A unit's latest request by a domain; it drives out another one's."""
-    request = chip.domains[domain, spread(u) & (_UNDER_WAY - 1)]
-    if request[_UNIT] != u:
-        request[_UNIT] = u
-        request[_READY] = -1.0
-        request[_CROSSED] = -1.0
-    return request
-
-
-@loop
-def _read(
-    chip: _Chip, rules: Rules, u: int, domain: int, sectors: int, now: float
-) -> tuple[int, int, int, int, float]:
-    """Read sectors from a CU next to `domain`.
-
-    A request that has to cross to the lines' home takes its time, half as long at best and one and
-    a half times at worst. One made there in the meantime comes first, and is the one that misses.
-
-    Returns the sectors missed, those that memory gave, those that crossed over, those of them that
-    memory gave, and when the data are there, but for what memory takes.
-    """
-    l2 = chip.l2
-    home, copy, far = 2 * domain, 2 * domain + 1, 2 - 2 * domain
-    request = _latest(chip, u, domain)
-    ready = now + rules.l2_hit
-    if rules.waiting:
-        ready = max(ready, request[_READY])
-    missed = given = 0
-    if l2.parts[u, LINES, home] > 0:
-        valid: Any = np.int64(l2.sectors[u, VALID, home])
-        if rules.waiting and request[_CROSSED] > now:
-            valid = np.int64(request[_BEFORE])
-        missed = POPULATION[sectors & ~valid] * l2.parts[u, LINES, home]
-        given = fetch(l2, u, home, sectors, rules.granule)
-    lines = l2.parts[u, LINES, far]
-    wanted: Any = sectors if lines > 0 else 0
-    if wanted and rules.copies:
-        wanted = sectors & ~np.int64(l2.sectors[u, VALID, copy])
-        missed += POPULATION[wanted] * lines
-        wanted = filled_sectors(wanted, rules.granule)
-        touch(l2, u, copy)
-        l2.sectors[u, VALID, copy] |= np.uint8(sectors | wanted)
-    if not wanted:
-        return missed, given, 0, 0, ready
-    valid = np.int64(l2.sectors[u, VALID, far])
-    if not rules.copies:
-        missed += POPULATION[wanted & ~valid] * lines
-    from_memory = fetch(l2, u, far, wanted, rules.granule)
-    there = _latest(chip, u, 1 - domain)
-    if from_memory > 0 and there[_CROSSED] < now:
-        there[_CROSSED] = now + rules.l2_remote * (0.5 + np.random.random())
-        there[_BEFORE] = valid
-    ready = max(ready, now + rules.l2_hit + rules.l2_remote)
-    if rules.waiting:
-        ready = max(ready, there[_READY] + rules.l2_remote)
-    return missed, given + from_memory, POPULATION[wanted] * lines, from_memory, ready
 
 
 # --- the pace of a workgroup --------------------------------------------------------------------
@@ -556,7 +369,10 @@ def _paced(
     """When a slot goes on that could at `proceeds`, if its share of the CU holds it back."""
     ends = groups.slots.at[s] == groups.slots.end[s]
     if ends:
-        proceeds = max(now, groups.done[s].max()) + rules.start * (0.5 + np.random.random())
+        proceeds = now
+        for turn in range(groups.done.shape[1]):
+            proceeds = max(proceeds, groups.done[s, turn])
+        proceeds += rules.start * (0.5 + np.random.random())
         groups.granted[s] = 0
         groups.turn[s] = 0
     groups.unpaid[s] += moved
