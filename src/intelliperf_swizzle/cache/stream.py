@@ -14,6 +14,29 @@ import numpy.typing as npt
 
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace, UInt8Array
 
+MOST_REFERENCES = 8_000_000
+"""References that the table of touches is made from, about three seconds; of a longer stream every
+k-th unit is looked at."""
+
+
+@dataclass(frozen=True)
+class Touches:
+    """Which tile touches which unit, each pair once, by unit and then by tile.
+
+    Attributes:
+        step: of how many units one was looked at.
+        unit: int64[pairs].
+        tile: int64[pairs].
+        lines: int64[pairs]; lines of the unit.
+        kinds: int64[units, 3]; line reads, writes and atomics of every unit.
+    """
+
+    step: int
+    unit: Int64Array
+    tile: Int64Array
+    lines: Int64Array
+    kinds: Int64Array
+
 
 @dataclass(frozen=True)
 class ReferenceStream:
@@ -73,6 +96,24 @@ class ReferenceStream:
     def plain_units(self) -> Int32Array:
         """Unit of each reference, without the mark of an access's last: int32[references]."""
         return np.where(self.ref_unit < 0, ~self.ref_unit, self.ref_unit)
+
+    @cached_property
+    def touches(self) -> Touches:
+        """Who touches what."""
+        step = -(-len(self.ref_unit) // MOST_REFERENCES) or 1
+        tile_of = np.repeat(np.arange(self.tiles), np.diff(self.tile_offset))
+        unit_of = self.plain_units.astype(np.int64)
+        chosen = unit_of % step == 0
+        pairs = np.unique(unit_of[chosen] * self.tiles + tile_of[chosen])
+        unit, tile = np.divmod(pairs, self.tiles)
+        kinds = np.bincount(unit_of * 3 + (self.ref_code >> 4), minlength=3 * self.units)
+        return Touches(
+            step=step,
+            unit=unit,
+            tile=tile,
+            lines=self.unit_lines.astype(np.int64)[unit],
+            kinds=kinds.reshape(-1, 3) * self.unit_lines[:, None],
+        )
 
 
 _STREAMS: dict[int, ReferenceStream] = {}
