@@ -81,7 +81,7 @@ def ceiling(
 
 def extremes(stream: ReferenceStream, target: Target) -> Extremes:
     """The fewest misses and the most requests of any order of a launch."""
-    from intelliperf_swizzle.cache.compiled.units import unit_tiles
+    from intelliperf_swizzle.cache.compiled.merging import unit_tiles
 
     lines = stream.unit_lines.astype(np.int64)
     ref_misses = misses_per_line(target)[stream.ref_code]

@@ -133,10 +133,10 @@ def merge(trace: Trace) -> ReferenceStream:
 
     Within one access the lines come unit by unit. That is the only order that merging changes.
     """
-    from intelliperf_swizzle.cache.compiled import units
+    from intelliperf_swizzle.cache.compiled import merging
 
     key = trace.access_shape.astype(np.int64) << 32 | trace.access_base
-    footprint, first = units.dense_ids(key)
+    footprint, first = merging.dense_ids(key)
     base, shape = trace.access_base[first], trace.access_shape[first]
     line_kind = np.repeat(trace.shape_kind, np.diff(trace.shape_offset))
     issue = _issue(trace)
@@ -144,10 +144,10 @@ def merge(trace: Trace) -> ReferenceStream:
     if issue is not None:
         code = (issue.astype(np.uint16) << 6 | code).astype(np.uint16)
     where = (base, shape, trace.shape_offset, trace.shape_line)
-    signature = units.line_signatures(*where, code, _last_line(trace) + 1)
-    unit, unit_offset, unit_line = units.unit_of_line(*where, signature)
-    refs = units.footprint_units(*where, code, unit, len(unit_offset) - 1)
-    tile_offset, ref_unit, ref_code = units.unroll(trace.tile_offset, footprint, *refs)
+    signature = merging.line_signatures(*where, code, _last_line(trace) + 1)
+    unit, unit_offset, unit_line = merging.unit_of_line(*where, signature)
+    refs = merging.footprint_units(*where, code, unit, len(unit_offset) - 1)
+    tile_offset, ref_unit, ref_code = merging.unroll(trace.tile_offset, footprint, *refs)
     ref_issue = np.zeros(0, np.uint8)
     if issue is not None:
         ref_issue = (ref_code >> 6).astype(np.uint8)

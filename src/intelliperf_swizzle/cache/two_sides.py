@@ -63,7 +63,7 @@ def replay_timed(
     from intelliperf_swizzle.cache.compiled import timed
 
     issue = stream.ref_issue if physics.instructions else stream.ref_issue[:0]
-    refs = timed.References(
+    refs = timed.TimedReferences(
         stream.tile_offset,
         stream.ref_unit,
         stream.ref_code,

@@ -106,7 +106,7 @@ class _L1s(NamedTuple):
     capacity: int
 
 
-class _L2(NamedTuple):
+class _Sets(NamedTuple):
     """An L2, line by line; lines as numbered in `unit_line`.
 
     Attributes:
@@ -167,7 +167,7 @@ _L1_HITS, _WRITTEN, _LOGGED = range(3)
 
 
 @loop
-def _replay(turns: Rounds, refs: References, l1s: _L1s, l2: _L2, counts: _Counts) -> None:
+def _replay(turns: Rounds, refs: References, l1s: _L1s, l2: _Sets, counts: _Counts) -> None:
     now = 0
     s = next_turn(turns)
     while s >= 0:
@@ -204,7 +204,7 @@ def _replay(turns: Rounds, refs: References, l1s: _L1s, l2: _L2, counts: _Counts
 
 
 @jit
-def _cold(refs: References, caches: Caches) -> tuple[_L1s, _L2]:
+def _cold(refs: References, caches: Caches) -> tuple[_L1s, _Sets]:
     """The caches with nothing in them."""
     units = len(refs.unit_offset) - 1
     unit_lines = np.empty(units, np.int32)
@@ -219,7 +219,7 @@ def _cold(refs: References, caches: Caches) -> tuple[_L1s, _L2]:
     places = sets * caches.ways
     stamp, holds = np.zeros(places, np.int32), np.full(places, -1, np.int32)
     where, dirty = np.full(lines, -1, np.int32), np.zeros(lines, np.uint8)
-    return l1s, _L2(caches.set_of, caches.ways, stamp, holds, where, dirty)
+    return l1s, _Sets(caches.set_of, caches.ways, stamp, holds, where, dirty)
 
 
 @loop
@@ -248,7 +248,7 @@ def _in_l1(l1s: _L1s, cu: int, unit: int) -> bool:
 
 
 @loop
-def _look_up(l2: _L2, begin: int, end: int, now: int) -> int:
+def _look_up(l2: _Sets, begin: int, end: int, now: int) -> int:
     """Touch the lines `begin:end` one after the other, from time `now` on; how many missed."""
     missed = 0
     for k in range(begin, end):
@@ -273,7 +273,7 @@ def _look_up(l2: _L2, begin: int, end: int, now: int) -> int:
 
 
 @loop
-def _write(l2: _L2, begin: int, end: int, code: int) -> int:
+def _write(l2: _Sets, begin: int, end: int, code: int) -> int:
     """Write the sectors of a reference code in the lines `begin:end`; how many were clean."""
     written = 0
     for k in range(begin, end):

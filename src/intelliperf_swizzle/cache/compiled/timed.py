@@ -60,7 +60,7 @@ _L1_ENTRIES = 256
 """Units that the L1 of a workgroup is searched for; a power of two."""
 
 
-class References(NamedTuple):
+class TimedReferences(NamedTuple):
     """What the tiles refer to, as `stream.ReferenceStream` has it, and how fast they can.
 
     Attributes:
@@ -141,7 +141,7 @@ class _Workgroups(NamedTuple):
 @jit
 def replay(
     tiles: Int32Array,
-    refs: References,
+    refs: TimedReferences,
     places: Places,
     rules: Rules,
     l2: L2,
@@ -188,7 +188,7 @@ def replay(
 @loop
 def _run(
     groups: _Workgroups,
-    refs: References,
+    refs: TimedReferences,
     places: Places,
     rules: Rules,
     chip: Chip,
@@ -212,7 +212,7 @@ def _run(
 
 
 @jit
-def _resident(tiles: Int32Array, refs: References, slots: int, rules: Rules) -> _Workgroups:
+def _resident(tiles: Int32Array, refs: TimedReferences, slots: int, rules: Rules) -> _Workgroups:
     """The first workgroups, in their slots."""
     l1 = np.full((slots, _L1_ENTRIES + 1, 2), -1, np.int64)
     l1[:, _L1_ENTRIES] = 0
@@ -232,7 +232,9 @@ def _resident(tiles: Int32Array, refs: References, slots: int, rules: Rules) -> 
 
 
 @loop
-def _look_ups(refs: References, parts: Int32Array, place: int, late: bool) -> tuple[int, int, bool]:
+def _look_ups(
+    refs: TimedReferences, parts: Int32Array, place: int, late: bool
+) -> tuple[int, int, bool]:
     """Clocks that an access, or its late part, has its CU's L1 for: one a line and instruction.
 
     Returns them, the place after the access, and whether a late part follows.
@@ -256,7 +258,7 @@ def _look_ups(refs: References, parts: Int32Array, place: int, late: bool) -> tu
 
 @loop
 def _admitted(
-    groups: _Workgroups, refs: References, chip: Chip, cu: int, s: int, now: float
+    groups: _Workgroups, refs: TimedReferences, chip: Chip, cu: int, s: int, now: float
 ) -> float:
     """When a slot's accesses come to the head of its CU's queue, where they lie together.
 
@@ -304,7 +306,7 @@ def _in_l1(unit: int, sectors: int, lines: int, l1: Int64Array, capacity: int) -
 @loop
 def _access(
     groups: _Workgroups,
-    refs: References,
+    refs: TimedReferences,
     places: Places,
     rules: Rules,
     chip: Chip,
