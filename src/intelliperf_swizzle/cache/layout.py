@@ -30,9 +30,9 @@ def l2_parts(stream: ReferenceStream, target: Target) -> tuple[Int32Array, int]:
 
     Sets where the target does not hash them, else channels; one where it hashes these, too.
     """
-    sets = l2_sets(stream, target)
     if target.l2_channel_bits is None:
-        return np.zeros_like(sets), 1
+        return np.zeros(len(stream.unit_line), np.int32), 1
+    sets = l2_sets(stream, target)
     if target.l2_set_bits is None:
         return sets // np.int32(target.l2_sets_per_channel), target.l2_channels_per_xcd
     return sets, target.l2_channels_per_xcd * target.l2_sets_per_channel
