@@ -70,7 +70,7 @@ def application(size: int) -> None:
 
 def benchmark() -> int:
     """Print the table; 0 if all twelve rates are within five points."""
-    from intelliperf_swizzle.cache import Run, replay
+    from intelliperf_swizzle.cache import ReplayedLaunch, replay
     from intelliperf_swizzle.capture import capture
     from intelliperf_swizzle.formulas import load_pattern
     from intelliperf_swizzle.hardware import load_target
@@ -106,7 +106,7 @@ def benchmark() -> int:
         assert isinstance(proof, Proof)
         start = time.perf_counter()
         # one workgroup a CU: the paper's kernel takes all of a CU's LDS and registers
-        modelled = replay([Run(traced, proof.tile)], target)
+        modelled = replay([ReplayedLaunch(traced, proof.tile)], target)
         seconds = time.perf_counter() - start
         rates = 100 * modelled.l2_hit_rate, 100 * (modelled.llc_hit_rate or 0)
         within += sum(abs(a - b) <= WITHIN_POINTS for a, b in zip(rates, (l2, llc), strict=True))

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from intelliperf_swizzle.cache import FULL, Physics, Run, Screen, ceiling, replay
+from intelliperf_swizzle.cache import FULL, Physics, ReplayedLaunch, Screen, ceiling, replay
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.capture import capture
@@ -112,14 +112,14 @@ def main() -> None:
     orders = candidates(count)
 
     def full(order: Int64Array, physics: Physics = FULL) -> float:
-        return replay([Run(one, order, 1, OCCUPANCY)], target, physics).l2_hit_rate
+        return replay([ReplayedLaunch(one, order, 1, OCCUPANCY)], target, physics).l2_hit_rate
 
     Screen(one, target, OCCUPANCY).hit_rate(orders[0])  # compile
     full(orders[0])
     rows = [("merge into units, once", f"{seconds(lambda: merge(one)):.2f} s")]
     made = seconds(lambda: Screen(one, target, OCCUPANCY))
     screen = Screen(one, target, OCCUPANCY)
-    rows.append((f"make the screen (by {screen.associativity}), once", f"{made:.2f} s"))
+    rows.append((f"make the screen (in {screen.parts} parts), once", f"{made:.2f} s"))
     each = [1e3 * seconds(partial(screen.hit_rate, o), 20, time.thread_time) for o in orders]
     rows.append(("screen, one order, CPU time on one core: least", f"{min(each):.1f} ms"))
     rows.append(("… median and greatest order", f"{np.median(each):.1f} ms, {max(each):.1f} ms"))

@@ -31,7 +31,7 @@ from harness.applications import TARGET, Application
 from harness.command import DOCUMENTS, RECORDS, made_with
 from harness.render import generated, page, percent, points, table
 from harness.work import rounded, setup_of
-from intelliperf_swizzle.cache import Run, replay
+from intelliperf_swizzle.cache import ReplayedLaunch, replay
 from intelliperf_swizzle.profile.model import ONE_DOMAIN, ModelScreen
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Attempt
@@ -132,7 +132,7 @@ def look_again(setup: Setup, attempts: Attempts, evaluator: Evaluator, above: fl
 def rate_on_one_l2(setup: Setup, one: Screened) -> float:
     """An order's L2 hit rate with full physics, as far as one L2 tells."""
     traced = zip(one.proved.subject.traced, one.proved.tiles(), strict=True)
-    runs = [Run(of.trace, tile, of.launch.count, of.occupancy) for of, tile in traced]
+    runs = [ReplayedLaunch(of.trace, tile, of.launch.count, of.occupancy) for of, tile in traced]
     return replay(runs, setup.target, ONE_DOMAIN).l2_hit_rate
 
 

@@ -49,9 +49,8 @@ TENSOR_CELLS = 32
 MOST_SLICES = 4
 MOST_TENSORS = 24
 
-MOST_REFERENCES = 8_000_000
-"""References and lines that the maps of tensors are counted from, about a second; of a longer
-stream every k-th unit is looked at."""
+MOST_LINES = 8_000_000
+"""Lines that the maps of tensors are counted from; of more, those of every k-th unit."""
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 NOTHING = "."
@@ -76,12 +75,12 @@ def picture(
         tile: int64[programs]; launch index -> tile of the best swizzle, None where there is none.
         columns: how many tiles of a flat grid lie in a row, where that can be guessed.
 
-    Cost: linear in tiles and, up to `MOST_REFERENCES`, in references.
+    Cost: linear in tiles and, up to `cache.stream.MOST_REFERENCES`, in references.
     """
     unchanged = np.arange(trace.tiles)
     workgroups = target.cus_per_xcd * occupancy
     orders = [
-        _Order.of(one, target, workgroups)
+        _Schedule.of(one, target, workgroups)
         for one in ([unchanged] if tile is None else [unchanged, tile])
     ]
     return Picture(
@@ -98,7 +97,7 @@ def picture(
 
 
 @dataclass(frozen=True)
-class _Order:
+class _Schedule:
     """Where and when each tile runs.
 
     Attributes:
@@ -112,7 +111,7 @@ class _Order:
     first_wave: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, tile: Int64Array, target: Target, workgroups: int) -> _Order:
+    def of(cls, tile: Int64Array, target: Target, workgroups: int) -> _Schedule:
         index = np.empty(len(tile), np.int64)
         index[tile] = np.arange(len(tile))
         first_wave = np.zeros(len(tile), np.bool_)
@@ -166,7 +165,7 @@ def _placed_by_writes(launch: Launch, trace: Trace) -> _Slice | None:
     if len(tiles) != trace.tiles:
         return None
     line = trace.access_base[writes[first]].astype(np.int64)
-    segments = np.unique(_segment_of(trace, line))
+    segments = np.unique(trace.segment_of(line))
     if len(segments) != 1:
         return None
     segment = trace.segments[int(segments[0])]
@@ -189,7 +188,9 @@ def _placed_by_writes(launch: Launch, trace: Trace) -> _Slice | None:
 # --- pictures of tiles --------------------------------------------------------------------------
 
 
-def _tile_pictures(slice_: _Slice, orders: Sequence[_Order], num_domains: int) -> list[TilePicture]:
+def _tile_pictures(
+    slice_: _Slice, orders: Sequence[_Schedule], num_domains: int
+) -> list[TilePicture]:
     """The whole slice, and the first tiles one by one where its cells are more than a tile."""
     down, across = slice_.tile.shape
     cell = (-(-across // MOST_CELLS), -(-down // MOST_CELLS))
@@ -212,7 +213,7 @@ def _tile_pictures(slice_: _Slice, orders: Sequence[_Order], num_domains: int) -
 def _placement(
     tile: Int64Array,
     tiles_per_cell: tuple[int, int],
-    order: _Order,
+    order: _Schedule,
     num_domains: int,
 ) -> Placement:
     width, height = tiles_per_cell
@@ -259,10 +260,10 @@ def _raster(
 
 
 def _tensor_pictures(
-    launch: Launch, trace: Trace, orders: Sequence[_Order], num_domains: int
+    launch: Launch, trace: Trace, orders: Sequence[_Schedule], num_domains: int
 ) -> tuple[TensorPicture, ...]:
     lines = _lines(trace, orders, num_domains)
-    segment_of = _segment_of(trace, lines.line)
+    segment_of = trace.segment_of(lines.line)
     numbers = np.bincount(segment_of, minlength=len(trace.segments))
     largest = np.argsort(-numbers, kind="stable")[:MOST_TENSORS]
     return tuple(
@@ -273,7 +274,7 @@ def _tensor_pictures(
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _UsedLines:
     """The lines that are looked at, an entry each.
 
     Attributes:
@@ -294,8 +295,8 @@ class _Lines:
     reach: tuple[Int64Array, ...]
     wave: tuple[NDArray[np.bool_], ...]
 
-    def only(self, chosen: NDArray[np.bool_]) -> _Lines:
-        return _Lines(
+    def only(self, chosen: NDArray[np.bool_]) -> _UsedLines:
+        return _UsedLines(
             self.step,
             self.line[chosen],
             self.tiles[chosen],
@@ -306,47 +307,37 @@ class _Lines:
         )
 
 
-def _lines(trace: Trace, orders: Sequence[_Order], num_domains: int) -> _Lines:
+def _lines(trace: Trace, orders: Sequence[_Schedule], num_domains: int) -> _UsedLines:
     stream = stream_of(trace)
-    step = -(-max(len(stream.ref_unit), len(stream.unit_line)) // MOST_REFERENCES) or 1
-    chosen = stream.plain_units % step == 0
-    unit = stream.plain_units[chosen]
-    tile = np.repeat(np.arange(stream.tiles, dtype=np.int32), np.diff(stream.tile_offset))[chosen]
-    kind = stream.ref_code[chosen] >> 4
+    touches = stream.touches
+    step = touches.step * max(1, -(-len(stream.unit_line) // (MOST_LINES * touches.step)))
     unit_of_line = np.repeat(np.arange(stream.units, dtype=np.int32), stream.unit_lines)
     chosen = unit_of_line % step == 0
     at = unit_of_line[chosen]
 
     def touched(where: NDArray[np.bool_]) -> NDArray[np.bool_]:
         units = np.zeros(stream.units, np.bool_)
-        units[unit[where]] = True
+        units[touches.unit[where]] = True
         return units
 
-    def reach(domain_of_ref: Int64Array) -> Int64Array:
+    def reach(domain: Int64Array) -> Int64Array:
         units = np.zeros(stream.units, np.int64)
-        for domain in range(num_domains):
-            units += touched(domain_of_ref == domain)
+        for number in range(num_domains):
+            units += touched(domain == number)
         return units
 
-    return _Lines(
+    return _UsedLines(
         step=step,
         line=stream.unit_line[chosen],
-        tiles=np.bincount(unit[_first_of_pair(tile, unit)], minlength=stream.units)[at],
-        read=touched(kind != Access.WRITE)[at],
-        written=touched(kind != Access.READ)[at],
-        reach=tuple(reach(order.domain[tile])[at] for order in orders),
-        wave=tuple(touched(order.first_wave[tile])[at] for order in orders),
+        tiles=np.bincount(touches.unit, minlength=stream.units)[at],
+        read=(touches.kinds[:, [Access.READ, Access.ATOMIC]].sum(axis=1) > 0)[at],
+        written=(touches.kinds[:, [Access.WRITE, Access.ATOMIC]].sum(axis=1) > 0)[at],
+        reach=tuple(reach(order.domain[touches.tile])[at] for order in orders),
+        wave=tuple(touched(order.first_wave[touches.tile])[at] for order in orders),
     )
 
 
-def _first_of_pair(tile_of_ref: Int32Array, unit_of_ref: Int32Array) -> Int64Array:
-    """Positions of the references that are the first of their tile to their unit."""
-    key = unit_of_ref.astype(np.int64) << 32 | tile_of_ref
-    first: Int64Array = np.unique(key, return_index=True)[1]
-    return first
-
-
-def _tensor_picture(launch: Launch, segment: Segment, lines: _Lines) -> TensorPicture:
+def _tensor_picture(launch: Launch, segment: Segment, lines: _UsedLines) -> TensorPicture:
     read, written = bool(lines.read.any()), bool(lines.written.any())
     before, *after = (
         _access(launch, segment, lines, reach, wave)
@@ -364,7 +355,7 @@ def _tensor_picture(launch: Launch, segment: Segment, lines: _Lines) -> TensorPi
 
 
 def _access(
-    launch: Launch, segment: Segment, lines: _Lines, reach: Int64Array, wave: NDArray[np.bool_]
+    launch: Launch, segment: Segment, lines: _UsedLines, reach: Int64Array, wave: NDArray[np.bool_]
 ) -> TensorAccess:
     all_lines = -(-segment.bytes // LINE_BYTES)
     per_row = -(-(_row_bytes(launch, segment) or 0) // LINE_BYTES)
@@ -388,11 +379,6 @@ def _access(
 
 
 # --- tensors ------------------------------------------------------------------------------------
-
-
-def _segment_of(trace: Trace, line: NDArray[np.integer]) -> Int64Array:
-    starts = np.array([segment.first_line for segment in trace.segments], np.int64)
-    return np.maximum(np.searchsorted(starts, line, side="right") - 1, 0)
 
 
 def _tensor(launch: Launch, segment: Segment) -> TensorArgument | None:

@@ -292,6 +292,11 @@ class Trace:
         """Lines touched, summed over all accesses of all tiles."""
         return int(np.diff(self.shape_offset)[self.access_shape].sum())
 
+    def segment_of(self, lines: npt.NDArray[np.integer[Any]]) -> Int64Array:
+        """The number of the segment that each line lies in: int[n] -> int64[n]."""
+        starts = np.array([segment.first_line for segment in self.segments], np.int64)
+        return np.maximum(np.searchsorted(starts, lines, side="right") - 1, 0)
+
     def lines(self, tile: int) -> Int32Array:
         """The lines of one tile in program order, as the plain interpreter would list them."""
         chunks = [

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces_by_hand import ATOMIC, READ, WRITE, gemm, written_out
 
-from intelliperf_swizzle.cache import Physics, Run, Screen, ceiling, replay
+from intelliperf_swizzle.cache import Physics, ReplayedLaunch, Screen, ceiling, replay
 from intelliperf_swizzle.hardware import load_target
 
 MI300X, H200 = load_target("mi300x"), load_target("h200")
@@ -89,7 +89,8 @@ def test_no_order_exceeds_the_ceiling_under_any_physics(tiles, sectors, random):
             for occupancy in (1, 2):
                 physics = Physics(l1=random.random() < 0.5, drift=random.random() < 0.5)
                 assert (
-                    replay([Run(trace, tile, 1, occupancy)], target, physics).l2_hit_rate <= bound
+                    replay([ReplayedLaunch(trace, tile, 1, occupancy)], target, physics).l2_hit_rate
+                    <= bound
                 )
                 assert Screen(trace, target, occupancy).hit_rate(tile) <= bound
 

@@ -18,7 +18,8 @@ from traces_by_hand import (
     written_out,
 )
 
-from intelliperf_swizzle.cache.model import Physics, Run, replay, traffic
+from intelliperf_swizzle.cache import Physics, ReplayedLaunch, replay
+from intelliperf_swizzle.cache.model import traffic
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import load_target
@@ -254,7 +255,7 @@ def test_layer_norm_that_reads_its_row_twice_hits_four_requests_in_six():
         ]
         for p in range(programs)
     ]
-    found = replay([Run(written_out(tiles), np.arange(programs))], MI300X)
+    found = replay([ReplayedLaunch(written_out(tiles), np.arange(programs))], MI300X)
     assert found.l2_hit_rate == pytest.approx(4 / 6, abs=0.01)
 
 
@@ -286,7 +287,7 @@ def test_bytes_are_conserved_from_level_to_level(small_gemm):
     assert total.l1_hit_lines + total.requests.sum() == read_lines + 2 * written_lines
     assert total.written_bytes == 512 * 512 * 2
     assert total.fill_lines == total.misses.sum() - written_lines
-    found = replay([Run(small_gemm, order)], tiny())
+    found = replay([ReplayedLaunch(small_gemm, order)], tiny())
     assert found.memory_bytes == found.llc_bytes - 128 * total.llc_hit_lines
     assert found.llc_bytes == 128 * total.fill_lines + total.written_bytes
 
@@ -296,7 +297,7 @@ def test_same_seed_same_numbers_and_another_seed_others(small_gemm):
     order = np.arange(small_gemm.tiles)
 
     def run(seed):
-        return replay([Run(small_gemm, order)], target, Physics(seed=seed))
+        return replay([ReplayedLaunch(small_gemm, order)], target, Physics(seed=seed))
 
     assert run(5) == run(5)
     assert len({run(seed).l2_hit_rate for seed in range(4)}) > 1
@@ -323,7 +324,7 @@ def test_the_orders_of_hipkittens_table_4_at_9216_are_within_six_points():
     for (window, chunk), rates in measured.items():
         swizzle = parse(pattern.bind(cols=36, chunk=chunk, window=window) if chunk else "pid = pid")
         order = evaluate(swizzle, (trace.tiles, 1, 1), {}, num_xcds=8, cus_per_xcd=32)
-        found = replay([Run(trace, order)], target)
+        found = replay([ReplayedLaunch(trace, order)], target)
         modelled = 100 * found.l2_hit_rate, 100 * found.llc_hit_rate
         assert np.abs(np.subtract(modelled, rates)).max() <= 6
 
@@ -331,12 +332,14 @@ def test_the_orders_of_hipkittens_table_4_at_9216_are_within_six_points():
 def test_launches_are_summed_with_their_counts():
     streams = [streaming(64, 1, 1), streaming(64, 3, 1)]
     order = np.arange(64)
-    found = replay([Run(streams[0], order, 2), Run(streams[1], order)], MI300X)
+    found = replay(
+        [ReplayedLaunch(streams[0], order, 2), ReplayedLaunch(streams[1], order)], MI300X
+    )
     # 2 × (1 + 2) + 1 × (3 + 2) requests a line, one hit a written line
     assert found.l2_hit_rate == pytest.approx(3 / 11)
     assert found.l2_requests == 64 * 4 * 11
 
 
 def test_a_launch_without_accesses_has_no_rate_to_speak_of():
-    found = replay([Run(written_out([[], reads(0)]), np.arange(2))], MI300X)
+    found = replay([ReplayedLaunch(written_out([[], reads(0)]), np.arange(2))], MI300X)
     assert (found.l2_requests, found.l2_hit_rate) == (1, 0.0)

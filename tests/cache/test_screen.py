@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from traces_by_hand import READ, WRITE, gemm, transpose, written_out
 
-from intelliperf_swizzle.cache import Physics, Run, Screen, replay
+from intelliperf_swizzle.cache import Physics, ReplayedLaunch, Screen, replay
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.hardware import load_target
 
@@ -76,7 +76,7 @@ def test_without_overlap_the_screen_is_the_plain_lru_exactly(lines, occupancy, s
         ]
     )
     target = small(lines, starts_per_round=starts)
-    screen = Screen(trace, target, occupancy, associativity="full")
+    screen = Screen(trace, target, occupancy)
     for _ in range(3):
         tile = rng.permutation(trace.tiles)
         assert screen.hit_rate(tile) == pytest.approx(plain_lru(trace, tile, target, occupancy))
@@ -97,12 +97,10 @@ def test_with_overlap_merging_changes_less_than_a_tenth_of_a_point(seed):
             out = [line + 100_000 for line in box]
             tiles.append([(READ, box), (READ, up), (READ, down), (WRITE, out)])
     trace = written_out(tiles)
-    target = dataclasses.replace(MI300X, num_xcds=8, l2_bytes_per_xcd=128 * 1024)
-    merged, unmerged = (
-        Screen(trace, target, 1, whole_units=w, associativity="full") for w in (True, False)
-    )
+    target = small(1024, num_xcds=8, cus_per_xcd=38, dispatch_domains=tuple(range(8)))
+    screen = Screen(trace, target, 1)
     for tile in (np.arange(trace.tiles), rng.permutation(trace.tiles)):
-        assert abs(merged.hit_rate(tile) - unmerged.hit_rate(tile)) < 1e-3
+        assert abs(screen.hit_rate(tile) - plain_lru(trace, tile, target, 1)) < 1e-3
 
 
 def test_a_gemm_is_merged_into_the_blocks_that_its_programs_load():
@@ -120,38 +118,28 @@ def test_halves_of_a_line_that_different_tiles_touch_are_told_apart():
     assert stream.unit_lines.tolist() == [32] * (2 * 8 * 8 // 2)
 
 
-def test_merged_gemm_is_the_unmerged_one_under_drift():
-    trace = gemm(1024, 1024, 512, 128, 128, 64)
-    target = dataclasses.replace(MI300X, l2_bytes_per_xcd=1 << 18)
-    tile = np.random.default_rng(1).permutation(trace.tiles)
-    merged, unmerged = (
-        Screen(trace, target, 1, whole_units=w, associativity="full") for w in (True, False)
-    )
-    assert merged.hit_rate(tile) == pytest.approx(unmerged.hit_rate(tile), abs=1e-12)
-
-
 @pytest.mark.parametrize("occupancy", [1, 2])
-@pytest.mark.parametrize("whole_units", [True, False])
-def test_sets_taken_together_are_the_line_by_line_replay_exactly(occupancy, whole_units):
+def test_sets_taken_together_are_the_line_by_line_replay_exactly(occupancy):
     """Channels and sets as on MI300X, strides a power of two, drift: to the last miss."""
     trace = gemm(1024, 1024, 1024, 128, 128, 64)
     l2 = {"l2_bytes_per_xcd": 4194304 // 8, "l2_set_bits": ((4,), (5,), (6,), (7,))}
     target = dataclasses.replace(MI300X, **l2)
-    screen = Screen(trace, target, occupancy, whole_units=whole_units, associativity="parts")
+    screen = Screen(trace, target, occupancy)
+    assert screen.parts == 16 * 16
     for seed in range(3):
         tile = np.random.default_rng(seed).permutation(trace.tiles)
-        run = Run(trace, tile, 1, occupancy)
+        run = ReplayedLaunch(trace, tile, 1, occupancy)
         full = replay([run], target, Physics(l1=False, llc=False)).l2_hit_rate
         assert screen.hit_rate(tile) == pytest.approx(full, abs=1e-12)
 
 
 def test_channels_are_kept_apart_where_blocks_lie_in_few_of_them_or_evenly_in_all():
     blocks = [gemm(512, k, k, 128, 128, 64) for k in (1024, 1088)]
-    assert [Screen(trace, MI300X, 1).associativity for trace in blocks] == ["parts", "parts"]
-    assert Screen(blocks[0], load_target("h200"), 1).associativity == "full"
+    assert [Screen(trace, MI300X, 1).parts for trace in blocks] == [16, 16]
+    assert Screen(blocks[0], load_target("h200"), 1).parts == 1
     rng = np.random.default_rng(0)
     scattered = [[(READ, sorted(rng.choice(100_000, 40, replace=False)))] for _ in range(40)]
-    assert Screen(written_out(scattered), MI300X, 1).associativity == "full"
+    assert Screen(written_out(scattered), MI300X, 1).parts == 1
 
 
 @pytest.mark.parametrize("lines", [16, 40, 600])
@@ -160,7 +148,7 @@ def test_pieces_that_overflow_their_set_hit_nothing(lines):
     target = dataclasses.replace(MI300X, num_xcds=1, dispatch_domains=(0,))
     block = (np.arange(lines) << 11).tolist()
     trace = written_out([[(READ, block), (READ, block)]])
-    run = Run(trace, np.arange(1))
+    run = ReplayedLaunch(trace, np.arange(1))
     hit_rate = Screen(trace, target, 1).hit_rate(np.arange(1))
     assert hit_rate == replay([run], target, Physics(l1=False, llc=False)).l2_hit_rate
 
@@ -191,9 +179,10 @@ def test_pieces_of_a_few_quanta_are_the_line_by_line_replay_exactly(ways, occupa
         l2_set_bits=((0,), (1,)),
     )
     tile = rng.permutation(trace.tiles)
-    full = replay([Run(trace, tile, 1, occupancy)], target, Physics(l1=False, llc=False))
+    full = replay([ReplayedLaunch(trace, tile, 1, occupancy)], target, Physics(l1=False, llc=False))
     assert 0.01 < full.l2_hit_rate < 0.9
-    screen = Screen(trace, target, occupancy, associativity="parts")
+    screen = Screen(trace, target, occupancy)
+    assert screen.parts == 4
     assert screen.hit_rate(tile) == pytest.approx(full.l2_hit_rate, abs=1e-12)
 
 

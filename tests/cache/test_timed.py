@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from traces_by_hand import ATOMIC, READ, WRITE, assembled, gemm, written_out
 
-from intelliperf_swizzle.cache import ABLATIONS, FULL, Physics, Run, replay
+from intelliperf_swizzle.cache import ABLATIONS, FULL, Physics, ReplayedLaunch, replay
 from intelliperf_swizzle.cache.stream import merge
-from intelliperf_swizzle.cache.timed import Switches, pace, replay_timed, slots
+from intelliperf_swizzle.cache.two_sides import pace, replay_timed, slots
 from intelliperf_swizzle.hardware import load_target
 
 H200 = load_target("h200")
@@ -31,7 +31,7 @@ def two_cus(**changes):
 def counted(tiles, target, sectors=15, occupancy=1, **switches):
     stream = merge(written_out(tiles, sectors))
     order = np.arange(stream.tiles)
-    return replay_timed(stream, order, target, occupancy, Switches(l1=False, **switches))
+    return replay_timed(stream, order, target, occupancy, Physics(l1=False, **switches))
 
 
 def missed_sectors(tiles, **given):
@@ -99,7 +99,7 @@ def test_lines_strewn_over_memory_crowd_some_sets(lines, step, mebibytes):
 
 def test_the_profilers_own_rate_counts_what_crosses_again():
     trace = written_out([[(READ, LINES), (READ, LINES)], []])
-    read = replay([Run(trace, np.arange(2), 1, 1)], two_cus(), Physics(l1=False))
+    read = replay([ReplayedLaunch(trace, np.arange(2), 1, 1)], two_cus(), Physics(l1=False))
     crossed = read.fabric_bytes // 32
     assert read.l2_hit_rate == 0.5
     assert read.l2_counter_hit_rate == pytest.approx(4 * len(LINES) / (8 * len(LINES) + crossed))
@@ -140,9 +140,7 @@ def unaligned(tiles, shapes, passes, late, **switches):
     )
     one_side = two_cus(cus_per_xcd=2, gpc_cus=(1, 1), gpc_domains=(0, 0))
     stream = merge(marked)
-    return replay_timed(
-        stream, np.arange(stream.tiles), one_side, 1, Switches(l1=False, **switches)
-    )
+    return replay_timed(stream, np.arange(stream.tiles), one_side, 1, Physics(l1=False, **switches))
 
 
 def test_every_instruction_of_an_access_takes_the_cu_its_time():
@@ -183,7 +181,7 @@ def test_arithmetic_takes_its_time():
     for counts in ([2, int(1e6 * flops), 0], [0, 0, int(1e6 * lanes)]):
         busy = dataclasses.replace(trace, tile_arithmetic=np.array([counts, [0, 0, 0]]))
         known, ignored = (
-            replay_timed(merge(busy), np.arange(2), two_cus(), 1, Switches(arithmetic=on))
+            replay_timed(merge(busy), np.arange(2), two_cus(), 1, Physics(arithmetic=on))
             for on in (True, False)
         )
         assert known.clocks == pytest.approx(1e6, rel=0.1)
@@ -204,7 +202,7 @@ def test_dispatch_fills_one_gpc_after_the_other():
 def test_workgroups_of_a_cu_drift_apart_only_where_lots_are_drawn():
     trace = gemm(2048, 2048, 2048, 128, 128, 64)
     small = dataclasses.replace(H200, l2_bytes_per_xcd=1 << 20)
-    run = [Run(trace, np.random.default_rng(0).permutation(trace.tiles), 1, 2)]
+    run = [ReplayedLaunch(trace, np.random.default_rng(0).permutation(trace.tiles), 1, 2)]
     in_step = replay(run, small, Physics(drift=False))
     assert in_step.memory_bytes < replay(run, small, FULL).memory_bytes
 
@@ -212,27 +210,27 @@ def test_workgroups_of_a_cu_drift_apart_only_where_lots_are_drawn():
 def test_workgroups_alone_on_their_cus_fall_out_of_step():
     """Of 132 workgroups, one a CU, fewer requests are merged where their pace varies."""
     trace = gemm(1408, 1536, 32768, 128, 128, 64)
-    run = [Run(trace, np.arange(trace.tiles), 1, 1)]
+    run = [ReplayedLaunch(trace, np.arange(trace.tiles), 1, 1)]
     in_step = replay(run, H200, Physics(drift=False))
     assert replay(run, H200, FULL).l2_requests > 1.05 * in_step.l2_requests
 
 
 def test_the_same_seed_gives_the_same_counts():
     trace = gemm(1024, 1024, 1024, 128, 128, 64)
-    run = [Run(trace, np.arange(trace.tiles), 1, 2)]
+    run = [ReplayedLaunch(trace, np.arange(trace.tiles), 1, 2)]
     assert replay(run, H200) == replay(run, H200)
 
 
 @pytest.mark.parametrize("effect", ["dispatch order", "copies of the other side's lines"])
 def test_an_effect_left_out_changes_what_is_read(effect):
     trace = gemm(2048, 2048, 1024, 128, 128, 64)
-    run = [Run(trace, np.arange(trace.tiles), 1, 1)]
+    run = [ReplayedLaunch(trace, np.arange(trace.tiles), 1, 1)]
     assert replay(run, H200, ABLATIONS[effect]).l2_hit_rate != replay(run, H200).l2_hit_rate
 
 
 def test_a_launch_that_has_just_run_leaves_its_lines():
     each = [[(READ, [1000 * tile + i for i in range(900)])] for tile in range(8)]
-    run = [Run(written_out(each), np.arange(8), 1, 1)]
+    run = [ReplayedLaunch(written_out(each), np.arange(8), 1, 1)]
     assert replay(run, two_cus()).l2_hit_rate == 0
     assert replay(run, two_cus(), Physics(cold=False)).l2_hit_rate > 0.49
 

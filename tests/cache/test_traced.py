@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from traces_by_hand import gemm
 
-from intelliperf_swizzle.cache import Run, Screen, ceiling, replay
+from intelliperf_swizzle.cache import ReplayedLaunch, Screen, ceiling, replay
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.hardware import load_target
@@ -40,7 +40,7 @@ def test_the_traced_gemm_reads_as_the_one_made_by_hand(traced):
     assert bound.l2_hit_rate == ceiling([by_hand], target).l2_hit_rate
     for seed in range(3):
         tile = np.random.default_rng(seed).permutation(traced.tiles)
-        found = replay([Run(traced, tile)], target)
+        found = replay([ReplayedLaunch(traced, tile)], target)
         assert found.l2_hit_rate <= bound.l2_hit_rate
-        assert found.l2_requests == replay([Run(by_hand, tile)], target).l2_requests
+        assert found.l2_requests == replay([ReplayedLaunch(by_hand, tile)], target).l2_requests
         assert Screen(traced, target, 1).hit_rate(tile) == pytest.approx(found.l2_hit_rate)

@@ -23,7 +23,7 @@ from intelliperf_swizzle.accuracy.order_table import (
 )
 from intelliperf_swizzle.cache import FULL, Physics
 from intelliperf_swizzle.cache.model import measurement, traffic
-from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import occupancy
@@ -35,7 +35,7 @@ from intelliperf_swizzle.trace import trace
 class Work(Protocol):
     """One launch of a configuration, as any order makes it."""
 
-    def under(self, order: Int64Array) -> tuple[Stream, Int64Array]:
+    def under(self, order: Int64Array) -> tuple[ReferenceStream, Int64Array]:
         """What the tiles refer to, and the tile of each launch index."""
 
 
@@ -51,7 +51,7 @@ class Renumbered:
     trace: Trace
     table: OrderTable | None = None
 
-    def under(self, order: Int64Array) -> tuple[Stream, Int64Array]:
+    def under(self, order: Int64Array) -> tuple[ReferenceStream, Int64Array]:
         """The stream with the table's loads where they belong."""
         if self.table is None:
             return stream_of(self.trace), order
@@ -68,7 +68,7 @@ class Retraced:
 
     launch_under: Callable[[Int64Array], Launch]
 
-    def under(self, order: Int64Array) -> tuple[Stream, Int64Array]:
+    def under(self, order: Int64Array) -> tuple[ReferenceStream, Int64Array]:
         """The stream of the launch as it is under the order."""
         traced = trace(self.launch_under(order))
         return stream_of(traced), np.arange(traced.tiles)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     SECTOR_BYTES,
@@ -146,7 +146,7 @@ def _marks(trace: Trace, table: OrderTable) -> Int64Array:
 # --- replay -------------------------------------------------------------------------------------
 
 
-def stream_under(trace: Trace, table: OrderTable, order: Int64Array) -> Stream:
+def stream_under(trace: Trace, table: OrderTable, order: Int64Array) -> ReferenceStream:
     """The stream of a trace by block, each block's table load moved to where its program loads.
 
     A line of the table is touched by table loads alone, so it is a unit of its own.

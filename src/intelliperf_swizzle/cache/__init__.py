@@ -6,7 +6,17 @@ from __future__ import annotations
 
 from intelliperf_swizzle.cache.bound import ceiling
 from intelliperf_swizzle.cache.counting import requests
-from intelliperf_swizzle.cache.model import ABLATIONS, FULL, Physics, Run, replay
+from intelliperf_swizzle.cache.model import ReplayedLaunch, replay
+from intelliperf_swizzle.cache.physics import ABLATIONS, FULL, Physics
 from intelliperf_swizzle.cache.screen import Screen
 
-__all__ = ["ABLATIONS", "FULL", "Physics", "Run", "Screen", "ceiling", "replay", "requests"]
+__all__ = [
+    "ABLATIONS",
+    "FULL",
+    "Physics",
+    "ReplayedLaunch",
+    "Screen",
+    "ceiling",
+    "replay",
+    "requests",
+]

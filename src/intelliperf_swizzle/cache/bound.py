@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intelliperf_swizzle.cache.counting import misses_per_line, stream_requests
-from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Ceiling, Int64Array, Trace
 
@@ -79,9 +79,9 @@ def ceiling(
     )
 
 
-def extremes(stream: Stream, target: Target) -> Extremes:
+def extremes(stream: ReferenceStream, target: Target) -> Extremes:
     """The fewest misses and the most requests of any order of a launch."""
-    from intelliperf_swizzle.cache.kernels import unit_tiles
+    from intelliperf_swizzle.cache.compiled.merging import unit_tiles
 
     lines = stream.unit_lines.astype(np.int64)
     ref_misses = misses_per_line(target)[stream.ref_code]

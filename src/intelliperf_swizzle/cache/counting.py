@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int64Array, Trace
 
@@ -55,7 +55,7 @@ def requests(trace: Trace, target: Target) -> int:
     return stream_requests(stream_of(trace), target)
 
 
-def stream_requests(stream: Stream, target: Target) -> int:
+def stream_requests(stream: ReferenceStream, target: Target) -> int:
     """`requests` of a launch that is a stream already."""
     lines = stream.unit_lines[stream.plain_units].astype(np.int64)
     return int((lines * requests_per_line(target)[stream.ref_code]).sum())

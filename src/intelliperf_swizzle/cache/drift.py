@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +17,7 @@ ROUNDS = 1024
 A multiple of `catch_up_turns` is used."""
 
 
-@dataclass(frozen=True)
-class Drift:
+class Drift(NamedTuple):
     """Which slots advance in each round of a repeating cycle.
 
     In a round every resident workgroup, in the order of its slot, has a turn, or misses it; so
@@ -35,12 +33,14 @@ class Drift:
             `turn_slot[turn_offset[r]:turn_offset[r + 1]]`, in this order.
         first_turn: int64[domains]; in which round of the cycle each domain begins.
         starts: slots of a domain that get their first workgroup in each round, at most `slots`.
+        slots: of a domain.
     """
 
     turn_offset: Int64Array
     turn_slot: Int32Array
     first_turn: Int64Array
     starts: int
+    slots: int
 
 
 @lru_cache(maxsize=8)
@@ -56,7 +56,7 @@ def drift(target: Target, slots: int, accesses: float, seed: int) -> Drift:
     starts = min(slots, target.starts_per_round or slots)
     ahead = target.issued_ahead_from_accesses
     if ahead is not None and accesses >= ahead:
-        return dataclasses.replace(lockstep(target, slots), starts=starts)
+        return lockstep(target, slots)._replace(starts=starts)
     block = target.catch_up_turns
     blocks = max(1, ROUNDS // block)
     missed = round(block * target.turn_skip_fraction)
@@ -65,7 +65,8 @@ def drift(target: Target, slots: int, accesses: float, seed: int) -> Drift:
     rounds, turn_slot = np.nonzero(advances)
     offset = np.searchsorted(rounds, np.arange(blocks * block + 1))
     begin = np.arange(target.num_xcds) * (blocks * block // target.num_xcds)
-    return _in_bursts(offset, turn_slot, begin, starts, target.accesses_per_turn)
+    cycle = _in_bursts(offset, turn_slot, begin, slots, target.accesses_per_turn)
+    return cycle._replace(starts=starts)
 
 
 @lru_cache(maxsize=8)
@@ -76,11 +77,12 @@ def lockstep(target: Target, slots: int) -> Drift:
 
 
 def _in_bursts(
-    offset: Int64Array, slot: Int64Array, begin: Int64Array, starts: int, accesses: int
+    offset: Int64Array, slot: Int64Array, begin: Int64Array, slots: int, accesses: int
 ) -> Drift:
     return Drift(
         turn_offset=offset.astype(np.int64) * accesses,
         turn_slot=np.repeat(slot, accesses).astype(np.int32),
         first_turn=begin.astype(np.int64),
-        starts=starts,
+        starts=slots,
+        slots=slots,
     )

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from intelliperf_swizzle.cache.stream import Stream
+from intelliperf_swizzle.cache.stream import ReferenceStream
 from intelliperf_swizzle.hardware import BitRule, Target
 from intelliperf_swizzle.records import Int32Array, Int64Array
 
 
-def l2_sets(stream: Stream, target: Target) -> Int32Array:
+def l2_sets(stream: ReferenceStream, target: Target) -> Int32Array:
     """The set of each line of `stream.unit_line`, counted over all channels: int32[lines]."""
-    from intelliperf_swizzle.cache.kernels import sets_of
+    from intelliperf_swizzle.cache.compiled.lines import sets_of
 
     sets: Int32Array = sets_of(
         stream.unit_line,
@@ -23,6 +23,19 @@ def l2_sets(stream: Stream, target: Target) -> Int32Array:
         target.l2_sets_per_channel,
     )
     return sets
+
+
+def l2_parts(stream: ReferenceStream, target: Target) -> tuple[Int32Array, int]:
+    """The part of the L2 of each line of `stream.unit_line`, and how many there are.
+
+    Sets where the target does not hash them, else channels; one where it hashes these, too.
+    """
+    if target.l2_channel_bits is None:
+        return np.zeros(len(stream.unit_line), np.int32), 1
+    sets = l2_sets(stream, target)
+    if target.l2_set_bits is None:
+        return sets // np.int32(target.l2_sets_per_channel), target.l2_channels_per_xcd
+    return sets, target.l2_channels_per_xcd * target.l2_sets_per_channel
 
 
 def _masks(rule: BitRule | None) -> Int64Array:

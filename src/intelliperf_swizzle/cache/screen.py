@@ -5,20 +5,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from intelliperf_swizzle.cache.counting import misses_per_line, stream_requests
 from intelliperf_swizzle.cache.drift import drift
-from intelliperf_swizzle.cache.layout import l2_sets
-from intelliperf_swizzle.cache.stream import Stream, merge, stream_of
+from intelliperf_swizzle.cache.layout import l2_parts
+from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace
 
-Associativity: TypeAlias = Literal["parts", "full"]
+if TYPE_CHECKING:
+    from intelliperf_swizzle.cache.compiled.pieces import Pieces
 
 MOST_PIECES = 4
 """Pieces a reference, on average, up to which the parts of an L2 are worth keeping apart. Where
@@ -39,22 +40,13 @@ class Screen:
         trace: of the launch.
         target: on which GPU.
         occupancy: workgroups resident on one CU.
-        seed: of the drift between workgroups.
-        whole_units: False scores line by line; slow, for comparison.
-        associativity: of `parts` or `full`; None chooses as said above.
+
+    Attributes:
+        parts: into how many an L2 is divided.
     """
 
-    def __init__(
-        self,
-        trace: Trace,
-        target: Target,
-        occupancy: int,
-        *,
-        seed: int = 0,
-        whole_units: bool = True,
-        associativity: Associativity | None = None,
-    ) -> None:
-        stream = stream_of(trace) if whole_units else merge(trace, whole_units=False)
+    def __init__(self, trace: Trace, target: Target, occupancy: int) -> None:
+        stream = stream_of(trace)
         self._requests = stream_requests(stream, target)
         domain = target.domain_of(np.arange(trace.tiles))
         self._by_domain = np.argsort(domain, kind="stable")
@@ -62,19 +54,21 @@ class Screen:
             domain[self._by_domain], np.arange(target.num_xcds + 1)
         ).astype(np.int64)
         slots = target.cus_per_xcd * occupancy
-        turns = drift(target, slots, stream.accesses_per_tile, seed)
-        self._turns = (turns.turn_offset, turns.turn_slot, turns.first_turn, turns.starts, slots)
-        self.associativity, self._misses = _counter(stream, target, associativity, self._turns)
+        self._drift = drift(target, slots, stream.accesses_per_tile, seed=0)
+        self.parts, self._stream = _in_pieces(stream, target, *l2_parts(stream, target))
 
     def hit_rate(self, tile: Int64Array) -> float:
         """The L2 hit rate of the order `tile: int64[programs]`, from 0 to 1; 0 without requests.
 
         Cost: 5 to 20 ns a piece of a unit (a GEMM of 4096 tiles refers to 1.6 M).
         """
+        from intelliperf_swizzle.cache.compiled.pieces import screen_misses
+
         if self._requests == 0:
             return 0.0
-        tiles: Int32Array = tile[self._by_domain].astype(np.int32)
-        return 1.0 - self._misses(tiles, self._domain_offset) / self._requests
+        tiles = tile[self._by_domain].astype(np.int32)
+        misses = screen_misses(tiles, self._domain_offset, self._stream, self._drift)
+        return 1.0 - misses / self._requests
 
     def hit_rates(self, tiles: Sequence[Int64Array]) -> list[float]:
         """`hit_rate` of many orders, on all cores."""
@@ -82,53 +76,35 @@ class Screen:
             return list(pool.map(self.hit_rate, tiles))
 
 
-Misses: TypeAlias = Callable[[Int32Array, Int64Array], int]
-"""Counts the misses of tiles, by domain, with the domains' offsets."""
-
-Turns: TypeAlias = tuple[Int64Array, Int32Array, Int64Array, int, int]
-
-
-def _counter(
-    stream: Stream, target: Target, wish: Associativity | None, turns: Turns
-) -> tuple[Associativity, Misses]:
-    """How the misses of an order are counted.
+def _in_pieces(
+    stream: ReferenceStream, target: Target, part_of: Int32Array, parts: int
+) -> tuple[int, Pieces]:
+    """The number of parts that are kept apart, and the stream in pieces.
 
     A *class* is the parts that hold equally many lines of each unit: they see the same and so do
     the same. A *piece* is what a unit has in the parts of one class.
     """
-    from intelliperf_swizzle.cache import kernels
+    from intelliperf_swizzle.cache.compiled import merging, pieces
 
-    full = np.zeros(len(stream.unit_line), np.int32), 1
-    part_of, parts = full if wish == "full" else _parts(stream, target)
-    class_of, _ = kernels.dense_ids(kernels.part_signatures(stream.unit_offset, part_of, parts))
+    class_of, _ = merging.dense_ids(pieces.part_signatures(stream.unit_offset, part_of, parts))
     class_parts = np.bincount(class_of)
-    offset, piece_class, lines = kernels.unit_pieces(
+    offset, piece_class, lines = pieces.unit_pieces(
         stream.unit_offset, part_of, class_of, class_parts
     )
-    pieces = np.diff(offset)[stream.plain_units].sum()
-    if wish is None and pieces > MOST_PIECES * len(stream.ref_unit):
-        return _counter(stream, target, "full", turns)
-    refs = kernels.expand(
+    many = np.diff(offset)[stream.plain_units].sum() > MOST_PIECES * len(stream.ref_unit)
+    if many and parts > 1:
+        return _in_pieces(stream, target, np.zeros_like(part_of), 1)
+    tile_offset, ref_piece, ref_misses = pieces.expand(
         stream.tile_offset,
         stream.ref_unit,
         misses_per_line(target)[stream.ref_code],
         offset,
         lines * class_parts[piece_class],
     )
-    lru = (piece_class, lines, len(class_parts), target.l2_lines_per_xcd // parts)
-    return "parts" if parts > 1 else "full", lambda tiles, at: int(
-        kernels.screen_misses(tiles, at, *refs, *lru, *turns)
+    capacity = target.l2_lines_per_xcd // parts
+    return parts, pieces.Pieces(
+        tile_offset, ref_piece, ref_misses, piece_class, lines, capacity, len(class_parts)
     )
-
-
-def _parts(stream: Stream, target: Target) -> tuple[Int32Array, int]:
-    """The part of the L2 of each line of `stream.unit_line`, and how many there are."""
-    sets = l2_sets(stream, target)
-    if target.l2_channel_bits is None:
-        return np.zeros_like(sets), 1
-    if target.l2_set_bits is None:
-        return sets // np.int32(target.l2_sets_per_channel), target.l2_channels_per_xcd
-    return sets, target.l2_channels_per_xcd * target.l2_sets_per_channel
 
 
 def cores() -> int:

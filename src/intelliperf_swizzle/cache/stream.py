@@ -14,9 +14,32 @@ import numpy.typing as npt
 
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace, UInt8Array
 
+MOST_REFERENCES = 8_000_000
+"""References that the table of touches is made from, about three seconds; of a longer stream every
+k-th unit is looked at."""
+
 
 @dataclass(frozen=True)
-class Stream:
+class Touches:
+    """Which tile touches which unit, each pair once, by unit and then by tile.
+
+    Attributes:
+        step: of how many units one was looked at.
+        unit: int64[pairs].
+        tile: int64[pairs].
+        lines: int64[pairs]; lines of the unit.
+        kinds: int64[units, 3]; line reads, writes and atomics of every unit.
+    """
+
+    step: int
+    unit: Int64Array
+    tile: Int64Array
+    lines: Int64Array
+    kinds: Int64Array
+
+
+@dataclass(frozen=True)
+class ReferenceStream:
     """What each tile refers to, in order, in units of lines.
 
     Two lines are in one unit if every access of the launch touches both or neither, in the same
@@ -74,11 +97,29 @@ class Stream:
         """Unit of each reference, without the mark of an access's last: int32[references]."""
         return np.where(self.ref_unit < 0, ~self.ref_unit, self.ref_unit)
 
+    @cached_property
+    def touches(self) -> Touches:
+        """Who touches what."""
+        step = -(-len(self.ref_unit) // MOST_REFERENCES) or 1
+        tile_of = np.repeat(np.arange(self.tiles), np.diff(self.tile_offset))
+        unit_of = self.plain_units.astype(np.int64)
+        chosen = unit_of % step == 0
+        pairs = np.unique(unit_of[chosen] * self.tiles + tile_of[chosen])
+        unit, tile = np.divmod(pairs, self.tiles)
+        kinds = np.bincount(unit_of * 3 + (self.ref_code >> 4), minlength=3 * self.units)
+        return Touches(
+            step=step,
+            unit=unit,
+            tile=tile,
+            lines=self.unit_lines.astype(np.int64)[unit],
+            kinds=kinds.reshape(-1, 3) * self.unit_lines[:, None],
+        )
 
-_STREAMS: dict[int, Stream] = {}
+
+_STREAMS: dict[int, ReferenceStream] = {}
 
 
-def stream_of(trace: Trace) -> Stream:
+def stream_of(trace: Trace) -> ReferenceStream:
     """The stream of a trace, merged at the first call and kept as long as the trace lives."""
     key = id(trace)
     if key not in _STREAMS:
@@ -87,19 +128,15 @@ def stream_of(trace: Trace) -> Stream:
     return _STREAMS[key]
 
 
-def merge(trace: Trace, *, whole_units: bool = True) -> Stream:
+def merge(trace: Trace) -> ReferenceStream:
     """The stream of a trace; cost linear in the lines of its distinct footprints.
 
     Within one access the lines come unit by unit. That is the only order that merging changes.
-
-    Args:
-        trace: of one launch.
-        whole_units: False keeps every line a unit of its own, for comparison.
     """
-    from intelliperf_swizzle.cache import kernels
+    from intelliperf_swizzle.cache.compiled import merging
 
     key = trace.access_shape.astype(np.int64) << 32 | trace.access_base
-    footprint, first = kernels.dense_ids(key)
+    footprint, first = merging.dense_ids(key)
     base, shape = trace.access_base[first], trace.access_shape[first]
     line_kind = np.repeat(trace.shape_kind, np.diff(trace.shape_offset))
     issue = _issue(trace)
@@ -107,20 +144,18 @@ def merge(trace: Trace, *, whole_units: bool = True) -> Stream:
     if issue is not None:
         code = (issue.astype(np.uint16) << 6 | code).astype(np.uint16)
     where = (base, shape, trace.shape_offset, trace.shape_line)
-    lines = _last_line(trace) + 1
-    if whole_units:
-        signature = kernels.line_signatures(*where, code, lines)
-    else:
-        signature = np.arange(1, lines + 1, dtype=np.uint64)
-    unit, unit_offset, unit_line = kernels.unit_of_line(*where, signature)
-    refs = kernels.footprint_units(*where, code, unit, len(unit_offset) - 1)
-    tile_offset, ref_unit, ref_code = kernels.unroll(trace.tile_offset, footprint, *refs)
+    signature = merging.line_signatures(*where, code, _last_line(trace) + 1)
+    unit, unit_offset, unit_line = merging.unit_of_line(*where, signature)
+    refs = merging.footprint_units(*where, code, unit, len(unit_offset) - 1)
+    tile_offset, ref_unit, ref_code = merging.unroll(trace.tile_offset, footprint, *refs)
     ref_issue = np.zeros(0, np.uint8)
     if issue is not None:
         ref_issue = (ref_code >> 6).astype(np.uint8)
         ref_code = (ref_code & 63).astype(np.uint8)
     arithmetic = trace.tile_arithmetic
-    return Stream(tile_offset, ref_unit, ref_code, unit_offset, unit_line, ref_issue, arithmetic)
+    return ReferenceStream(
+        tile_offset, ref_unit, ref_code, unit_offset, unit_line, ref_issue, arithmetic
+    )
 
 
 def _issue(trace: Trace) -> UInt8Array | None:

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.cache.stream import Touches, stream_of
 from intelliperf_swizzle.context.record import HardwareContext, NextTile, Reuse, TensorUse, Wave
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
@@ -20,10 +20,6 @@ from intelliperf_swizzle.records import (
     Measurement,
     Trace,
 )
-
-MOST_REFERENCES = 8_000_000
-"""References that the locality is computed from, about three seconds; of a longer stream every
-k-th unit is looked at."""
 
 NEXT_TILES = 3
 """Distances to the next tile on the same lines that are told; further ones are rare."""
@@ -52,7 +48,7 @@ def hardware_context(
 
     Cost: about half a second a million references.
     """
-    touches = _Touches.of(trace)
+    touches = stream_of(trace).touches
     wave_of = _waves(trace.tiles, target, target.cus_per_xcd * occupancy)
     return HardwareContext(
         launch=launch,
@@ -68,71 +64,24 @@ def hardware_context(
     )
 
 
-@dataclass(frozen=True)
-class _Touches:
-    """Which tile touches which unit, each pair once, by unit and then by tile.
-
-    Attributes:
-        step: of how many units one was looked at.
-        unit: int64[pairs].
-        tile: int64[pairs].
-        lines: int64[pairs]; lines of the unit.
-        unit_segment: int64[units]; the segment that a unit lies in.
-        kinds: int64[units, 3]; line reads, writes and atomics of a unit.
-    """
-
-    step: int
-    unit: Int64Array
-    tile: Int64Array
-    lines: Int64Array
-    unit_segment: Int64Array
-    kinds: Int64Array
-
-    @classmethod
-    def of(cls, trace: Trace) -> _Touches:
-        stream = stream_of(trace)
-        step = -(-len(stream.ref_unit) // MOST_REFERENCES) or 1
-        tile_of = np.repeat(np.arange(stream.tiles), np.diff(stream.tile_offset))
-        unit_of = stream.plain_units.astype(np.int64)
-        chosen = unit_of % step == 0
-        pairs = np.unique(unit_of[chosen] * stream.tiles + tile_of[chosen])
-        unit, tile = np.divmod(pairs, stream.tiles)
-        starts = np.array([segment.first_line for segment in trace.segments], np.int64)
-        first_line = stream.unit_line[stream.unit_offset[:-1]]
-        return cls(
-            step=step,
-            unit=unit,
-            tile=tile,
-            lines=stream.unit_lines.astype(np.int64)[unit],
-            unit_segment=np.searchsorted(starts, first_line, side="right") - 1,
-            kinds=_kinds(stream, unit_of),
-        )
-
-
-def _kinds(stream: Stream, unit_of: Int64Array) -> Int64Array:
-    kind = (stream.ref_code >> 4).astype(np.int64)
-    counts = np.bincount(unit_of * 3 + kind, minlength=3 * stream.units)
-    return counts.reshape(-1, 3) * stream.unit_lines[:, None]
-
-
 # --- tensors ------------------------------------------------------------------------------------
 
 
-def _tensors(trace: Trace, touches: _Touches) -> tuple[TensorUse, ...]:
-    total = max(1, int(touches.kinds.sum()))
+def _tensors(trace: Trace, touches: Touches) -> tuple[TensorUse, ...]:
+    stream = stream_of(trace)
+    segment_of = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])
     used = [
-        _tensor(trace, touches, number, total)
-        for number in range(len(trace.segments))
-        if (touches.unit_segment[touches.unit] == number).any()
+        _tensor(trace, touches, number, segment_of == number)
+        for number in np.unique(segment_of[touches.unit]).tolist()
     ]
     return tuple(sorted(used, key=lambda one: (-one.traffic_share, one.names)))
 
 
-def _tensor(trace: Trace, touches: _Touches, number: int, total: int) -> TensorUse:
+def _tensor(trace: Trace, touches: Touches, number: int, units: npt.NDArray[np.bool_]) -> TensorUse:
     segment = trace.segments[number]
-    mine = touches.unit_segment[touches.unit] == number
+    mine = units[touches.unit]
     unit, tile, lines = touches.unit[mine], touches.tile[mine], touches.lines[mine]
-    reads, writes, atomics = touches.kinds[touches.unit_segment == number].sum(axis=0).tolist()
+    reads, writes, atomics = touches.kinds[units].sum(axis=0).tolist()
     first = np.flatnonzero(np.diff(unit, prepend=-1))
     line_touches, distinct = int(lines.sum()), int(lines[first].sum())
     return TensorUse(
@@ -143,7 +92,7 @@ def _tensor(trace: Trace, touches: _Touches, number: int, total: int) -> TensorU
         reads=reads,
         writes=writes,
         atomics=atomics,
-        traffic_share=(reads + writes + atomics) / total,
+        traffic_share=(reads + writes + atomics) / max(1, int(touches.kinds.sum())),
         tiles_per_line=line_touches / distinct,
         most_tiles_per_line=int(np.diff(np.append(first, len(unit))).max()),
         shared_with_neighbour=tuple(
@@ -193,7 +142,7 @@ def _waves(tiles: int, target: Target, slots: int) -> Int64Array:
     return rank // slots
 
 
-def _domain_waves(touches: _Touches, target: Target, wave_of: Int64Array) -> Int64Array:
+def _domain_waves(touches: Touches, target: Target, wave_of: Int64Array) -> Int64Array:
     """Distinct bytes of each wave of each domain: int64[domains, waves]."""
     waves = int(wave_of.max()) + 1
     domain = target.domain_of(touches.tile)
@@ -206,7 +155,7 @@ def _domain_waves(touches: _Touches, target: Target, wave_of: Int64Array) -> Int
     return counts.astype(np.int64) * touches.step * LINE_BYTES
 
 
-def _wave(touches: _Touches, target: Target, wave_of: Int64Array, occupancy: int) -> Wave:
+def _wave(touches: Touches, target: Target, wave_of: Int64Array, occupancy: int) -> Wave:
     per_domain = _domain_waves(touches, target, wave_of)
     units = int(touches.unit.max()) + 1
     _, once = np.unique(wave_of[touches.tile] * units + touches.unit, return_index=True)
@@ -220,7 +169,7 @@ def _wave(touches: _Touches, target: Target, wave_of: Int64Array, occupancy: int
     )
 
 
-def _reuse(touches: _Touches, target: Target, wave_of: Int64Array) -> Reuse:
+def _reuse(touches: Touches, target: Target, wave_of: Int64Array) -> Reuse:
     domain, wave = target.domain_of(touches.tile), wave_of[touches.tile]
     order = np.lexsort((touches.tile, domain, touches.unit))
     unit, lines = touches.unit[order], touches.lines[order]
@@ -248,7 +197,7 @@ def _reuse(touches: _Touches, target: Target, wave_of: Int64Array) -> Reuse:
 
 
 def _distances(
-    touches: _Touches,
+    touches: Touches,
     target: Target,
     wave_of: Int64Array,
     domain: Int64Array,

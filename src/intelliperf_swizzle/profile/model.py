@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from intelliperf_swizzle.cache import Physics, Run, Screen, replay, requests
+from intelliperf_swizzle.cache import Physics, ReplayedLaunch, Screen, replay, requests
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Int64Array, Measurement
@@ -25,7 +25,7 @@ def model_launches(
         target: the GPU.
     """
     runs = [
-        Run(one.trace, tile, one.launch.count, one.occupancy)
+        ReplayedLaunch(one.trace, tile, one.launch.count, one.occupancy)
         for one, tile in zip(launches, tiles, strict=True)
     ]
     return replay(runs, target)
@@ -65,7 +65,7 @@ def _rater(one: TracedLaunch, target: Target) -> Callable[[Int64Array], float]:
         return Screen(one.trace, target, one.occupancy).hit_rate
 
     def rate(tile: Int64Array) -> float:
-        run = Run(one.trace, tile, occupancy=one.occupancy)
+        run = ReplayedLaunch(one.trace, tile, occupancy=one.occupancy)
         return replay([run], target, ONE_DOMAIN).l2_hit_rate
 
     return rate

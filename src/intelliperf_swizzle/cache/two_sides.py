@@ -16,140 +16,108 @@ where memory is slow, and drift apart where it is not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.cache.stream import Stream
+from intelliperf_swizzle.cache.physics import Physics
+from intelliperf_swizzle.cache.stream import ReferenceStream
+from intelliperf_swizzle.cache.traffic import Traffic
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
 
-
-@dataclass(frozen=True)
-class Switches:
-    """Effects of the timed replay that can be left out, one by one.
-
-    Attributes:
-        dispatch: workgroups fill one GPC after the other; else they alternate between domains.
-        drift: lots are drawn for what residents of a CU share; else they have turns.
-        copies: a domain keeps copies of the other's lines; else they are read at their home.
-        in_flight: requests for what is under way are merged or wait; else data are there at once.
-        instructions: accesses that are not aligned take several, one after the other; else one.
-        write_policy: writes hit, as the counter has it; else they miss where a sector is absent.
-        sectors: a miss brings `l2_fill_bytes`; else whole lines.
-        l1: workgroups have an L1.
-        sets: lines fall into the sets of the L2 by a hash; else it is fully associative.
-        arithmetic: takes its time, and loads are issued so far ahead of it; else data alone do.
-    """
-
-    dispatch: bool = True
-    drift: bool = True
-    copies: bool = True
-    in_flight: bool = True
-    instructions: bool = True
-    write_policy: bool = True
-    sectors: bool = True
-    l1: bool = True
-    sets: bool = True
-    arithmetic: bool = True
+if TYPE_CHECKING:
+    from intelliperf_swizzle.cache.compiled.chip import Rules
+    from intelliperf_swizzle.cache.compiled.sectors import L2, Crowding
+    from intelliperf_swizzle.cache.compiled.timed import TimedTraffic
 
 
-@dataclass(frozen=True)
-class TimedTraffic:
-    """What the counters of both domains read, in sectors of 32 bytes.
-
-    Attributes:
-        requests: int64[2]; by the domain next to the CU.
-        misses: int64[2].
-        l1_hits: that workgroups found in their L1.
-        merged: that never reached the L2, because another CU of the GPC had just asked.
-        remote: that went from one domain to the other.
-        remote_missed: those of them that were not in the L2 there either.
-        fetched: that came from memory.
-        written: that were written back, by the end.
-        clocks: until the last workgroup was done.
-    """
-
-    requests: Int64Array
-    misses: Int64Array
-    l1_hits: int
-    merged: int
-    remote: int
-    remote_missed: int
-    fetched: int
-    written: int
-    clocks: float
+def replay_two_sides(
+    stream: ReferenceStream, tile: Int64Array, target: Target, occupancy: int, physics: Physics
+) -> Traffic:
+    """Replay one launch from cold, as `replay_timed` does, in the words of all replays."""
+    timed = replay_timed(stream, tile, target, occupancy, physics)
+    return Traffic(
+        requests=timed.requests,
+        misses=timed.misses,
+        l2_bytes=int(timed.requests.sum()) * SECTOR_BYTES,
+        l1_hit_lines=timed.l1_hits * SECTOR_BYTES // LINE_BYTES,
+        fill_lines=timed.fetched * SECTOR_BYTES // LINE_BYTES,
+        llc_hit_lines=0,
+        written_bytes=timed.written * SECTOR_BYTES,
+        distinct_lines=len(stream.unit_line),
+        crossed_bytes=timed.remote * SECTOR_BYTES,
+        crossed_misses=timed.remote_missed,
+    )
 
 
 def replay_timed(
-    stream: Stream,
-    tile: Int64Array,
-    target: Target,
-    occupancy: int,
-    switches: Switches,
-    seed: int = 0,
+    stream: ReferenceStream, tile: Int64Array, target: Target, occupancy: int, physics: Physics
 ) -> TimedTraffic:
     """Replay one launch from cold.
 
     Cost: 0.1 to 0.3 microseconds a reference to a unit, on one core. Memory: 40 bytes a unit.
     """
-    from intelliperf_swizzle.cache import timed_kernels as kernels
+    from intelliperf_swizzle.cache.compiled import timed
 
-    cu, group, domain = slots(target, occupancy, gpc_by_gpc=switches.dispatch)
-    units = stream.units
-    parts = np.empty((units, 2, 4), np.int32)
-    parts[:, kernels.PLACE] = -1
-    parts[:, kernels.LINES] = kernels.lines_at_home(stream.unit_offset, stream.unit_line)
-    l2 = kernels.L2(
-        parts=parts,
-        sectors=np.zeros((units, 2, 4), np.uint8),
-        log=np.empty((8, max(1 << 14, 2 * target.l2_lines_per_xcd)), np.int32),
-        marks=np.zeros((8, 5), np.int64),
-    )
-    block_lines = target.l2_lines_per_xcd // target.l2_ways
-    unit, block, share = kernels.sampled_blocks(stream.unit_offset, stream.unit_line, block_lines)
-    uneven = unevenness(target.l2_ways) if switches.sets else (0.0,) * 4
-    crowding = kernels.Crowding(
-        unit, block, share, block_lines, target.l2_lines_per_xcd, np.array(uneven)
-    )
-    groups = len(target.gpc_cus)
-    flight = kernels.Flight(
-        domains=np.full((2, kernels.UNDER_WAY, 4), -1.0),
-        groups=np.full((groups, kernels.MERGED, 3), -1.0),
-    )
-    clocks = kernels.Clocks(*(float(number or 0) for number in target.timing))
-    if not switches.drift:
-        clocks = clocks._replace(randomness=0.0)
-    work, ahead = pace(stream, target, arithmetic=switches.arithmetic)
-    counted = kernels.replay_timed(
-        tile.astype(np.int32),
+    issue = stream.ref_issue if physics.instructions else stream.ref_issue[:0]
+    refs = timed.TimedReferences(
         stream.tile_offset,
         stream.ref_unit,
         stream.ref_code,
-        stream.ref_issue if switches.instructions else stream.ref_issue[:0],
-        cu,
-        group,
-        domain,
-        l2,
-        crowding,
-        flight,
-        clocks,
-        work,
-        ahead,
-        target.l1_bytes // LINE_BYTES // occupancy if switches.l1 else 0,
-        (target.l2_fill_bytes if switches.sectors else LINE_BYTES) // SECTOR_BYTES,
-        switches.copies,
-        switches.in_flight,
-        switches.write_policy and target.l2_writes_always_hit,
-        seed,
+        issue,
+        *pace(stream, target, arithmetic=physics.arithmetic),
     )
-    return TimedTraffic(*counted)
+    places = timed.Places(*slots(target, occupancy, gpc_by_gpc=physics.dispatch))
+    rules = _rules(target, occupancy, physics)
+    l2, crowding = _l2(stream, target, sets=physics.sets)
+    return timed.replay(tile.astype(np.int32), refs, places, rules, l2, crowding, physics.seed)
+
+
+def _rules(target: Target, occupancy: int, physics: Physics) -> Rules:
+    from intelliperf_swizzle.cache.compiled.chip import Rules
+
+    return Rules(
+        l2_hit=float(target.clocks_l2_hit or 0),
+        l2_remote=float(target.clocks_l2_remote or 0),
+        memory=float(target.clocks_memory or 0),
+        start=float(target.clocks_workgroup_start or 0),
+        memory_bytes=float(target.bytes_per_clock_memory or 0),
+        cu_bytes=float(target.bytes_per_clock_cu or 0),
+        randomness=float(target.arbitration_randomness or 0) if physics.drift else 0.0,
+        in_flight=target.accesses_in_flight or 0,
+        l1_lines=target.l1_bytes // LINE_BYTES // occupancy if physics.l1 else 0,
+        granule=(target.l2_fill_bytes if physics.sectors else LINE_BYTES) // SECTOR_BYTES,
+        copies=physics.copies,
+        waiting=physics.in_flight,
+        writes_hit=physics.write_policy and target.l2_writes_always_hit,
+    )
+
+
+def _l2(stream: ReferenceStream, target: Target, *, sets: bool) -> tuple[L2, Crowding]:
+    """The L2 of both domains with nothing in it, and what tells how crowded its sets are."""
+    from intelliperf_swizzle.cache.compiled import sectors
+
+    units, capacity = stream.units, target.l2_lines_per_xcd
+    parts = np.empty((units, 2, 4), np.int32)
+    parts[:, sectors.PLACE] = -1
+    parts[:, sectors.LINES] = sectors.lines_at_home(stream.unit_offset, stream.unit_line)
+    l2 = sectors.L2(
+        parts=parts,
+        sectors=np.zeros((units, 2, 4), np.uint8),
+        log=np.empty((8, max(1 << 14, 2 * capacity)), np.int32),
+        marks=np.zeros((8, 5), np.int64),
+    )
+    block_lines = capacity // target.l2_ways
+    unit, block, share = sectors.sampled_blocks(stream.unit_offset, stream.unit_line, block_lines)
+    uneven = np.array(unevenness(target.l2_ways) if sets else (0.0,) * 4)
+    return l2, sectors.Crowding(unit, block, share, block_lines, capacity, uneven)
 
 
 def pace(
-    stream: Stream, target: Target, *, arithmetic: bool = True
+    stream: ReferenceStream, target: Target, *, arithmetic: bool = True
 ) -> tuple[npt.NDArray[np.float64], Int64Array]:
     """How arithmetic holds tiles up.
 

@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The compiled inner loops of the cache model. Everything here imports numba, so import it late.
+
+A *domain's tiles* are those of the workgroups that land on one L2, in launch order. What the arrays
+hold is said in `stream.ReferenceStream` and `drift.Drift`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def jit(function: _Function) -> _Function:
+    """Compile once per machine (cached on disk), without the interpreter lock."""
+    compiled: _Function = numba.njit(cache=True, nogil=True)(function)
+    return compiled
+
+
+def loop(function: _Function) -> _Function:
+    """The same for a loop that allocates nothing, returns no array and uses no array's methods.
+
+    It borrows its arrays: they are not counted as references each time one is taken out of a tuple,
+    which is an atomic instruction.
+    """
+    compiled: _Function = numba.njit(cache=True, nogil=True, _nrt=False)(function)
+    return compiled
+
+
+def _drop_stale() -> None:
+    """Delete machine code older than any source here: numba looks at the caller's file alone."""
+    here = Path(__file__).parent
+    newest = max(source.stat().st_mtime for source in here.glob("*.py"))
+    for index in here.glob("__pycache__/*.nbi"):
+        if index.stat().st_mtime < newest:
+            index.unlink(missing_ok=True)
+
+
+_drop_stale()
+
+
+@jit
+def mix(value: Any) -> Any:
+    """A 64-bit finaliser (splitmix64), after Steele, Lea and Flood, OOPSLA 2014."""
+    x = np.uint64(value) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

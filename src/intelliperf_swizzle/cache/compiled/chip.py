@@ -1,0 +1,217 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Loads and stores behind the L1s of the timed replay: what is under way, the L2 and memory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from intelliperf_swizzle.cache.compiled import jit, loop
+from intelliperf_swizzle.cache.compiled.sectors import (
+    L2,
+    LINES,
+    POPULATION,
+    VALID,
+    fetch,
+    filled_sectors,
+    spread,
+    touch,
+    write,
+)
+from intelliperf_swizzle.cache.compiled.slots import Float64Array
+from intelliperf_swizzle.records import Int64Array
+
+_UNDER_WAY = 1 << 16
+_MOST_MERGED = 1 << 14
+
+
+class Rules(NamedTuple):
+    """The clocks and bandwidths of a `Target`, and which effects there are.
+
+    Attributes:
+        in_flight: loads that a workgroup has issued and not yet used, at most.
+        l1_lines: a workgroup's share of its L1; 0 = there is none.
+        granule: sectors that a miss brings.
+        copies: a domain keeps copies of the other's lines.
+        waiting: requests for what is under way wait for it, or are merged.
+        writes_hit: a write counts as a hit.
+    """
+
+    l2_hit: float
+    l2_remote: float
+    memory: float
+    start: float
+    memory_bytes: float
+    cu_bytes: float
+    randomness: float
+    in_flight: int
+    l1_lines: int
+    granule: int
+    copies: bool
+    waiting: bool
+    writes_hit: bool
+
+
+class Chip(NamedTuple):
+    """What workgroups share.
+
+    Requests under way are in tables of the latest ones, each in the place that a hash gives. All
+    that belongs to one request lies together, since its place is in no cache of the processor.
+
+    Attributes:
+        l2: of both domains.
+        domains: float64[2, UNDER_WAY, 4]; UNIT that a domain asked for, READY when it has arrived
+            there, CROSSED when a request from the other domain has crossed to it, and the sectors
+            that were valid BEFORE that request.
+        groups: float64[groups, MERGED, 3]; UNIT that a group of CUs asked for, UNTIL when further
+            requests are merged, and for which sectors, MASK.
+        queue: float64[cus]; when each CU's L1 is free.
+        residents: int64[cus]; workgroups on each CU.
+        memory: float64[1]; when it is free.
+        requests: int64[2].
+        misses: int64[2].
+        counts: int64[5]; the others of `TimedTraffic`, up to `fetched`.
+    """
+
+    l2: L2
+    domains: Float64Array
+    groups: Float64Array
+    queue: Float64Array
+    residents: Int64Array
+    memory: Float64Array
+    requests: Int64Array
+    misses: Int64Array
+    counts: Int64Array
+
+
+L1_HITS, MERGED, REMOTE, REMOTE_MISSED, FETCHED = range(5)
+_UNIT, _READY, _CROSSED, _BEFORE = range(4)
+_UNTIL, _MASK = 1, 2
+
+
+@jit
+def idle(l2: L2, cus: int, groups: int) -> Chip:
+    """The chip before the first workgroup."""
+    return Chip(
+        l2,
+        np.full((2, _UNDER_WAY, 4), -1.0),
+        np.full((groups, _MOST_MERGED, 3), -1.0),
+        np.zeros(cus),
+        np.zeros(cus, np.int64),
+        np.zeros(1),
+        np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
+        np.zeros(5, np.int64),
+    )
+
+
+@loop
+def store(chip: Chip, rules: Rules, domain: int, u: int, sectors: int, atomic: bool) -> None:
+    """Write sectors of a unit, or update them."""
+    absent, given, crossed = write(chip.l2, u, domain, sectors, atomic, rules.copies, rules.granule)
+    lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
+    chip.requests[domain] += POPULATION[sectors] * lines
+    if atomic or not rules.writes_hit:
+        chip.misses[domain] += absent
+    chip.counts[FETCHED] += given
+    chip.counts[REMOTE] += crossed
+
+
+@loop
+def load(
+    chip: Chip, rules: Rules, domain: int, group: int, u: int, sectors: int, now: float
+) -> float:
+    """Read sectors of a unit; when they are there."""
+    counts = chip.counts
+    lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
+    asked = chip.groups[group, spread(u) & (_MOST_MERGED - 1)]
+    if (
+        rules.waiting
+        and asked[_UNIT] == u
+        and asked[_UNTIL] > now
+        and sectors & ~np.int64(asked[_MASK]) == 0
+    ):
+        counts[MERGED] += POPULATION[sectors] * lines
+        return asked[_UNTIL]
+    missed, given, crossed, from_memory, ready = _read(chip, rules, u, domain, sectors, now)
+    chip.requests[domain] += POPULATION[sectors] * lines
+    chip.misses[domain] += missed
+    counts[FETCHED] += given
+    counts[REMOTE] += crossed
+    counts[REMOTE_MISSED] += from_memory
+    if given > 0:
+        chip.memory[0] = max(chip.memory[0], now) + 32 * given / rules.memory_bytes
+        ready = max(ready, chip.memory[0] + rules.memory)
+    if rules.waiting:
+        if given > 0 or crossed > 0:
+            chip.domains[domain, _latest(chip, u, domain), _READY] = ready
+        if given > 0 and lines > chip.l2.parts[u, LINES, 2 * domain]:
+            there = chip.domains[1 - domain, _latest(chip, u, 1 - domain)]
+            there[_READY] = max(there[_READY], ready)
+        asked[_UNIT] = u
+        asked[_UNTIL] = ready
+        asked[_MASK] = sectors
+    return ready
+
+
+@loop
+def _latest(chip: Chip, u: int, domain: int) -> int:
+    """The place of a unit's latest request by a domain; it drives out another one's."""
+    place = spread(u) & (_UNDER_WAY - 1)
+    request = chip.domains[domain, place]
+    if request[_UNIT] != u:
+        request[_UNIT] = u
+        request[_READY] = -1.0
+        request[_CROSSED] = -1.0
+    return place
+
+
+@loop
+def _read(
+    chip: Chip, rules: Rules, u: int, domain: int, sectors: int, now: float
+) -> tuple[int, int, int, int, float]:
+    """Read sectors from a CU next to `domain`.
+
+    A request that has to cross to the lines' home takes its time, half as long at best and one and
+    a half times at worst. One made there in the meantime comes first, and is the one that misses.
+
+    Returns the sectors missed, those that memory gave, those that crossed over, those of them that
+    memory gave, and when the data are there, but for what memory takes.
+    """
+    l2 = chip.l2
+    home, copy, far = 2 * domain, 2 * domain + 1, 2 - 2 * domain
+    request = chip.domains[domain, _latest(chip, u, domain)]
+    ready = now + rules.l2_hit
+    if rules.waiting:
+        ready = max(ready, request[_READY])
+    missed = given = 0
+    if l2.parts[u, LINES, home] > 0:
+        valid: Any = np.int64(l2.sectors[u, VALID, home])
+        if rules.waiting and request[_CROSSED] > now:
+            valid = np.int64(request[_BEFORE])
+        missed = POPULATION[sectors & ~valid] * l2.parts[u, LINES, home]
+        given = fetch(l2, u, home, sectors, rules.granule)
+    lines = l2.parts[u, LINES, far]
+    wanted: Any = sectors if lines > 0 else 0
+    if wanted and rules.copies:
+        wanted = sectors & ~np.int64(l2.sectors[u, VALID, copy])
+        missed += POPULATION[wanted] * lines
+        wanted = filled_sectors(wanted, rules.granule)
+        touch(l2, u, copy)
+        l2.sectors[u, VALID, copy] |= np.uint8(sectors | wanted)
+    if not wanted:
+        return missed, given, 0, 0, ready
+    valid = np.int64(l2.sectors[u, VALID, far])
+    if not rules.copies:
+        missed += POPULATION[wanted & ~valid] * lines
+    from_memory = fetch(l2, u, far, wanted, rules.granule)
+    there = chip.domains[1 - domain, _latest(chip, u, 1 - domain)]
+    if from_memory > 0 and there[_CROSSED] < now:
+        there[_CROSSED] = now + rules.l2_remote * (0.5 + np.random.random())
+        there[_BEFORE] = valid
+    ready = max(ready, now + rules.l2_hit + rules.l2_remote)
+    if rules.waiting:
+        ready = max(ready, there[_READY] + rules.l2_remote)
+    return missed, given + from_memory, POPULATION[wanted] * lines, from_memory, ready

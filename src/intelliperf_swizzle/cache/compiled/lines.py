@@ -1,0 +1,313 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The replay of one domain line by line, and of the last-level cache behind all domains."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from intelliperf_swizzle.cache.compiled import jit, loop, mix
+from intelliperf_swizzle.cache.compiled.slots import ELAPSED, Rounds, end_turn, next_turn, rounds
+from intelliperf_swizzle.cache.drift import Drift
+from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
+
+
+@jit
+def sets_of(lines: Any, channel_masks: Any, set_masks: Any, channels: Any, sets: Any) -> Any:
+    """The set of each line, counted over all channels: `int32[n]` -> `int32[n]`.
+
+    Bit `i` of the channel is the parity of the line number under `channel_masks[i]`, and so for
+    the set within the channel; without masks, the index is a hash of all bits.
+    """
+    out = np.empty(len(lines), np.int32)
+    for i in range(len(lines)):
+        line = np.int64(lines[i])
+        channel = _index(line, channel_masks, channels, 1)
+        out[i] = channel * sets + _index(line, set_masks, sets, 2)
+    return out
+
+
+@jit
+def _index(line: Any, masks: Any, size: Any, salt: Any) -> Any:
+    if len(masks) == 0:
+        return np.int64(mix(line * 4 + salt) % np.uint64(size))
+    index = 0
+    for b in range(len(masks)):
+        x = line & masks[b]
+        x ^= x >> 32
+        x ^= x >> 16
+        x ^= x >> 8
+        x ^= x >> 4
+        x ^= x >> 2
+        x ^= x >> 1
+        index |= (x & 1) << b
+    return index
+
+
+class References(NamedTuple):
+    """What the tiles refer to; the fields of `stream.ReferenceStream` of these names."""
+
+    tile_offset: Int64Array
+    ref_unit: Int32Array
+    ref_code: UInt8Array
+    unit_offset: Int64Array
+
+
+class Caches(NamedTuple):
+    """The caches of a domain.
+
+    Attributes:
+        set_of: int32[lines touched]; the L2 set of each line of `unit_line`.
+        ways: of the L2.
+        l1_lines: that an L1 holds; 0 = there is none.
+        cus: CUs, each with an L1; slot `s` is on CU `s % cus`.
+    """
+
+    set_of: Int32Array
+    ways: int
+    l1_lines: int
+    cus: int
+
+
+class DomainTraffic(NamedTuple):
+    """What was counted in one domain.
+
+    Attributes:
+        requests: int64[64]; lines requested of the L2, by reference code.
+        misses: int64[64]; those that were not there.
+        l1_hits: lines that reads found in an L1.
+        written_sectors: sectors that are written back.
+        log: of read misses: round, unit and lines of each reference with misses, int32[3, n].
+    """
+
+    requests: Int64Array
+    misses: Int64Array
+    l1_hits: int
+    written_sectors: int
+    log: Int32Array
+
+
+class _L1s(NamedTuple):
+    """The units that each L1 holds. LRU over whole units is LRU over their lines, which are always
+    touched together.
+
+    Attributes:
+        recent: int32[cus, lines]; newest first.
+        counts: int64[cus, 2]; how many units these are, and their lines.
+        unit_lines: int32[units]; lines of each unit.
+        capacity: in lines.
+    """
+
+    recent: Int32Array
+    counts: Int64Array
+    unit_lines: Int32Array
+    capacity: int
+
+
+class _Sets(NamedTuple):
+    """An L2, line by line; lines as numbered in `unit_line`.
+
+    Attributes:
+        set_of: int32[lines].
+        ways: of a set.
+        stamp: int32[sets * ways]; when it was last touched.
+        holds: int32[sets * ways]; a line, or -1.
+        where: int32[lines]; in which of these places a line is, or -1.
+        dirty: uint8[lines]; sectors written.
+    """
+
+    set_of: Int32Array
+    ways: int
+    stamp: Int32Array
+    holds: Int32Array
+    where: Int32Array
+    dirty: UInt8Array
+
+
+@jit
+def replay_domain(
+    tiles: Int32Array, refs: References, caches: Caches, drift: Drift, domain: int
+) -> DomainTraffic:
+    """Replay one domain's workgroups through its L1s and its L2, line by line, from cold.
+
+    `tiles` are those of the domain's workgroups, in launch order.
+    """
+    references = 0
+    for tile in tiles:
+        references += refs.tile_offset[tile + 1] - refs.tile_offset[tile]
+    l1s, l2 = _cold(refs, caches)
+    counts = _Counts(
+        np.zeros(64, np.int64),
+        np.zeros(64, np.int64),
+        np.zeros(3, np.int64),
+        np.empty((3, references), np.int32),
+    )
+    _replay(rounds(tiles, refs.tile_offset, drift, domain), refs, l1s, l2, counts)
+    l1_hits, written, logged = (
+        counts.totals[_L1_HITS],
+        counts.totals[_WRITTEN],
+        counts.totals[_LOGGED],
+    )
+    log = counts.log[:, :logged].copy()
+    return DomainTraffic(counts.requests, counts.misses, l1_hits, written, log)
+
+
+class _Counts(NamedTuple):
+    """What `DomainTraffic` is made of; `totals` are L1_HITS, sectors WRITTEN and entries LOGGED."""
+
+    requests: Int64Array
+    misses: Int64Array
+    totals: Int64Array
+    log: Int32Array
+
+
+_L1_HITS, _WRITTEN, _LOGGED = range(3)
+
+
+@loop
+def _replay(turns: Rounds, refs: References, l1s: _L1s, l2: _Sets, counts: _Counts) -> None:
+    now = 0
+    s = next_turn(turns)
+    while s >= 0:
+        place = turns.slots.at[s]
+        last = False
+        while not last:
+            u = refs.ref_unit[place]
+            last = u >= 0
+            if not last:
+                u = ~u
+            code = refs.ref_code[place]
+            kind = code >> 4
+            place += 1
+            lines = l1s.unit_lines[u]
+            if kind == 0 and l1s.capacity > 0 and _in_l1(l1s, s % len(l1s.recent), u):
+                counts.totals[_L1_HITS] += lines
+                continue
+            missed = _look_up(l2, refs.unit_offset[u], refs.unit_offset[u + 1], now)
+            now += lines
+            if kind != 0:
+                counts.totals[_WRITTEN] += _write(
+                    l2, refs.unit_offset[u], refs.unit_offset[u + 1], code
+                )
+            counts.requests[code] += lines
+            counts.misses[code] += missed
+            if missed > 0 and kind != 1:
+                entry = counts.totals[_LOGGED]
+                counts.log[0, entry] = turns.state[ELAPSED]
+                counts.log[1, entry] = u
+                counts.log[2, entry] = missed
+                counts.totals[_LOGGED] += 1
+        end_turn(turns, s, place)
+        s = next_turn(turns)
+
+
+@jit
+def _cold(refs: References, caches: Caches) -> tuple[_L1s, _Sets]:
+    """The caches with nothing in them."""
+    units = len(refs.unit_offset) - 1
+    unit_lines = np.empty(units, np.int32)
+    for u in range(units):
+        unit_lines[u] = refs.unit_offset[u + 1] - refs.unit_offset[u]
+    recent = np.empty((caches.cus, max(1, caches.l1_lines)), np.int32)
+    l1s = _L1s(recent, np.zeros((caches.cus, 2), np.int64), unit_lines, caches.l1_lines)
+    lines = len(caches.set_of)
+    sets = 1
+    for k in range(lines):
+        sets = max(sets, caches.set_of[k] + 1)
+    places = sets * caches.ways
+    stamp, holds = np.zeros(places, np.int32), np.full(places, -1, np.int32)
+    where, dirty = np.full(lines, -1, np.int32), np.zeros(lines, np.uint8)
+    return l1s, _Sets(caches.set_of, caches.ways, stamp, holds, where, dirty)
+
+
+@loop
+def _in_l1(l1s: _L1s, cu: int, unit: int) -> bool:
+    """Whether a CU's L1 holds a unit; it then is its newest, the oldest ones making room."""
+    recent, counts = l1s.recent[cu], l1s.counts[cu]
+    found = 0
+    count = counts[0]
+    while found < count and recent[found] != unit:
+        found += 1
+    hit = found < count
+    if not hit:
+        if l1s.unit_lines[unit] > l1s.capacity:
+            return False
+        counts[1] += l1s.unit_lines[unit]
+        while counts[1] > l1s.capacity:
+            count -= 1
+            counts[1] -= l1s.unit_lines[recent[count]]
+        found = count
+        counts[0] = count + 1
+    while found > 0:
+        recent[found] = recent[found - 1]
+        found -= 1
+    recent[0] = unit
+    return hit
+
+
+@loop
+def _look_up(l2: _Sets, begin: int, end: int, now: int) -> int:
+    """Touch the lines `begin:end` one after the other, from time `now` on; how many missed."""
+    missed = 0
+    for k in range(begin, end):
+        now += 1
+        way = l2.where[k]
+        if way < 0:
+            missed += 1
+            way = l2.set_of[k] * l2.ways
+            oldest = l2.stamp[way]
+            for w in range(way + 1, way + l2.ways):
+                if l2.stamp[w] < oldest:
+                    oldest = l2.stamp[w]
+                    way = w
+            victim = l2.holds[way]
+            if victim >= 0:
+                l2.where[victim] = -1
+                l2.dirty[victim] = 0
+            l2.holds[way] = k
+            l2.where[k] = way
+        l2.stamp[way] = now
+    return missed
+
+
+@loop
+def _write(l2: _Sets, begin: int, end: int, code: int) -> int:
+    """Write the sectors of a reference code in the lines `begin:end`; how many were clean."""
+    written = 0
+    for k in range(begin, end):
+        fresh = code & ~l2.dirty[k] & 15
+        l2.dirty[k] |= fresh
+        written += (fresh & 1) + (fresh >> 1 & 1) + (fresh >> 2 & 1) + (fresh >> 3 & 1)
+    return written
+
+
+@jit
+def llc_hits(unit: Any, lines: Any, units: Any, capacity: Any) -> Any:
+    """Lines found in a last-level cache that all domains share, LRU over units.
+
+    `unit` and `lines` are the domains' logs of read misses, merged by round; `units` is how many
+    units the stream has; `capacity` counts lines.
+    """
+    latest = np.full(units, -1, np.int64)
+    held = np.zeros(units, np.int32)
+    tail = 0
+    used = 0
+    hits = 0
+    for head in range(len(unit)):
+        u = unit[head]
+        found = min(held[u], lines[head]) if latest[u] >= 0 else 0
+        hits += found
+        if latest[u] < 0:
+            held[u] = 0
+        held[u] += lines[head] - found
+        used += lines[head] - found
+        latest[u] = head
+        while used > capacity:
+            v = unit[tail]
+            if latest[v] == tail:
+                latest[v] = -1
+                used -= held[v]
+            tail += 1
+    return hits

@@ -1,0 +1,166 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""From the footprints of a trace to units of lines, and to what each tile refers to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from intelliperf_swizzle.cache.compiled import jit, mix
+
+_EMPTY = np.int32(-1)
+
+
+@jit
+def dense_ids(keys: Any) -> Any:
+    """Number equal keys alike, by first appearance: `int64[n]` -> ids `int32[n]`, firsts."""
+    size = 16
+    while size < 2 * len(keys):
+        size *= 2
+    slot_id = np.full(size, _EMPTY, np.int32)
+    ids = np.empty(len(keys), np.int32)
+    firsts = np.empty(len(keys), np.int64)
+    count = 0
+    for i in range(len(keys)):
+        h = np.int64(mix(keys[i]) & np.uint64(size - 1))
+        while slot_id[h] >= 0 and keys[firsts[slot_id[h]]] != keys[i]:
+            h = (h + 1) & (size - 1)
+        if slot_id[h] < 0:
+            slot_id[h] = count
+            firsts[count] = i
+            count += 1
+        ids[i] = slot_id[h]
+    return ids, firsts[:count].copy()
+
+
+@jit
+def line_signatures(
+    base: Any, shape: Any, shape_offset: Any, shape_line: Any, code: Any, n: Any
+) -> Any:
+    """For each of `n` lines a hash of the footprints (base, shape) that touch it, and how."""
+    signature = np.zeros(n, np.uint64)
+    for f in range(len(base)):
+        for i in range(shape_offset[shape[f]], shape_offset[shape[f] + 1]):
+            signature[base[f] + shape_line[i]] += mix(f * 65536 + code[i])
+    return signature
+
+
+@jit
+def unit_of_line(base: Any, shape: Any, shape_offset: Any, shape_line: Any, signature: Any) -> Any:
+    """Number the lines of equal signature alike, by first touch; and list the lines by unit."""
+    touched = 0
+    for i in range(len(signature)):
+        touched += signature[i] != 0
+    size = 16
+    while size < 2 * touched:
+        size *= 2
+    slot_unit = np.full(size, _EMPTY, np.int32)
+    unit_signature = np.empty(touched, np.uint64)
+    unit_size = np.zeros(touched, np.int32)
+    unit = np.full(len(signature), _EMPTY, np.int32)
+    seen = np.empty(touched, np.int32)
+    units = 0
+    lines = 0
+    for f in range(len(base)):
+        latest = -1
+        for i in range(shape_offset[shape[f]], shape_offset[shape[f] + 1]):
+            line = base[f] + shape_line[i]
+            if unit[line] >= 0:
+                continue
+            s = signature[line]
+            if latest < 0 or unit_signature[latest] != s:
+                h = np.int64(s & np.uint64(size - 1))
+                while slot_unit[h] >= 0 and unit_signature[slot_unit[h]] != s:
+                    h = (h + 1) & (size - 1)
+                if slot_unit[h] < 0:
+                    slot_unit[h] = units
+                    unit_signature[units] = s
+                    units += 1
+                latest = slot_unit[h]
+            unit[line] = latest
+            unit_size[latest] += 1
+            seen[lines] = line
+            lines += 1
+    offset = np.zeros(units + 1, np.int64)
+    offset[1:] = np.cumsum(unit_size[:units])
+    fill = offset[:-1].copy()
+    unit_line = np.empty(lines, np.int32)
+    for i in range(lines):
+        u = unit[seen[i]]
+        unit_line[fill[u]] = seen[i]
+        fill[u] += 1
+    return unit, offset, unit_line
+
+
+@jit
+def footprint_units(
+    base: Any, shape: Any, shape_offset: Any, shape_line: Any, code: Any, unit: Any, units: Any
+) -> Any:
+    """The units of each footprint in order of first touch, as offsets, units and codes."""
+    total = 0
+    offset = np.zeros(len(base) + 1, np.int64)
+    mark = np.full(units, -1, np.int64)
+    for f in range(len(base)):
+        for i in range(shape_offset[shape[f]], shape_offset[shape[f] + 1]):
+            u = unit[base[f] + shape_line[i]]
+            if mark[u] != f:
+                mark[u] = f
+                total += 1
+        offset[f + 1] = total
+    mark[:] = -1
+    ref_unit = np.empty(total, np.int32)
+    ref_code = np.empty(total, code.dtype)
+    n = 0
+    for f in range(len(base)):
+        for i in range(shape_offset[shape[f]], shape_offset[shape[f] + 1]):
+            u = unit[base[f] + shape_line[i]]
+            if mark[u] != f:
+                mark[u] = f
+                ref_unit[n] = u
+                ref_code[n] = code[i]
+                n += 1
+    return offset, ref_unit, ref_code
+
+
+@jit
+def unroll(access_offset: Any, access_footprint: Any, offset: Any, unit: Any, code: Any) -> Any:
+    """The references of each tile one after the other; all but an access's last complemented."""
+    total = 0
+    for a in range(len(access_footprint)):
+        f = access_footprint[a]
+        total += offset[f + 1] - offset[f]
+    tile_offset = np.zeros(len(access_offset), np.int64)
+    ref_unit = np.empty(total, np.int32)
+    ref_code = np.empty(total, code.dtype)
+    n = 0
+    for t in range(len(access_offset) - 1):
+        for a in range(access_offset[t], access_offset[t + 1]):
+            f = access_footprint[a]
+            for i in range(offset[f], offset[f + 1]):
+                ref_unit[n] = ~unit[i]
+                ref_code[n] = code[i]
+                n += 1
+            ref_unit[n - 1] = ~ref_unit[n - 1]
+        tile_offset[t + 1] = n
+    return tile_offset, ref_unit, ref_code
+
+
+@jit
+def unit_tiles(tile_offset: Any, ref_unit: Any, ref_misses: Any, units: Any) -> Any:
+    """For each unit how many tiles touch it, and the least that a touch of a line can miss.
+
+    `ref_misses: int64[references]` is what a line that is not there counts.
+    """
+    tiles = np.zeros(units, np.int64)
+    least = np.full(units, np.iinfo(np.int64).max, np.int64)
+    latest = np.full(units, -1, np.int64)
+    for t in range(len(tile_offset) - 1):
+        for r in range(tile_offset[t], tile_offset[t + 1]):
+            u = ref_unit[r] if ref_unit[r] >= 0 else ~ref_unit[r]
+            if latest[u] != t:
+                latest[u] = t
+                tiles[u] += 1
+            least[u] = min(least[u], ref_misses[r])
+    return tiles, least

@@ -1,0 +1,219 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""An L2 of two domains that copy each other's lines; for `timed`.
+
+Of every unit there are four parts: in domain 0 the lines at home there and copies of those at home
+in domain 1, and the same in domain 1. A part is numbered `2 * domain + copy`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from intelliperf_swizzle.cache.compiled import jit, loop, mix
+from intelliperf_swizzle.cache.compiled.slots import Float64Array
+from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
+
+POPULATION = np.array([bin(mask).count("1") for mask in range(16)], np.int64)
+"""Sectors of a mask."""
+
+
+class L2(NamedTuple):
+    """Both domains' caches: LRU over parts of units, with the sectors of their lines.
+
+    A hash spreads lines over the sets; those of a block, as many in a row as there are sets, it
+    spreads evenly. So where a domain holds some lines of many blocks some of its sets are crowded,
+    and where it holds whole blocks none is. Parts belong to quarters of the cache, from the crowded
+    sets to the empty ones: quarter `q` holds `capacity / 4 * (1 + crowding * uneven[q])` lines.
+
+    The recency list of a quarter is a log: a part's newest place in it is `PLACE`, older entries
+    are stale, and the log is rewritten without them when it is full.
+
+    Attributes:
+        parts: int32[units, 2, 4]; PLACE (-1 = not there) and LINES of each part.
+        sectors: uint8[units, 2, 4]; VALID and DIRTY ones of each part.
+        log: int32[8, n]; 4 * unit + part.
+        marks: int64[8, 5]; BEGIN and END of each log, LINES that are there and how many have ROOM,
+            and sectors WRITTEN back.
+    """
+
+    parts: Int32Array
+    sectors: UInt8Array
+    log: Int32Array
+    marks: Int64Array
+
+
+PLACE, LINES = 0, 1
+VALID, DIRTY = 0, 1
+BEGIN, END, ROOM, WRITTEN = 0, 2, 3, 4
+
+
+class Crowding(NamedTuple):
+    """What tells how crowded the sets of a domain are: where lines of one unit in `SAMPLED` lie.
+
+    Attributes:
+        unit: int32[n].
+        block: int32[n]; in which some of its lines lie.
+        share: float64[n]; of its lines.
+        block_lines: lines of a block.
+        capacity: lines of a domain.
+        uneven: float64[4]; ascending.
+    """
+
+    unit: Int32Array
+    block: Int32Array
+    share: Float64Array
+    block_lines: int
+    capacity: int
+    uneven: Float64Array
+
+
+SAMPLED = 8
+
+
+@jit
+def lines_at_home(unit_offset: Any, unit_line: Any) -> Any:
+    """Lines of each part, int32[units, 4]: a hash of the line number decides where home is."""
+    units = len(unit_offset) - 1
+    lines = np.zeros((units, 4), np.int32)
+    for u in range(units):
+        for k in range(unit_offset[u], unit_offset[u + 1]):
+            home = np.int64(mix(unit_line[k] * 7 + 3) & np.uint64(1))
+            lines[u, 2 * home] += 1
+            lines[u, 3 - 2 * home] += 1
+    return lines
+
+
+@loop
+def spread(u: Any) -> Any:
+    """A number in whose low bits units of regular numbers differ (Knuth's multiplicative hash)."""
+    return (np.int64(u) * 2654435761) >> 12
+
+
+@jit
+def sampled_blocks(unit_offset: Any, unit_line: Any, block_lines: Any) -> Any:
+    """The first three fields of `Crowding`. Blocks begin at multiples of their size."""
+    size = 0
+    for u in range(len(unit_offset) - 1):
+        if spread(u) % SAMPLED == 0:
+            size += unit_offset[u + 1] - unit_offset[u]
+    unit, block, share = np.empty(size, np.int32), np.empty(size, np.int32), np.zeros(size)
+    n = 0
+    for u in range(len(unit_offset) - 1):
+        if spread(u) % SAMPLED == 0:
+            begin, end = unit_offset[u], unit_offset[u + 1]
+            for i in range(begin, end):
+                b = unit_line[i] // block_lines
+                if i == begin or block[n - 1] != b:
+                    unit[n], block[n] = u, b
+                    n += 1
+                share[n - 1] += 1 / (end - begin)
+    return unit[:n].copy(), block[:n].copy(), share[:n].copy()
+
+
+@loop
+def touch(l2: Any, u: Any, part: Any) -> Any:
+    """Make a part the newest of its quarter; the oldest ones make room."""
+    quarter = (part >> 1) << 2 | spread(4 * u + part) & 3
+    marks = l2.marks[quarter]
+    log = l2.log[quarter]
+    if l2.parts[u, PLACE, part] < 0:
+        marks[LINES] += l2.parts[u, LINES, part]
+    l2.parts[u, PLACE, part] = marks[END]
+    log[marks[END]] = 4 * u + part
+    marks[END] += 1
+    while marks[LINES] > marks[ROOM]:
+        v = log[marks[BEGIN]] >> 2
+        oldest = log[marks[BEGIN]] & 3
+        if l2.parts[v, PLACE, oldest] == marks[BEGIN]:
+            l2.parts[v, PLACE, oldest] = -1
+            lines = l2.parts[v, LINES, oldest]
+            marks[LINES] -= lines
+            marks[WRITTEN] += lines * POPULATION[l2.sectors[v, DIRTY, oldest]]
+            l2.sectors[v, VALID, oldest] = 0
+            l2.sectors[v, DIRTY, oldest] = 0
+        marks[BEGIN] += 1
+    if marks[END] == len(log):
+        kept = 0
+        for i in range(marks[BEGIN], marks[END]):
+            if l2.parts[log[i] >> 2, PLACE, log[i] & 3] == i:
+                log[kept] = log[i]
+                l2.parts[log[i] >> 2, PLACE, log[i] & 3] = kept
+                kept += 1
+        marks[BEGIN] = 0
+        marks[END] = kept
+
+
+@jit
+def share_out(l2: Any, crowding: Any) -> Any:
+    """How many lines have room in each quarter, from what is there.
+
+    The deviation of a set's number of lines, a sum of binomials, one a block, by that of a Poisson
+    number tells how uneven the quarters are.
+    """
+    held = np.zeros(1 + (crowding.block.max() if len(crowding.block) > 0 else 0))
+    for domain in range(2):
+        held[:] = 0
+        for i in range(len(crowding.unit)):
+            for part in range(2 * domain, 2 * domain + 2):
+                if l2.parts[crowding.unit[i], PLACE, part] >= 0:
+                    lines = l2.parts[crowding.unit[i], LINES, part]
+                    held[crowding.block[i]] += crowding.share[i] * lines
+        drawn = 0.0
+        if held.sum() > 0:
+            whole = SAMPLED * (held**2).sum() / (held.sum() * crowding.block_lines)
+            drawn = math.sqrt(max(1 - whole, 0.0))
+        for quarter in range(4):
+            room = crowding.capacity / 4 * (1 + drawn * crowding.uneven[quarter])
+            l2.marks[4 * domain + quarter, ROOM] = int(room)
+
+
+@loop
+def filled_sectors(sectors: Any, granule: Any) -> Any:
+    """The sectors that come when these are missing, `granule` of them at a time."""
+    filled: Any = 0
+    piece = (1 << granule) - 1
+    for first in range(0, 4, granule):
+        if sectors >> first & piece:
+            filled |= piece << first
+    return filled
+
+
+@loop
+def fetch(l2: Any, u: Any, part: Any, sectors: Any, granule: Any) -> Any:
+    """Bring sectors to a part at its home; returns how many memory had to give."""
+    valid = np.int64(l2.sectors[u, VALID, part])
+    given = filled_sectors(sectors & ~valid, granule) & ~valid
+    touch(l2, u, part)
+    l2.sectors[u, VALID, part] |= np.uint8(sectors | given)
+    return POPULATION[given] * l2.parts[u, LINES, part]
+
+
+@loop
+def write(
+    l2: Any, u: Any, domain: Any, sectors: Any, atomic: Any, copies: Any, granule: Any
+) -> Any:
+    """Write sectors at their home, and to the copy next to the CU; an atomic fetches them first.
+
+    Returns the sectors that were not there, those that memory gave, and those that crossed over.
+    """
+    absent = 0
+    given = 0
+    for part in range(0, 4, 2):
+        lines = l2.parts[u, LINES, part]
+        if lines > 0:
+            absent += POPULATION[sectors & ~np.int64(l2.sectors[u, VALID, part])] * lines
+            if atomic:
+                given += fetch(l2, u, part, sectors, granule)
+            else:
+                touch(l2, u, part)
+            l2.sectors[u, VALID, part] |= np.uint8(sectors)
+            l2.sectors[u, DIRTY, part] |= np.uint8(sectors)
+    copy = 2 * domain + 1
+    if copies and l2.parts[u, LINES, copy] > 0:
+        touch(l2, u, copy)
+        l2.sectors[u, VALID, copy] |= np.uint8(sectors)
+    return absent, given, POPULATION[sectors] * l2.parts[u, LINES, copy]

@@ -1,0 +1,401 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The compiled loop of the timed replay; see `two_sides`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.cache.compiled import jit, loop
+from intelliperf_swizzle.cache.compiled.chip import (
+    FETCHED,
+    L1_HITS,
+    MERGED,
+    REMOTE,
+    REMOTE_MISSED,
+    Chip,
+    Rules,
+    idle,
+    load,
+    store,
+)
+from intelliperf_swizzle.cache.compiled.sectors import (
+    DIRTY,
+    L2,
+    LINES,
+    POPULATION,
+    WRITTEN,
+    Crowding,
+    share_out,
+    spread,
+)
+from intelliperf_swizzle.cache.compiled.slots import (
+    Events,
+    Float64Array,
+    Slots,
+    fill,
+    occupied,
+    pop,
+    push,
+)
+from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
+
+_PORT_BYTES = 64
+"""Bytes that a CU's port takes in a clock."""
+_TURN_LINES = 200
+"""Lines, at least, that the instructions of a workgroup ask for in a row; the CU looks up one a
+clock. Chosen on the stencil 8192 x 8192 of an H200: the first instructions of five loads."""
+_BURST_BYTES = 16384
+"""Bytes that a workgroup asks the L2 for, or arithmetic that takes as long, before its share of the
+CU holds it back; chosen on that stencil and GEMM 4096, where 8192 and 1 are worse."""
+_PACE_SPREAD = 0.07
+"""By which part a workgroup is served faster or slower than it should be, at most, each time.
+
+Chosen on attention and GEMM 8192 of an H200, which 0.05 fits as well; without it workgroups that
+have a CU of their own never fall out of step."""
+_L1_ENTRIES = 256
+"""Units that the L1 of a workgroup is searched for; a power of two."""
+
+
+class TimedReferences(NamedTuple):
+    """What the tiles refer to, as `stream.ReferenceStream` has it, and how fast they can.
+
+    Attributes:
+        tile_offset: int64[tiles + 1].
+        ref_unit: int32[references].
+        ref_code: uint8[references].
+        ref_issue: uint8[references]; empty where all accesses are aligned.
+        work: float64[tiles]; clocks of arithmetic an access, and
+        ahead: int64[tiles]; how many accesses are issued ahead; both as `two_sides.pace` has them.
+    """
+
+    tile_offset: Int64Array
+    ref_unit: Int32Array
+    ref_code: UInt8Array
+    ref_issue: UInt8Array
+    work: Float64Array
+    ahead: Int64Array
+
+
+class Places(NamedTuple):
+    """Where each slot is: int64[slots] each, in the order in which dispatch fills them."""
+
+    cu: Int64Array
+    group: Int64Array
+    domain: Int64Array
+
+
+class TimedTraffic(NamedTuple):
+    """What the counters of both domains read, in sectors of 32 bytes.
+
+    Attributes:
+        requests: int64[2]; by the domain next to the CU.
+        misses: int64[2].
+        l1_hits: that workgroups found in their L1.
+        merged: that never reached the L2, because another CU of the GPC had just asked.
+        remote: that went from one domain to the other.
+        remote_missed: those of them that were not in the L2 there either.
+        fetched: that came from memory.
+        written: that were written back, by the end.
+        clocks: until the last workgroup was done.
+    """
+
+    requests: Int64Array
+    misses: Int64Array
+    l1_hits: int
+    merged: int
+    remote: int
+    remote_missed: int
+    fetched: int
+    written: int
+    clocks: float
+
+
+class _Workgroups(NamedTuple):
+    """The resident workgroups; an entry a slot.
+
+    Attributes:
+        slots: which workgroups they are, and their references.
+        done: float64[slots, in_flight]; when the loads are there that each has issued last, and
+        turn: int64[slots]; which of these it issues next.
+        late: bool[slots]; whether only the late part of its access is left.
+        granted: int64[slots]; clocks of its CU's L1 that it may still use.
+        unpaid: int64[slots]; bytes, and
+        working: float64[slots]; clocks of arithmetic, that its share of the CU is still to allow.
+        l1: int64[slots, entries + 1, 2]; see `_in_l1`.
+    """
+
+    slots: Slots
+    done: Float64Array
+    turn: Int64Array
+    late: npt.NDArray[np.bool_]
+    granted: Int64Array
+    unpaid: Int64Array
+    working: Float64Array
+    l1: Int64Array
+
+
+@jit
+def replay(
+    tiles: Int32Array,
+    refs: TimedReferences,
+    places: Places,
+    rules: Rules,
+    l2: L2,
+    crowding: Crowding,
+    seed: int,
+) -> TimedTraffic:
+    """Replay a launch on both domains in the order of time.
+
+    `tiles` in launch order; slots are filled as `places` says, and afterwards whichever is free
+    first takes the next workgroup. A late part of an access is asked for in a turn of its own.
+    """
+    np.random.seed(seed)
+    chip = idle(l2, places.cu.max() + 1, places.group.max() + 1)
+    groups = _resident(tiles, refs, len(places.cu), rules)
+    slots = groups.slots
+    events = Events(
+        np.empty(len(places.cu)), np.empty(len(places.cu), np.int64), np.zeros(1, np.int64)
+    )
+    for s in range(slots.taken[0]):
+        chip.residents[places.cu[s]] += 1
+        push(events, s + 50 * np.random.random(), s)
+    period = max(1, len(l2.parts) // 2, 2 * len(crowding.unit))
+    clocks = 0.0
+    while events.size[0] > 0:
+        share_out(l2, crowding)
+        clocks = _run(groups, refs, places, rules, chip, events, period)
+    written = l2.marks[:, WRITTEN].sum()
+    for u in range(len(l2.parts)):
+        for part in range(4):
+            written += l2.parts[u, LINES, part] * POPULATION[l2.sectors[u, DIRTY, part]]
+    return TimedTraffic(
+        chip.requests,
+        chip.misses,
+        chip.counts[L1_HITS],
+        chip.counts[MERGED],
+        chip.counts[REMOTE],
+        chip.counts[REMOTE_MISSED],
+        chip.counts[FETCHED],
+        written,
+        clocks,
+    )
+
+
+@loop
+def _run(
+    groups: _Workgroups,
+    refs: TimedReferences,
+    places: Places,
+    rules: Rules,
+    chip: Chip,
+    events: Events,
+    most: int,
+) -> float:
+    """Let at most so many events happen, one after the other; the time of the last."""
+    now = 0.0
+    while events.size[0] > 0 and most > 0:
+        most -= 1
+        now, s = pop(events)
+        if not occupied(groups.slots, s):
+            chip.residents[places.cu[s]] -= 1
+            continue
+        begin = _admitted(groups, refs, chip, places.cu[s], s, now)
+        if begin > now:
+            push(events, begin, s)
+        else:
+            push(events, _access(groups, refs, places, rules, chip, s, now), s)
+    return now
+
+
+@jit
+def _resident(tiles: Int32Array, refs: TimedReferences, slots: int, rules: Rules) -> _Workgroups:
+    """The first workgroups, in their slots."""
+    l1 = np.full((slots, _L1_ENTRIES + 1, 2), -1, np.int64)
+    l1[:, _L1_ENTRIES] = 0
+    return _Workgroups(
+        fill(tiles, refs.tile_offset, slots, slots),
+        np.zeros((slots, rules.in_flight)),
+        np.zeros(slots, np.int64),
+        np.zeros(slots, np.bool_),
+        np.zeros(slots, np.int64),
+        np.zeros(slots, np.int64),
+        np.zeros(slots),
+        l1,
+    )
+
+
+# --- the L1 of a CU: its queue, and what it holds -------------------------------------------------
+
+
+@loop
+def _look_ups(
+    refs: TimedReferences, parts: Int32Array, place: int, late: bool
+) -> tuple[int, int, bool]:
+    """Clocks that an access, or its late part, has its CU's L1 for: one a line and instruction.
+
+    Returns them, the place after the access, and whether a late part follows.
+    """
+    clocks = 0
+    follows = False
+    last = False
+    while not last:
+        last = refs.ref_unit[place] >= 0
+        u = refs.ref_unit[place] if last else ~refs.ref_unit[place]
+        issue = np.int64(refs.ref_issue[place]) if len(refs.ref_issue) > 0 else 0
+        lines = parts[u, LINES, 0] + parts[u, LINES, 1]
+        only_late = refs.ref_code[place] & 15 == issue & 15
+        if only_late == late:
+            clocks += lines << (issue >> 4)
+        if not late and issue & 15 > 0:
+            follows = True
+        place += 1
+    return clocks, place, follows
+
+
+@loop
+def _admitted(
+    groups: _Workgroups, refs: TimedReferences, chip: Chip, cu: int, s: int, now: float
+) -> float:
+    """When a slot's accesses come to the head of its CU's queue, where they lie together.
+
+    They end where something has to be waited for: an index, or an instruction that comes later.
+    """
+    if groups.granted[s] > 0:
+        return now
+    clocks = 0
+    late = groups.late[s]
+    place = groups.slots.at[s]
+    while place < groups.slots.end[s] and clocks < _TURN_LINES:
+        more, place, follows = _look_ups(refs, chip.l2.parts, place, late)
+        clocks += more
+        late = False
+        if follows or more == 1:
+            break
+    groups.granted[s] = max(clocks, 1)
+    begin = max(now, chip.queue[cu])
+    chip.queue[cu] = begin + groups.granted[s]
+    return begin
+
+
+@loop
+def _in_l1(unit: int, sectors: int, lines: int, l1: Int64Array, capacity: int) -> int:
+    """The sectors of a unit that a workgroup's share of the L1 holds; it then holds all asked for.
+
+    What was touched less than `capacity` filled lines ago is there. An entry of `l1` is the unit's
+    number with its sectors, and the lines filled when it was touched; the last entry counts them.
+    """
+    entry = l1[spread(unit) & (_L1_ENTRIES - 1)]
+    filled = l1[_L1_ENTRIES]
+    held: Any = 0
+    if entry[0] >> 4 == unit and filled[0] - entry[1] <= capacity:
+        held = entry[0] & 15
+    if sectors & ~held:
+        filled[0] += lines
+    entry[0] = np.int64(unit) << 4 | held | sectors
+    entry[1] = filled[0]
+    return held & sectors
+
+
+# --- an access ----------------------------------------------------------------------------------
+
+
+@loop
+def _access(
+    groups: _Workgroups,
+    refs: TimedReferences,
+    places: Places,
+    rules: Rules,
+    chip: Chip,
+    s: int,
+    now: float,
+) -> float:
+    """Make a slot's next access, or the late part of it; when the slot goes on."""
+    place, turn, late = groups.slots.at[s], groups.turn[s], groups.late[s]
+    looked_up, after, follows = _look_ups(refs, chip.l2.parts, place, late)
+    groups.granted[s] -= looked_up
+    arrival = groups.done[s, turn] if late else now
+    moved = 0
+    for r in range(place, after):
+        u = refs.ref_unit[r] if refs.ref_unit[r] >= 0 else ~refs.ref_unit[r]
+        sectors: Any = np.int64(refs.ref_code[r] & 15)
+        if len(refs.ref_issue) > 0:
+            sectors &= refs.ref_issue[r] if late else ~np.int64(refs.ref_issue[r])
+        if sectors == 0:
+            continue
+        lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
+        kind = refs.ref_code[r] >> 4
+        if kind == 0 and rules.l1_lines > 0:
+            held = _in_l1(u, sectors, lines, groups.l1[s], rules.l1_lines)
+            chip.counts[L1_HITS] += POPULATION[held] * lines
+            sectors &= ~held
+            if sectors == 0:
+                continue
+        moved += 32 * lines * POPULATION[sectors]
+        if kind == 0:
+            ready = load(chip, rules, places.domain[s], places.group[s], u, sectors, now)
+            arrival = max(arrival, ready)
+        else:
+            store(chip, rules, places.domain[s], u, sectors, kind == 2)
+    groups.done[s, turn] = arrival + moved / _PORT_BYTES
+    groups.late[s] = follows
+    proceeds = now
+    if not follows:
+        tile = groups.slots.tile[s]
+        groups.slots.at[s] = after
+        groups.turn[s] = (turn + 1) % refs.ahead[tile]
+        proceeds = max(proceeds, groups.done[s, groups.turn[s]])
+        groups.working[s] += refs.work[tile]
+    if moved == 32 and looked_up == 1:  # an index, which the addresses that follow depend on
+        proceeds = max(proceeds, arrival)
+    proceeds = _paced(groups, rules, chip.residents[places.cu[s]], s, moved, now, proceeds)
+    return max(proceeds, now + looked_up)
+
+
+# --- the pace of a workgroup --------------------------------------------------------------------
+
+
+@loop
+def _paced(
+    groups: _Workgroups,
+    rules: Rules,
+    residents: int,
+    s: int,
+    moved: int,
+    now: float,
+    proceeds: float,
+) -> float:
+    """When a slot goes on that could at `proceeds`, if its share of the CU holds it back."""
+    ends = groups.slots.at[s] == groups.slots.end[s]
+    if ends:
+        proceeds = now
+        for turn in range(groups.done.shape[1]):
+            proceeds = max(proceeds, groups.done[s, turn])
+        proceeds += rules.start * (0.5 + np.random.random())
+        groups.granted[s] = 0
+        groups.turn[s] = 0
+    groups.unpaid[s] += moved
+    own = max(groups.unpaid[s] / rules.cu_bytes, groups.working[s])
+    if own >= _BURST_BYTES / rules.cu_bytes or ends:
+        proceeds += _service(own, residents, rules.randomness)
+        groups.unpaid[s] = 0
+        groups.working[s] = 0
+    return proceeds
+
+
+@loop
+def _service(own: float, residents: int, randomness: float) -> float:
+    """Clocks until a workgroup that needs `own` of its CU has them, among so many residents.
+
+    Served in turn, it waits for each of the others once; by lot, for a geometric number of them.
+    """
+    if randomness > 0:
+        own *= 1 + _PACE_SPREAD * (2 * np.random.random() - 1)
+    drawn = own
+    if randomness > 0:
+        while np.random.random() * residents > 1:
+            drawn += own
+    return (1 - randomness) * own * residents + randomness * drawn

@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The replay of L2s that know nothing of each other, round by round (AMD)."""
+
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from intelliperf_swizzle.cache.counting import bytes_per_line, misses_per_line, requests_per_line
+from intelliperf_swizzle.cache.drift import drift, lockstep
+from intelliperf_swizzle.cache.layout import l2_sets
+from intelliperf_swizzle.cache.physics import Physics
+from intelliperf_swizzle.cache.screen import cores
+from intelliperf_swizzle.cache.stream import ReferenceStream
+from intelliperf_swizzle.cache.traffic import Traffic
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int64Array
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.cache.compiled.lines import DomainTraffic
+
+
+def replay_in_rounds(
+    stream: ReferenceStream, tile: Int64Array, target: Target, occupancy: int, physics: Physics
+) -> Traffic:
+    """Replay one launch from cold: domains side by side, then their misses through what they share.
+
+    Cost and memory: see `model.replay`.
+    """
+    if not physics.sectors:
+        target = dataclasses.replace(target, l2_write_request_bytes=LINE_BYTES)
+    domains = _domains(stream, tile, target, occupancy, physics)
+    requested = np.stack([one.requests for one in domains])
+    missed = np.stack([one.misses for one in domains])
+    hits = 0
+    if physics.llc and target.llc_bytes is not None:
+        hits = _llc_hits(domains, stream.units, target.llc_bytes)
+    per_miss = misses_per_line(target) if physics.write_policy else requests_per_line(target)
+    return Traffic(
+        requests=requested @ requests_per_line(target),
+        misses=missed @ per_miss,
+        l2_bytes=int((requested @ bytes_per_line(target)).sum()),
+        l1_hit_lines=sum(one.l1_hits for one in domains),
+        fill_lines=int(missed[:, np.arange(64) >> 4 != Access.WRITE].sum()),
+        llc_hit_lines=hits,
+        written_bytes=sum(one.written_sectors for one in domains) * SECTOR_BYTES,
+        distinct_lines=len(stream.unit_line),
+    )
+
+
+def _domains(
+    stream: ReferenceStream, tile: Int64Array, target: Target, occupancy: int, physics: Physics
+) -> list[DomainTraffic]:
+    """Each domain by itself, on all cores."""
+    from intelliperf_swizzle.cache.compiled.lines import Caches, References, replay_domain
+
+    if not physics.sets:
+        target = dataclasses.replace(target, l2_channel_bits=None, l2_set_bits=None)
+    slots = target.cus_per_xcd * occupancy
+    turns = lockstep(target, slots)
+    if physics.drift:
+        turns = drift(target, slots, stream.accesses_per_tile, physics.seed)
+    l1_lines = target.l1_bytes // LINE_BYTES if physics.l1 else 0
+    caches = Caches(l2_sets(stream, target), target.l2_ways, l1_lines, target.cus_per_xcd)
+    refs = References(stream.tile_offset, stream.ref_unit, stream.ref_code, stream.unit_offset)
+    index = np.arange(len(tile))
+    if physics.dispatch:
+        domain = target.domain_of(index)
+    else:
+        domain = index * target.num_xcds // max(1, len(tile))
+
+    def one(d: int) -> DomainTraffic:
+        return replay_domain(tile[domain == d].astype(np.int32), refs, caches, turns, d)
+
+    with ThreadPoolExecutor(cores()) as pool:
+        return list(pool.map(one, range(physics.domains or target.num_xcds)))
+
+
+def _llc_hits(domains: list[DomainTraffic], units: int, capacity_bytes: int) -> int:
+    """Merge the domains' logs by round and run them through the shared cache."""
+    from intelliperf_swizzle.cache.compiled.lines import llc_hits
+
+    rounds, unit, lines = np.concatenate([one.log for one in domains], axis=1)
+    order = np.argsort(rounds, kind="stable")
+    return int(llc_hits(unit[order], lines[order], units, capacity_bytes // LINE_BYTES))
