@@ -1,0 +1,177 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Each stage of a candidate alone: what it takes, what it returns, what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from second_language import N, Sums, small_target
+
+from intelliperf_swizzle.dependence import NO_PAIRS, Dependence
+from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.formulas import load_pattern
+from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
+from intelliperf_swizzle.search.evaluate import Setting
+from intelliperf_swizzle.search.on_model import OnModel
+from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.stages import (
+    Edited,
+    Proved,
+    edit_source,
+    prove_candidate,
+    screen_candidate,
+)
+from intelliperf_swizzle.search.subject import Subject, choose_kernel
+
+REVERSED = "pid = num_pids - 1 - pid"
+PAIRS, FOURS = (load_pattern("grouped-rows").bind(cols=N, group=group) for group in (2, 4))
+"""Both better than the launch order; pairs of rows are the best."""
+TARGET = small_target()
+
+
+@pytest.fixture(scope="module")
+def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "kernel.sums").write_text("c[t] = a[t / N] + b[t % N]\n")
+    options = Options(project_directory=str(folder), profiler="model")
+    return prepare(options, ("sums",), Silent(), target=TARGET, language=Sums())
+
+
+@pytest.fixture(scope="module")
+def subject(setup: Setup) -> Subject:
+    recorded = setup.language.record(setup.record_request(setup.project))
+    return choose_kernel(recorded, setup, Silent())[0]
+
+
+def proved(text: str, subject: Subject) -> Proved:
+    outcome = prove_candidate(Candidate(text, "mine", "user"), subject, TARGET)
+    assert isinstance(outcome, Proved), outcome
+    return outcome
+
+
+def edited(text: str, number: int, setup: Setup, subject: Subject) -> Edited:
+    outcome = edit_source(screen_candidate(proved(text, subject), number, 0.6, 0.5), setup)
+    assert isinstance(outcome, Edited), outcome
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "reason"),
+    [
+        ("pid = pid // 2", "not a permutation", "tile 0 is computed by programs 0 and 1"),
+        ("pid = pid +", "not a swizzle", "1:"),
+        ("pid = M - pid", "not a swizzle", "M"),
+    ],
+)
+def test_what_is_not_proved_is_a_verdict(
+    subject: Subject, text: str, kind: str, reason: str
+) -> None:
+    verdict = prove_candidate(Candidate(text, "mine", "user"), subject, TARGET)
+    assert isinstance(verdict, Verdict)
+    assert verdict.kind == kind
+    assert reason in verdict.reason
+
+
+def test_an_answer_that_cannot_be_read_is_not_proved(subject: Subject) -> None:
+    flawed = Candidate("pid = pid", "mine", "llm", flaw="no code block")
+    assert prove_candidate(flawed, subject, TARGET) == Verdict("not a swizzle", "no code block")
+
+
+def test_a_proof_gives_the_tiles_again(subject: Subject) -> None:
+    one = proved(REVERSED, subject)
+    [tile] = one.tiles()
+    assert np.array_equal(tile, np.arange(N * N)[::-1])
+    assert not one.unchanged
+    assert proved("pid = pid + 0", subject).unchanged
+    assert one.widened(15).grids_checked > one.proof.grids_checked == 1
+
+
+def test_a_launch_of_which_nothing_is_known_forbids_what_moves_it(subject: Subject) -> None:
+    [traced] = subject.traced
+    unseen = replace(traced.launch, ordinal=1, grid=(64, 1, 1))
+    blind = replace(subject, launches=(traced.launch, unseen))
+    refused = prove_candidate(Candidate(REVERSED, "mine", "user"), blind, TARGET)
+    assert isinstance(refused, Verdict)
+    assert refused.kind == "unsafe order"
+    assert "launch 2" in refused.reason
+    seen = replace(blind, dependences={1: Dependence(NO_PAIRS)})
+    proved(REVERSED, seen)
+
+
+def test_a_screened_candidate_is_an_attempt_that_nobody_has_evaluated(subject: Subject) -> None:
+    attempt = screen_candidate(proved(REVERSED, subject), 7, 0.625, 0.5).attempt
+    assert (attempt.number, attempt.screened_l2_hit_rate) == (7, 0.625)
+    assert attempt.verdict.kind == "screened out"
+    assert "62.5%" in attempt.verdict.reason
+    assert attempt.measurement is None
+
+
+def test_an_edit_that_cannot_be_made_is_a_verdict(setup: Setup, subject: Subject) -> None:
+    class Unwritable(Sums):
+        def edit(self, *_, **__):  # type: ignore[no-untyped-def]
+            raise SpliceError("kernel.sums:1: no place for it")
+
+    screened = screen_candidate(proved(REVERSED, subject), 1, 0.6, 0.5)
+    refused = edit_source(screened, replace(setup, language=Unwritable()))
+    assert isinstance(refused, Verdict)
+    assert (refused.kind, refused.reason) == ("does not build", "kernel.sums:1: no place for it")
+
+
+class Doubting(Sums):
+    """Finds that the outputs of one text differ."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def validate(self, mapped, edit, **_):  # type: ignore[no-untyped-def]
+        same = not edit.functions["sums"].startswith(self.text)
+        return Validation("all-tiles", 1, N * N, N * N, same, difference=None if same else "c")
+
+
+def evaluator(setup: Setup, subject: Subject, language: Sums) -> tuple[OnModel, list[Attempt]]:
+    remembered: list[Attempt] = []
+
+    def remember(attempt: Attempt) -> Attempt:
+        remembered.append(attempt)
+        return attempt
+
+    setting = Setting(
+        subject=subject, target=TARGET, language=language, profiler=None, remember=remember,
+        progress=Silent(), rank=setup.formula.rank, num_attempts=3, tolerance=0.0,
+        validation_seconds=1.0,
+    )  # fmt: skip
+    return OnModel(setting), remembered
+
+
+def test_the_model_judges_against_the_baseline(setup: Setup, subject: Subject) -> None:
+    on_model, remembered = evaluator(setup, subject, Sums())
+    better, same = on_model.evaluate(
+        [edited(PAIRS, 1, setup, subject), edited("pid = pid", 2, setup, subject)]
+    )
+    assert better.attempt.verdict.kind == "better"
+    assert better.attempt.measurement is not None
+    assert better.attempt.measurement.l2_hit_rate > on_model.baseline.l2_hit_rate
+    assert better.attempt.proof is not None
+    assert better.attempt.proof.grids_checked > 1
+    assert same.attempt.verdict.kind == "no difference"
+    assert remembered == [better.attempt, same.attempt]
+
+
+def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> None:
+    on_model, remembered = evaluator(setup, subject, Doubting(PAIRS))
+    evaluated = on_model.evaluate(
+        [edited(PAIRS, 1, setup, subject), edited(FOURS, 2, setup, subject)]
+    )
+    assert [one.attempt.verdict.kind for one in evaluated] == ["better", "better"]
+    assert on_model.confirmed is None
+    best = on_model.confirm(evaluated)
+    assert best is not None
+    assert best.attempt.number == 2
+    assert on_model.confirmed == best
+    refused = [one for one in remembered if one.verdict.kind == "output differs"]
+    assert [one.number for one in refused] == [1]
