@@ -86,7 +86,9 @@ def texts_for(app: Application, offers: Offers, source: random.Random) -> dict[s
         if kind in ("pattern", "nest"):
             if not offers.problem.launches:
                 continue
-            text = offers.pattern(source) if kind == "pattern" else offers.nest(source)
+            text = (
+                source.choice(offers.patterns) if kind == "pattern" else offers.nest(source)
+            )
         else:
             text = getattr(swizzles, f"{kind}_text")(app, source)
         chosen.setdefault(text, kind)

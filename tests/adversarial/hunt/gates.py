@@ -10,7 +10,6 @@ Left out: the build for the GPU, and whether an order is worth having (each is h
 from __future__ import annotations
 
 import contextlib
-import gc
 import io
 import linecache
 import pickle
@@ -23,10 +22,11 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle import children, loop
+from intelliperf_swizzle import children, loop, workbench
 from intelliperf_swizzle.capture import describe, process, recorder
 from intelliperf_swizzle.capture.settings import Settings as AgentSettings
 from intelliperf_swizzle.capture.settings import load_settings
@@ -71,10 +71,10 @@ class Offers:
 
     problem: Problem
 
-    def pattern(self, source: Any) -> str:
-        """A pattern of the catalogue with some choice of its parameters."""
-        texts = [one.text for one in pattern_candidates(self.problem)]
-        return str(source.choice(texts))
+    @cached_property
+    def patterns(self) -> Sequence[str]:
+        """The catalogue, with all choices of its parameters."""
+        return [one.text for one in pattern_candidates(self.problem)]
 
     def nest(self, source: Any) -> str:
         """A mixed-radix order some steps from the launch order."""
@@ -199,14 +199,20 @@ def _in_this_process() -> Iterator[None]:
 
 @contextmanager
 def _always_searching() -> Iterator[None]:
-    """Tiny kernels have nothing to gain; they are searched all the same."""
-    before = loop.promising, loop.doubted
-    loop.promising = lambda *_: True
-    loop.doubted = lambda subject, *_: subject
+    """Tiny kernels have nothing to gain, and are searched all the same; nothing is ranked."""
+    replaced = [
+        (loop, "promising", lambda *_: True),
+        (loop, "doubted", lambda subject, *_: subject),
+        (workbench, "sweep_grids", lambda _: ()),
+    ]
+    before = [getattr(module, name) for module, name, _ in replaced]
+    for module, name, stand_in in replaced:
+        setattr(module, name, stand_in)
     try:
         yield
     finally:
-        loop.promising, loop.doubted = before
+        for (module, name, _), original in zip(replaced, before, strict=True):
+            setattr(module, name, original)
 
 
 @contextmanager
@@ -309,4 +315,3 @@ def _clean() -> None:
     read_once = getattr(describe, "_read_once", None)
     if read_once is not None:
         read_once.cache_clear()
-    gc.collect()
