@@ -22,6 +22,8 @@ from intelliperf_swizzle.gpu import Rig
 from intelliperf_swizzle.hardware import Device, Target, targets
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernel.edit import Edit, read_exactly
+from intelliperf_swizzle.kernel.splice import splice
+from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.model import ModelProfiler
@@ -34,11 +36,12 @@ from intelliperf_swizzle.records import (
     Candidate,
     Capture,
     KernelSummary,
+    Launch,
     Picture,
     Run,
     Trace,
 )
-from intelliperf_swizzle.subject import Subject, doubted, examine, measured
+from intelliperf_swizzle.subject import IDENTITY, Subject, doubted, examine, measured
 from intelliperf_swizzle.testbed import Testbed
 from intelliperf_swizzle.trials import Trials
 from intelliperf_swizzle.workbench import Workbench
@@ -136,7 +139,7 @@ def optimize(
     """
     progress = progress or Silent()
     with recorded(settings, target, progress) as captured:
-        subject, others = choose(captured, settings, target, profiler, progress)
+        subject, others = choose(captured, settings, target, profiler, progress, to_edit=True)
         subject, profiler = counted(subject, settings, target, profiler, progress)
         file = subject.launches[0].source.entry.file
         initial = read_exactly(Path(file))
@@ -207,11 +210,19 @@ def choose(
     target: Target,
     profiler: Profiler,
     progress: Progress,
+    *,
+    to_edit: bool = False,
 ) -> tuple[Subject, list[KernelSummary]]:
-    """The kernel to work on, and the rows of the others.
+    """The kernel to work on, of those that can be edited if that is wanted; rows of the others.
 
     On a GPU the model chooses: a hardware profiler takes a run of the application for each kernel.
     """
+
+    def check(launches: Sequence[Launch]) -> None:
+        if to_edit:
+            unchanged, roots = parse(IDENTITY), patch_roots(settings)
+            splice(launches[0].source, unchanged, target=target, launches=launches, roots=roots)
+
     subjects, untraced = examine(
         captured,
         target,
@@ -219,9 +230,20 @@ def choose(
         kernel=settings.kernel,
         top_n=settings.top_n,
         progress=progress,
+        check=check,
     )
     subject = doubted(subjects[0], prove_command(settings, subjects[0], target), progress)
     return subject, [*(other.summary for other in subjects[1:]), *untraced]
+
+
+def patch_roots(settings: Settings) -> list[Path]:
+    """Folders that a patch may be made for: the current one, the project, those of scripts named.
+
+    What a link out of these leads to is not to be reached by a patch.
+    """
+    project = settings.project_directory
+    named = [project / word for word in settings.command]
+    return [Path.cwd(), project, *(path.parent for path in named if path.is_file())]
 
 
 def prove_command(settings: Settings, subject: Subject, target: Target) -> str:
@@ -283,6 +305,7 @@ def workbench(
         settings.tolerance,
         settings.validation_seconds,
         testbed,
+        patch_roots(settings),
     )
 
 

@@ -40,6 +40,8 @@ class SourceFunction:
         text: the lines of the function in the file, decorators included, dedented.
         indent: the white space that was removed from each line of `text`.
         names: what the global names that the function reads mean: see `capture.sources`.
+        other_users: kernels and other jit functions of the application that use the function
+            beside the kernel it was recorded with, as "`name` (file:line)".
     """
 
     name: str
@@ -48,6 +50,7 @@ class SourceFunction:
     text: str
     indent: str = ""
     names: Mapping[str, Any] = field(default_factory=dict)
+    other_users: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

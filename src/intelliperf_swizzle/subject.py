@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -14,6 +14,7 @@ from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.errors import (
     BuildError,
     ProfileError,
+    SpliceError,
     SwizzleError,
     TraceError,
     UsageError,
@@ -119,11 +120,12 @@ def examine(
     kernel: str | None,
     top_n: int,
     progress: Progress,
+    check: Callable[[Sequence[Launch]], None] = lambda _: None,
 ) -> tuple[list[Subject], list[KernelSummary]]:
     """Traces and measures the captured kernels; the one with the most to gain comes first.
 
     Returns:
-        The subjects, and a row for each kernel that could not be traced.
+        The subjects, and a row for each kernel that could not be traced or failed the check.
 
     Args:
         capture: what the application launched.
@@ -132,10 +134,11 @@ def examine(
         kernel: only this one, None for the `top_n` with the most programs launched.
         top_n: kernels that are looked at.
         progress: told of each kernel.
+        check: raises SpliceError for the launches of a kernel that is not to be looked at.
 
     Raises:
         UsageError: no launch of that kernel was captured.
-        SwizzleError: not one kernel could be traced; its reason.
+        SwizzleError: not one kernel could be traced and passed the check; the reason of the first.
     """
     by_kernel = _by_kernel(capture.launches)
     chosen = [one for one in by_kernel if kernel in (None, one[0].kernel)]
@@ -152,8 +155,9 @@ def examine(
         name = launches[0].kernel
         progress.phase(f"tracing {name}")
         try:
+            check(launches)
             subjects.append(_examine_kernel(name, launches, target, profiler))
-        except (TraceError, ProfileError) as error:
+        except (SpliceError, TraceError, ProfileError) as error:
             failures.append(error)
             largest = max(launch.programs for launch in launches)
             rows.append(KernelSummary(name, len(launches), largest, note=error.fact))

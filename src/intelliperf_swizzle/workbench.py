@@ -86,6 +86,7 @@ class Workbench:
         tolerance: for outputs that atomics add up in any order.
         validation_seconds: budget of one validation; beyond it a sample of tiles is compared.
         testbed: tries attempts out on the GPU; None where there is none.
+        roots: what the paths of a patch may be relative to, as of `splice`.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Workbench:
         tolerance: float,
         validation_seconds: float,
         testbed: Testbed | None = None,
+        roots: Sequence[Path] = (),
     ):
         self.subject = subject
         self.target = target
@@ -105,6 +107,7 @@ class Workbench:
         self._tolerance = tolerance
         self._validation_seconds = validation_seconds
         self.testbed = testbed
+        self._roots = roots
         self._predictor = ModelProfiler(target)
         self._model = ModelScreen(subject.traced, target)
         self._baseline_screen = self._model.baseline()
@@ -456,6 +459,7 @@ class Workbench:
                 target=self.target,
                 launches=self.subject.launches,
                 name=attempt.candidate.name,
+                roots=self._roots,
             )
         return self._edits[attempt.number]
 

@@ -38,7 +38,12 @@ MI300X = load_target("mi300x")
 
 def spliced(launch: Launch, text: str = REVERSED, root: Path | None = None) -> Edit:
     return splice(
-        launch.source, parse(text), target=MI300X, launches=[launch], name="sample", root=root
+        launch.source,
+        parse(text),
+        target=MI300X,
+        launches=[launch],
+        name="sample",
+        roots=[root] if root else [],
     )
 
 
@@ -69,9 +74,7 @@ def test_gemm_changes_one_line_and_adds_a_named_block(tmp_path: Path) -> None:
 def test_a_name_stays_on_the_line_of_its_comment(tmp_path: Path) -> None:
     launch = gemm_launch(tmp_path)
     name = "best\n    tl.store(a_ptr, 0.0)\r\f\u2028" + "!" * 100
-    edit = splice(
-        launch.source, parse(REVERSED), target=MI300X, launches=[launch], name=name, root=tmp_path
-    )
+    edit = splice(launch.source, parse(REVERSED), target=MI300X, launches=[launch], name=name)
     _, added = removed_and_added(edit)
     assert added[0] == f"    # swizzle best tl.store(a_ptr, 0.0) {'!' * 34} for mi300x"
     assert added[1:] == removed_and_added(spliced(launch))[1][1:]
@@ -91,7 +94,7 @@ def test_outside_the_block_only_reads_change(tmp_path: Path, make: object) -> No
     ("ending", "last", "indent"),
     [("\n", "\n", "    "), ("\r\n", "\r\n", "    "), ("\n", "", "\t"), ("\r\n", "", "  ")],
 )
-@pytest.mark.parametrize("tool", [["git", "apply", "-p1"], ["patch", "-p1", "--binary", "-i"]])
+@pytest.mark.parametrize("tool", [["git", "apply"], ["patch", "-p1", "-i"]])
 def test_the_diff_applies_and_keeps_the_format(
     tmp_path: Path, ending: str, last: str, indent: str, tool: list[str]
 ) -> None:
@@ -112,6 +115,96 @@ def test_the_diff_applies_and_keeps_the_format(
     assert after.count(b"\r") == (after.count(b"\n") if ending == "\r\n" else 0)
     assert after.endswith(b"mask=mask)" + last.encode())
     assert f"{indent}swizzle_pid".encode() in after
+
+
+@pytest.mark.parametrize("tool", [["git", "apply"], ["patch", "-p1", "-i"]])
+def test_the_diff_names_any_file(tmp_path: Path, tool: list[str]) -> None:
+    names = [
+        *(
+            'a "quoted" name.py',
+            "back\\slash.py",
+            "tab\there.py",
+            "line\nend.py",
+            "cr\r.py",
+            " lead.py",
+        ),
+        *(
+            "trail.py ",
+            "-dash.py",
+            "a/b/x.py",
+            "é ü.py",
+            "\u2028.py",
+            "k.py\t2026-01-01",
+            "$x `y`.py",
+        ),
+    ]
+    launch = one_axis(tmp_path, "    tl.store(x + tl.program_id(0), 1.0)")
+    before = Path(launch.source.entry.file).read_text()
+    project = tmp_path / "project"
+    for name in names:
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(before)
+        entry = replace(launch.source.entry, file=str(path))
+        source = replace(launch.source, functions={launch.source.kernel: entry})
+        edit = spliced(replace(launch, source=source), root=project)
+        patch = tmp_path / "best.patch"
+        patch.write_bytes(edit.diff.encode())
+        subprocess.run([*tool, str(patch)], cwd=project, check=True, capture_output=True)
+        assert path.read_text() == edit.files[str(path)] != before
+
+
+def test_a_link_out_of_the_project_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "linked.py").write_text(
+        HEADER + "\n@triton.jit\ndef k(x):\n    tl.store(x + tl.program_id(0), 1.0)\n"
+    )
+    link = tmp_path / "project" / "linked.py"
+    link.symlink_to(tmp_path / "linked.py")
+    launch = launch_of(link, "k", (10,), {"x": ("fp32", (10,))})
+    with pytest.raises(SpliceError, match=r"/linked.py lies outside .*/project, so a patch"):
+        spliced(launch, root=tmp_path / "project")
+    assert "+++ b/linked.py" in spliced(launch, root=tmp_path).diff
+
+
+def test_a_name_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    launch = one_axis(tmp_path, "    tl.store(x + tl.program_id(0), 1.0)")
+    entry = replace(launch.source.entry, file=str(tmp_path / "k\udcff.py"))
+    source = replace(launch.source, functions={launch.source.kernel: entry})
+    assert "k\\udcff.py is not UTF-8" in refused(replace(launch, source=source))
+
+
+def test_a_helper_that_only_some_launches_use_is_refused(tmp_path: Path) -> None:
+    """Two kernels made from one text; both are edited, whatever they call."""
+    text = """
+@triton.jit
+def zero():
+    return 0
+
+
+@triton.jit
+def mine():
+    return tl.program_id(0)
+
+
+def make(row):
+    @triton.jit
+    def k(x):
+        tl.store(x + tl.program_id(0) + row(), 1.0)
+
+    return k
+
+
+first, second = make(zero), make(mine)
+"""
+    path = write_kernel(tmp_path, text)
+    first, second = (
+        launch_of(path, name, (10,), {"x": ("fp32", (20,))}) for name in ("first", "second")
+    )
+    with pytest.raises(SpliceError, match=r":11: `mine` reads .* in some launches"):
+        splice(first.source, parse(REVERSED), target=MI300X, launches=[first, second])
 
 
 def test_a_byte_order_mark_stays(tmp_path: Path) -> None:
@@ -260,7 +353,8 @@ def test_a_helper_of_two_kernels_is_refused(tmp_path: Path) -> None:
     arguments = {"x": ("fp32", (37, 20)), "y": ("fp32", (37, 20)), "n": 20}
     path = write_kernel(tmp_path, HELPER + other)
     fact = refused(launch_of(path, "scale_rows", (37,), arguments, {"B": 32}))
-    assert "`my_row` reads `program_id` and is called by `other` (line 19) too" in fact
+    assert "`my_row` reads `program_id` and is used by `other`" in fact
+    assert f"({path}:19) too" in fact
 
 
 def test_a_helper_that_the_host_hands_on_is_refused(tmp_path: Path) -> None:

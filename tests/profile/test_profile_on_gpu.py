@@ -96,7 +96,7 @@ def test_a_gemm_and_an_order_of_it(gemm, device, tmp_path):
         parse(text),
         target=device.target,
         launches=[one.launch for one in launches],
-        root=project,
+        roots=[project],
     )
     after = profiler.measure(launches, [], edit)
     assert after.l2_hit_rate != before.l2_hit_rate

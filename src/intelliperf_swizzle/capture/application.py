@@ -18,6 +18,7 @@ from intelliperf_swizzle.capture import journal
 from intelliperf_swizzle.capture.journal import Execution, Journal
 from intelliperf_swizzle.capture.process import end, last_lines, signal_name, start
 from intelliperf_swizzle.capture.settings import Settings, gpu_of, save_settings
+from intelliperf_swizzle.capture.uses import with_other_users
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.launches import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
@@ -142,6 +143,7 @@ class _Watch:
     executions: dict[str, Execution] = field(default_factory=dict)
     refusals: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    uses: list[dict[str, Any]] = field(default_factory=list)
     pythons: int = 0
     imported_triton: bool = False
     _running: set[str] = field(default_factory=set)
@@ -176,6 +178,8 @@ class _Watch:
             self.pythons += 1
         elif event["event"] == "triton":
             self.imported_triton = True
+        elif event["event"] == "uses":
+            self.uses.append(event)
         elif event["event"] == "refused":
             self.refusals.append(event["text"])
         elif event["event"] == "note":
@@ -198,17 +202,19 @@ class _Watch:
 
 def _launches(folder: Path, watch: _Watch) -> list[Launch]:
     """The recorded launches, completed with what the journal says of them, here and on disk."""
-    launches = []
-    for ordinal, record in enumerate(watch.records):
-        path = folder / "launches" / f"{record}.json"
-        launch = replace(
+    paths = [folder / "launches" / f"{record}.json" for record in watch.records]
+    launches = [
+        replace(
             load_launch(path),
             count=watch.counts[record],
             computed=record in watch.executions and watch.executions[record].computed,
             ordinal=ordinal,
         )
+        for ordinal, (record, path) in enumerate(zip(watch.records, paths, strict=True))
+    ]
+    launches = with_other_users(launches, watch.uses)
+    for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)
-        launches.append(launch)
     return launches
 
 

@@ -25,6 +25,7 @@ from intelliperf_swizzle.capture.describe import describe
 from intelliperf_swizzle.capture.journal import Execution
 from intelliperf_swizzle.capture.sources import UnreadableKernelError, is_jit_function
 from intelliperf_swizzle.capture.store import MOST_VARIANTS, Store
+from intelliperf_swizzle.capture.uses import Uses
 
 MOST_OVERHEAD = 0.01
 """Share of the time since the first launch that looking at known ones may take; to hand a launch on
@@ -42,13 +43,15 @@ class CompiledRecorder:
 
     Args:
         folder: of the capture.
+        uses: of the process's jit functions.
 
     Attributes:
         passes: by `id` of a kernel, how many of its next launches need not be looked at.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, uses: Uses) -> None:
         self._folder = folder
+        self._uses = uses
         self._store = Store(folder)
         self._names: dict[Any, str | None] = {}
         self._kernels: list[Any] = []  # kept alive, so that no other one gets its number
@@ -132,6 +135,7 @@ class CompiledRecorder:
             return name
         if live.integers:
             self._looks[self._key(kernel, args, kwargs, grid)] = MOST_VARIANTS
+        self._uses.tell()
         journal.write(self._folder, "new", record=name)
         self._untold[name] -= 1  # this one is counted by the event
         execution = Execution(computed=True, seconds=None)

@@ -19,6 +19,7 @@ from intelliperf_swizzle.capture.journal import Execution
 from intelliperf_swizzle.capture.settings import Settings
 from intelliperf_swizzle.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.capture.store import Store
+from intelliperf_swizzle.capture.uses import Uses
 from intelliperf_swizzle.records import Launch, UInt8Array
 
 PROBE_SECONDS = 0.5
@@ -31,10 +32,12 @@ class InterpretedRecorder:
     Args:
         folder: of the capture; gets `launches/*.json` and `contents/*.npy`.
         settings: whether launches are executed.
+        uses: of the process's jit functions.
     """
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, settings: Settings, uses: Uses) -> None:
         self._folder = folder
+        self._uses = uses
         self._settings = settings
         self._seconds_left = settings.compute_budget_seconds
         self._left_out: set[str] = set()
@@ -64,6 +67,7 @@ class InterpretedRecorder:
             if name not in self._left_out:
                 self._execute(live, before, execute)
             return
+        self._uses.tell()
         journal.write(self._folder, "new", record=name)
         execution = Execution(computed=False, seconds=None)
         try:

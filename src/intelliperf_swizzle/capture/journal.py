@@ -10,6 +10,7 @@ the line that was being written. Events:
     {"event": "new", "record": name}                   a launch was seen for the first time
     {"event": "again", "record": name}                 … once more
     {"event": "ran", "record": name, …}                the first one is over: how it was `Execution`
+    {"event": "uses", "name": …, "user": place, "used": [place, …]}    of a jit function: `uses`
     {"event": "refused", "text": sentence}             a launch could not be recorded
     {"event": "note", "text": sentence}                something else for the report
 """

@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.capture.settings import Settings
+from intelliperf_swizzle.capture.uses import Uses
 
 
 def install(folder: Path, settings: Settings) -> None:
     """Record whatever Triton launches in this process, on its GPU or under its interpreter."""
+    uses = Uses(folder)
+    uses.watch()
     if settings.gpu is None:
         from intelliperf_swizzle.capture.calls import before_each_launch
         from intelliperf_swizzle.capture.compiled import CompiledRecorder
 
-        compiled = CompiledRecorder(folder)
+        compiled = CompiledRecorder(folder, uses)
         before_each_launch(compiled.launch, interpreted=False, passes=compiled.passes)
         return
 
@@ -25,7 +28,7 @@ def install(folder: Path, settings: Settings) -> None:
     from intelliperf_swizzle.capture.interpreted import InterpretedRecorder
     from intelliperf_swizzle.capture.standin_triton import Compiled
 
-    recorder = InterpretedRecorder(folder, settings)
+    recorder = InterpretedRecorder(folder, settings, uses)
     interpret = InterpretedFunction.run
 
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:

@@ -92,17 +92,16 @@ def change_lines(
 
 
 def unified_diff(before: Mapping[str, str], after: Mapping[str, str], root: Path) -> str:
-    """The difference of some files as `git diff` would print it, relative to a root."""
+    """The difference of some files that lie in a root, for `git apply` and `patch -p1` there."""
     return "".join(
-        "".join(_diff_of(before[path], after[path], _relative(Path(path), root)))
+        "".join(_diff_of(before[path], after[path], Path(path).relative_to(root).as_posix()))
         for path in sorted(after)
     )
 
 
 def _diff_of(before: str, after: str, name: str) -> Iterator[str]:
-    tab = "\t" if " " in name else ""
     old, new = _git_lines(before), _git_lines(after)
-    for line in difflib.unified_diff(old, new, f"a/{name}{tab}", f"b/{name}{tab}"):
+    for line in difflib.unified_diff(old, new, quoted(f"a/{name}"), quoted(f"b/{name}")):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
@@ -111,11 +110,37 @@ def _git_lines(text: str) -> list[str]:
     return list(io.StringIO(text, newline="\n"))
 
 
-def _relative(path: Path, root: Path) -> str:
+def quoted(name: str) -> str:
+    """A name as git writes it in a patch: in quotes, if it holds what would end it.
+
+    Source: gitdiffcore, `core.quotePath`; GNU patch reads the same since 2.7.
+    """
+    plain = "".join(
+        f"\\{ord(c):03o}" if ord(c) < 32 or ord(c) == 127 else f"\\{c}" if c in '"\\' else c
+        for c in name
+    )
+    return f'"{plain}"' if plain != name or " " in name else name
+
+
+def patch_root(file: str, roots: Sequence[Path]) -> Path:
+    """The first folder that a file lies in, links followed: a patch's names are relative to it.
+
+    Raises:
+        SpliceError: it lies in none, so `git apply` and `patch` would not reach it; or its name is
+            not UTF-8.
+    """
     try:
-        return path.relative_to(root.resolve()).as_posix()
-    except ValueError:
-        return path.as_posix().lstrip("/")
+        file.encode()
+    except UnicodeEncodeError:
+        written = file.encode(errors="backslashreplace").decode()
+        raise SpliceError(f"the name of {written} is not UTF-8", hint="rename it") from None
+    for root in roots:
+        if root.resolve() in Path(file).parents:
+            return root.resolve()
+    raise SpliceError(
+        f"{file} lies outside {roots[0]}, so a patch cannot reach it",
+        hint="start the run where the file is; -p names the project directory",
+    )
 
 
 def apply(edit: Edit, *, backup: bool = True) -> tuple[Path, ...]:

@@ -18,14 +18,21 @@ which is a permutation again.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernel.edit import Edit, change_lines, lines_of, read_exactly, unified_diff
+from intelliperf_swizzle.kernel.edit import (
+    Edit,
+    change_lines,
+    lines_of,
+    patch_root,
+    read_exactly,
+    unified_diff,
+)
 from intelliperf_swizzle.kernel.reads import (
     AXES,
     Place,
@@ -44,6 +51,8 @@ __all__ = ["Edit", "splice"]
 
 MOST_NAME_CHARACTERS = 60
 """Of a swizzle's name in the comment."""
+MOST_USERS = 3
+"""Other users of a function that a refusal names."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,7 @@ def splice(
     target: Target,
     launches: Sequence[Launch],
     name: str = "swizzle",
-    root: Path | None = None,
+    roots: Sequence[Path] = (),
 ) -> Edit:
     """Puts a swizzle into a kernel and into its helpers that read the program id.
 
@@ -82,11 +91,13 @@ def splice(
         target: the GPU whose numbers become literals.
         launches: the recorded launches of the kernel.
         name: what the comment calls the swizzle.
-        root: folder that the paths of the diff are relative to; the current one by default.
+        roots: the paths of the diff are relative to the first of these folders that the file lies
+            in; by default to the file's own.
 
     Raises:
         SpliceError: naming file and line, if the kernel reads no program id, or reads one in a way
-            or at a place that cannot carry the swizzle, or if the file is not as it was recorded.
+            or at a place that cannot carry the swizzle, if others use what would be changed, or if
+            the file is not as it was recorded or lies in none of `roots`.
     """
     reads = _reads(source, launches)
     if not reads:
@@ -95,7 +106,10 @@ def splice(
             f"{where(entry, 1)}: kernel `{entry.name}` never reads `program_id`",
             hint="a kernel that does not number its programs has nothing to swizzle",
         )
+    for launch in launches:
+        _check_same_readers(source, reads, launch)
     path = Path(source.entry.file)
+    root = patch_root(source.entry.file, roots or (path.parent,))
     before = read_exactly(path)
     request = _Request(swizzle, _axes(reads, launches), target, name)
     changes: dict[str, _Change] = {}
@@ -104,7 +118,7 @@ def splice(
         _check_scope(source, key, swizzle)
         changes[key] = _change(source.functions[key], own, request)
     after = _rewritten(source, changes, before)
-    diff = unified_diff({str(path): before}, {str(path): after}, root or Path.cwd())
+    diff = unified_diff({str(path): before}, {str(path): after}, root)
     return Edit(
         functions={key: _edited(source.functions[key], c) for key, c in changes.items()},
         files={str(path): after},
@@ -125,6 +139,21 @@ def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[
         for key, function in source.functions.items()
     }
     return {key: reads for key, reads in found.items() if reads}
+
+
+def _check_same_readers(source: KernelSource, readers: Iterable[str], launch: Launch) -> None:
+    """Refuses a kernel that is given helpers which read the program id in some launches only."""
+    if launch.source.functions == source.functions:
+        return
+    for key, function in launch.source.functions.items():
+        known = source.functions.get(key)
+        same = known and (known.file, known.first_line) == (function.file, function.first_line)
+        if not (same and key in readers) and find_reads(function, _constexprs([launch])):
+            raise SpliceError(
+                f"{where(function, 1)}: `{function.name}` reads `program_id` in some launches of "
+                f"`{launch.kernel}` and not in others",
+                hint="hand the program id to the helper",
+            )
 
 
 def _constexprs(launches: Sequence[Launch]) -> dict[str, int]:
@@ -161,22 +190,25 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
             f"than its kernel, where others may use it",
             hint="hand the program id to the helper",
         )
-    own = {f.first_line for f in source.functions.values() if f.file == function.file}
     tree = ast.parse(file_text.lstrip("\ufeff"))
+    own = {f.first_line for f in source.functions.values() if f.file == function.file}
+    users = function.other_users or tuple(
+        f"`{other.name}` ({function.file}:{other.lineno})"
+        for other in _jit_functions(tree)  # those that the run did not make are no objects
+        if _first_line_of(other) not in own and _names(other, function.name)
+    )
+    if users:
+        raise SpliceError(
+            f"{where(function, 1)}: `{function.name}` reads `program_id` and is used by "
+            f"{_listed(users)} too, which would be renumbered with it",
+            hint="give the kernel a copy of its own",
+        )
     if key != source.kernel and (line := _mention_on_host(tree, function.name)):
         raise SpliceError(
             f"{where(function, 1)}: helper `{function.name}` reads `program_id` and is named in "
             f"line {line} too, where another kernel may be given it",
             hint="hand the program id to the helper",
         )
-    for other in _jit_functions(tree):
-        first = min([other.lineno, *(decorator.lineno for decorator in other.decorator_list)])
-        if first not in own and _calls(other, function.name):
-            raise SpliceError(
-                f"{where(function, 1)}: `{function.name}` reads `program_id` and is called by "
-                f"`{other.name}` (line {other.lineno}) too, which would be renumbered with it",
-                hint="give the kernel a copy of its own",
-            )
 
 
 def _mention_on_host(tree: ast.Module, name: str) -> int | None:
@@ -195,8 +227,19 @@ def _jit_functions(tree: ast.Module) -> list[ast.FunctionDef]:
     return [f for f in functions if any("jit" in ast.unparse(d) for d in f.decorator_list)]
 
 
-def _calls(function: ast.FunctionDef, name: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
+def _listed(users: Sequence[str]) -> str:
+    more = len(users) - MOST_USERS
+    return ", ".join(users[:MOST_USERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _first_line_of(function: ast.FunctionDef) -> int:
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+
+
+def _names(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function has a name that is not a variable of its own."""
+    named = any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
+    return named and name not in bound_names(function)
 
 
 # --- the change of one function -------------------------------------------------------------------

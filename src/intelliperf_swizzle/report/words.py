@@ -8,8 +8,10 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
+from intelliperf_swizzle.kernel.edit import quoted
 from intelliperf_swizzle.records import (
     Attempt,
     Interval,
@@ -281,11 +283,10 @@ def verdict(run: Run) -> str:
 def patch_command(run: Run) -> str:
     """What applies the run's `best.patch`; without a directory where its root is not known."""
     diff = run.best.diff if run.best and run.best.diff else ""
-    for line in diff.splitlines():
-        path = line.removeprefix("+++ b/")
-        if path != line and run.file.endswith(f"/{path}"):
-            root = run.file[: -len(path) - 1] or "/"
-            return f"patch -p1 -d {shlex.quote(root)} < best.patch"
+    file = PurePosixPath(run.file)
+    for root in file.parents:
+        if f"+++ {quoted(f'b/{file.relative_to(root)}')}\n" in diff:
+            return f"patch -p1 -d {shlex.quote(str(root))} < best.patch"
     return "patch -p1 < best.patch"
 
 
