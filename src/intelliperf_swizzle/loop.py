@@ -41,7 +41,7 @@ from intelliperf_swizzle.records import (
     Run,
     Trace,
 )
-from intelliperf_swizzle.subject import IDENTITY, Subject, doubted, examine, measured
+from intelliperf_swizzle.subject import IDENTITY, Subject, checked, doubted, examine, measured
 from intelliperf_swizzle.testbed import Testbed
 from intelliperf_swizzle.trials import Trials
 from intelliperf_swizzle.workbench import Workbench
@@ -232,7 +232,8 @@ def choose(
         progress=progress,
         check=check,
     )
-    subject = doubted(subjects[0], prove_command(settings, subjects[0], target), progress)
+    subject = checked(subjects[0], progress)
+    subject = doubted(subject, prove_command(settings, subject, target), progress)
     return subject, [*(other.summary for other in subjects[1:]), *untraced]
 
 

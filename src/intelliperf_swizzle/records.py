@@ -254,6 +254,8 @@ class Trace:
         tile_arithmetic: int64[tiles, 3]; matrix products (`tl.dot`) of each tile, their operations
             on 16-bit numbers (one on 32-bit numbers is two), and operations on lanes of other
             floating-point blocks (a special function is 16). None = no tile has any.
+        immaterial: names of arguments that decided no address, mask or branch: of scalars the
+            value, of tensors what they hold. A launch that differs in these has the same trace.
     """
 
     grid: Grid
@@ -275,6 +277,7 @@ class Trace:
     shape_late: UInt8Array | None = None
     shape_passes: UInt8Array | None = None
     tile_arithmetic: Int64Array | None = None
+    immaterial: tuple[str, ...] = ()
 
     @property
     def tiles(self) -> int:
@@ -451,6 +454,8 @@ class Validation:
         same_bits: whether all compared bytes agree (within `tolerance` where `rule` says so).
         rule: `bits`, or `tolerance` where atomics make the order of additions matter.
         difference: first difference in words, None where there is none.
+        distinct_launches: how many there are; those that were not compared were proved, and
+            checked for programs that depend on each other. None = not counted.
     """
 
     method: Literal["all-tiles", "mapping-and-sample", "gpu"]
@@ -461,6 +466,7 @@ class Validation:
     rule: Literal["bits", "tolerance"] = "bits"
     tolerance: float | None = None
     difference: str | None = None
+    distinct_launches: int | None = None
 
 
 VerdictKind: TypeAlias = Literal[

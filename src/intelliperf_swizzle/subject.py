@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -38,10 +38,14 @@ from intelliperf_swizzle.records import (
     Witness,
 )
 from intelliperf_swizzle.remap import prove_launches
-from intelliperf_swizzle.trace import trace
+from intelliperf_swizzle.trace import Dependence, dependences, not_known, trace
 
 MOST_LAUNCHES = 16
-"""Distinct launches of one kernel that are traced and validated, the largest; all are proved."""
+"""Distinct launches of one kernel that are measured and validated, the largest. All are proved and
+checked for programs that depend on each other."""
+
+DEPENDENCE_SECONDS = 300.0
+"""For that check of all launches beyond those."""
 
 IDENTITY = "pid = pid"
 
@@ -62,6 +66,7 @@ class Subject:
         notes: sentences for the report.
         predicted: the model's measurement of the unchanged kernel, where hardware measures.
         cautions: what makes its numbers doubtful, for beside the verdict.
+        dependences: how programs of the untraced launches depend on each other, by ordinal.
     """
 
     kernel: str
@@ -72,6 +77,7 @@ class Subject:
     notes: tuple[str, ...]
     predicted: Measurement | None = None
     cautions: tuple[str, ...] = ()
+    dependences: Mapping[int, Dependence] = field(default_factory=dict)
 
     @property
     def headroom(self) -> float:
@@ -90,9 +96,13 @@ class Subject:
 
     @property
     def untraced(self) -> list[Launch]:
-        """The launches that are only proved."""
+        """The launches that are proved and checked for dependences, and not measured."""
         traced = {one.launch.ordinal for one in self.traced}
         return [launch for launch in self.launches if launch.ordinal not in traced]
+
+    def dependence(self, launch: Launch) -> Dependence:
+        """How the programs of an untraced launch depend on each other."""
+        return self.dependences.get(launch.ordinal, not_known("the launch was not looked at"))
 
     @property
     def line_accesses(self) -> int:
@@ -206,6 +216,21 @@ def doubted(subject: Subject, prove_command: str, progress: Progress) -> Subject
     return replace(subject, cautions=(*subject.cautions, caution))
 
 
+def checked(subject: Subject, progress: Progress) -> Subject:
+    """The subject with the dependences of the launches that are not traced.
+
+    Costs a child process, and in it one trace for all launches that differ in nothing that decides
+    what they touch.
+    """
+    untraced = subject.untraced
+    if not untraced:
+        return subject
+    progress.phase(f"checking {len(untraced)} further launches of {subject.kernel}")
+    found = dependences(untraced, timeout_seconds=DEPENDENCE_SECONDS)
+    by_ordinal = {one.ordinal: of for one, of in zip(untraced, found, strict=True)}
+    return replace(subject, dependences=by_ordinal)
+
+
 def prove_on(
     swizzle: Swizzle, launches: Sequence[Launch], target: Target, sweep: Sequence[Grid] = ()
 ) -> tuple[Proof, ...] | Witness:
@@ -243,12 +268,6 @@ def _examine_kernel(
     kernel: str, launches: Sequence[Launch], target: Target, profiler: Profiler
 ) -> Subject:
     largest = sorted(launches, key=lambda one: (-one.programs * one.count, one.ordinal))
-    notes = []
-    if len(largest) > MOST_LAUNCHES:
-        notes.append(
-            f"{len(largest)} distinct launches: all are proved, "
-            f"the {MOST_LAUNCHES} largest are traced and validated"
-        )
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(_builds, largest, target)
@@ -259,7 +278,7 @@ def _examine_kernel(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
             hint="memory that it reaches through an array of pointers is not recorded",
         )
-    notes += [*failures, *(note for one in traces for note in one.notes)]
+    notes = [*failures, *(note for one in traces for note in one.notes)]
     traced = tuple(
         TracedLaunch(launch, one, _resident(builds.get(_compiled_as(launch)), target))
         for launch, one in zip(largest, traces, strict=True)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,15 +38,18 @@ from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
+    Launch,
     Measurement,
     Proof,
     Timing,
+    Validation,
     Verdict,
     VerdictKind,
     Witness,
 )
 from intelliperf_swizzle.subject import Subject, prove_on, variants
 from intelliperf_swizzle.testbed import Testbed, Tried
+from intelliperf_swizzle.trace import dependence
 from intelliperf_swizzle.units import percent
 from intelliperf_swizzle.validate import difference_of_text, safe_order, validate
 from intelliperf_swizzle.validate.unit_test import unit_test
@@ -113,6 +117,7 @@ class Workbench:
         self._baseline_screen = self._model.baseline()
         self._known = history.known()
         self._edits: dict[int, Edit] = {}
+        self._groups: dict[frozenset[str], list[list[Launch]]] = {}
         self._passes_unchanged = False
         self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
 
@@ -157,20 +162,44 @@ class Workbench:
             swizzle = parse(candidate.text)
             launches = [one.launch for one in self.subject.traced]
             proofs = prove_on(swizzle, launches, self.target)
-            if not isinstance(proofs, Witness):
-                untraced = prove_on(swizzle, self.subject.untraced, self.target)
-                proofs = untraced if isinstance(untraced, Witness) else proofs
+            elsewhere = None if isinstance(proofs, Witness) else self._elsewhere(swizzle)
         except LanguageError as error:
             return Verdict("not a swizzle", str(error))
         if isinstance(proofs, Witness):
-            return Verdict("not a permutation", "; ".join(describe(proofs)), proofs)
+            return _not_a_permutation(proofs)
         unsafe = self._unsafe(proofs)
-        return Verdict("unsafe order", unsafe) if unsafe else proofs
+        return Verdict("unsafe order", unsafe) if unsafe else elsewhere or proofs
+
+    def _elsewhere(self, swizzle: Swizzle) -> Verdict | None:
+        """The refusal of a swizzle that a launch which is not traced forbids.
+
+        One permutation at a time, for all launches on which the swizzle is the same.
+        """
+        for launches in self._alike(swizzle.names):
+            proofs = prove_on(swizzle, launches[:1], self.target)
+            if isinstance(proofs, Witness):
+                return _not_a_permutation(proofs)
+            for launch in launches:
+                if reason := safe_order(self.subject.dependence(launch), proofs[0].tile):
+                    where = f"launch {launch.ordinal + 1}, on the grid {launch.grid}"
+                    return Verdict("unsafe order", f"{where}: {reason}")
+        return None
+
+    def _alike(self, names: frozenset[str]) -> list[list[Launch]]:
+        """The untraced launches, grouped by grid and by the constants of these names."""
+        if names not in self._groups:
+            groups: dict[tuple[Any, ...], list[Launch]] = {}
+            for launch in self.subject.untraced:
+                constants = launch.constants
+                read = tuple(constants.get(name) for name in sorted(names))
+                groups.setdefault((launch.grid, read), []).append(launch)
+            self._groups[names] = list(groups.values())
+        return self._groups[names]
 
     def _unsafe(self, proofs: Sequence[Proof]) -> str | None:
         """Why programs that depend on each other would no longer come in order, or None."""
         for one, proof in zip(self.subject.traced, proofs, strict=True):
-            if reason := safe_order(one.trace, proof.tile):
+            if reason := safe_order(dependence(one.trace), proof.tile):
                 return reason
         return None
 
@@ -307,7 +336,7 @@ class Workbench:
         return Verdict("output differs", difference) if difference else None
 
     def _tried(self, attempt: Attempt, outcome: Tried) -> Attempt:
-        attempt = replace(attempt, validation=outcome.validation)
+        attempt = replace(attempt, validation=self._counted(outcome.validation))
         if outcome.refusal is not None:
             return self.history.record(replace(attempt, verdict=outcome.refusal))
         assert outcome.timing is not None
@@ -394,11 +423,16 @@ class Workbench:
             replace(
                 attempt,
                 proof=self._widened(attempt, 1),
-                validation=outcome,
+                validation=self._counted(outcome),
                 verdict=verdict,
                 diff=edit.diff,
             )
         )
+
+    def _counted(self, outcome: Validation | None) -> Validation | None:
+        """The outcome with the number of launches that there are."""
+        distinct = len(self.subject.launches)
+        return replace(outcome, distinct_launches=distinct) if outcome else None
 
     def _ready_to_rank(self, attempt: Attempt) -> Attempt:
         """The attempt with its proof tried on further grids, unless that was done before."""
@@ -462,6 +496,10 @@ class Workbench:
                 roots=self._roots,
             )
         return self._edits[attempt.number]
+
+
+def _not_a_permutation(witness: Witness) -> Verdict:
+    return Verdict("not a permutation", "; ".join(describe(witness)), witness)
 
 
 def _swizzle(attempt: Attempt) -> Swizzle:

@@ -286,6 +286,32 @@ def next_tile(x, o, counter, tiles, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def _published(word):
+    return tl.atomic_max(word, 0)
+
+
+@triton.jit
+def polled_by_atomics(x, o, sums, BLOCK: tl.constexpr):
+    """In the order of the programs none ever waits."""
+    pid = tl.program_id(0)
+    at = pid * BLOCK + tl.arange(0, BLOCK)
+    before = _published(sums + pid)
+    for _ in range(1000):
+        if before == 0:
+            before = _published(sums + pid)
+    tl.atomic_xchg(sums + pid + 1, before + 1)
+    tl.store(o + at, tl.load(x + at) + before)
+
+
+@triton.jit
+def counters_of_their_own(x, o, mine, BLOCK: tl.constexpr):
+    """Words that no other program touches, though side by side."""
+    pid = tl.program_id(0)
+    at = pid * BLOCK + tl.arange(0, BLOCK)
+    tl.store(o + at, tl.load(x + at) + tl.atomic_add(mine + pid, 1))
+
+
+@triton.jit
 def descriptor_copy(x, o, M, N, BM: tl.constexpr, BN: tl.constexpr):
     source = tl.make_tensor_descriptor(x, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
     target = tl.make_tensor_descriptor(o, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
@@ -528,11 +554,13 @@ def cases() -> dict[str, Case]:
             order_matters=True),
         "locked_sum": Case(locked_sum, (8, 1, 1), {
             "x": _floats(1000), "total": np.zeros(1, np.float32), "lock": np.zeros(1, np.int32),
-            "n": 1000, "BLOCK": 128}, waits=True, shared_writes=("total",), order_matters=True),
+            "n": 1000, "BLOCK": 128}, waits=True, shared_writes=("total", "lock"),
+            order_matters=True),
         "grouped_gradient": Case(grouped_gradient, (24, 1, 1), {
             "x": _floats(24, 100), "partial": np.zeros((4, 100), np.float32),
             "lock": np.zeros(4, np.int32), "count": np.zeros(4, np.int32), "n": 100, "GROUPS": 4,
-            "BLOCK": 128}, method="sequential", waits=True, shared_writes=("partial", "count"),
+            "BLOCK": 128}, method="sequential", waits=True,
+            shared_writes=("partial", "lock", "count"),
             order_matters=True),
         "stream_k": stream_k_case(256, 256, 256, 64, 7, 11),
         "persistent_copy": Case(persistent_copy, (5, 1, 1), {
@@ -548,7 +576,14 @@ def cases() -> dict[str, Case]:
         "next_tile": Case(next_tile, (5, 1, 1), {
             "x": _floats(23 * 64), "o": np.zeros(23 * 64, np.float32),
             "counter": np.zeros(1, np.int32), "tiles": 23, "BLOCK": 64}, method="sequential",
-            order_matters=True),
+            shared_writes=("counter",), order_matters=True),
+        "polled_by_atomics": Case(polled_by_atomics, (9, 1, 1), {
+            "x": _floats(9 * 64), "o": np.zeros(9 * 64, np.float32),
+            "sums": np.concatenate(([1], np.zeros(9))).astype(np.int32), "BLOCK": 64},
+            method="sequential", shared_writes=("sums",), order_matters=True),
+        "counters_of_their_own": Case(counters_of_their_own, (9, 1, 1), {
+            "x": _floats(9 * 64), "o": np.zeros(9 * 64, np.float32),
+            "mine": np.zeros(9, np.int32), "BLOCK": 64}),
         "descriptor_copy": Case(descriptor_copy, (5, 4, 1), {
             "x": _floats(70, 120), "o": np.zeros((70, 120), np.float32), "M": 70, "N": 120,
             "BM": 16, "BN": 32}),
@@ -593,7 +628,7 @@ def cases() -> dict[str, Case]:
         "outside_one_by_one": Case(outside_one_by_one, (8, 1, 1), {
             "x": _floats(1000), "o": np.zeros(1000, np.float32),
             "tickets": np.zeros(1, np.int32), "n": 1000, "BLOCK": 128},
-            outside=(1, 24), method="sequential", order_matters=True),
+            shared_writes=("tickets",), outside=(1, 24), method="sequential", order_matters=True),
     }  # fmt: skip
     if TRITON < (3, 9):
         zoo["block_pointer_copy"] = Case(block_pointer_copy, (5, 1, 1), {

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from intelliperf_swizzle.records import Access, Segment, Trace
+from intelliperf_swizzle.trace import dependence
 from intelliperf_swizzle.validate import safe_order
 
 IDENTITY = np.arange(6)
@@ -44,14 +45,14 @@ SHARED = [
 
 
 def test_independent_programs_may_go_anywhere() -> None:
-    assert safe_order(trace_of(SHARED), IDENTITY[::-1].copy()) is None
+    assert safe_order(dependence(trace_of(SHARED)), IDENTITY[::-1].copy()) is None
 
 
 def test_order_of_writer_and_reader_is_kept() -> None:
     trace = trace_of(SHARED, shared_writes=("x",))
-    assert safe_order(trace, IDENTITY) is None
-    assert safe_order(trace, np.array([5, 1, 3, 2, 4, 0])) is None
-    reason = safe_order(trace, np.array([0, 4, 2, 3, 1, 5]))
+    assert safe_order(dependence(trace), IDENTITY) is None
+    assert safe_order(dependence(trace), np.array([5, 1, 3, 2, 4, 0])) is None
+    reason = safe_order(dependence(trace), np.array([0, 4, 2, 3, 1, 5]))
     assert reason is not None
     assert "tiles 1 and 4" in reason
     assert "`x`" in reason
@@ -59,20 +60,20 @@ def test_order_of_writer_and_reader_is_kept() -> None:
 
 def test_a_chain_binds_all_its_members() -> None:
     trace = trace_of([[(Access.WRITE, 12)]] * 6, shared_writes=("x",))
-    assert safe_order(trace, IDENTITY) is None
+    assert safe_order(dependence(trace), IDENTITY) is None
     for swap in ([1, 0, 2, 3, 4, 5], [0, 1, 2, 3, 5, 4], [5, 1, 2, 3, 4, 0]):
-        assert safe_order(trace, np.array(swap)) is not None
+        assert safe_order(dependence(trace), np.array(swap)) is not None
 
 
 def test_other_tensors_do_not_bind() -> None:
     trace = trace_of(SHARED, shared_writes=("flag",))
-    assert safe_order(trace, IDENTITY[::-1].copy()) is None
+    assert safe_order(dependence(trace), IDENTITY[::-1].copy()) is None
 
 
 def test_programs_that_wait_keep_their_places() -> None:
     waiting = [[(Access.ATOMIC, 20)], [(Access.ATOMIC, 20)], *([[(Access.READ, 13)]] * 4)]
     trace = trace_of(waiting, waits=True)
-    assert safe_order(trace, IDENTITY) is None
-    assert safe_order(trace, np.array([0, 1, 5, 4, 3, 2])) is None
-    reason = safe_order(trace, np.array([2, 0, 1, 3, 4, 5]))
+    assert safe_order(dependence(trace), IDENTITY) is None
+    assert safe_order(dependence(trace), np.array([0, 1, 5, 4, 3, 2])) is None
+    reason = safe_order(dependence(trace), np.array([2, 0, 1, 3, 4, 5]))
     assert reason == ("programs wait for each other, and tile 0 would be launched as number 1")

@@ -37,7 +37,7 @@ from intelliperf_swizzle.kernel import Edit, splice
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.records import Launch, Proof, Storage, TensorArgument, Validation
-from intelliperf_swizzle.trace import trace
+from intelliperf_swizzle.trace import dependence, trace
 from intelliperf_swizzle.validate import compare, safe_order, validate
 
 MI300X = load_target("mi300x")
@@ -173,8 +173,9 @@ def test_programs_that_wait_are_all_run(tmp_path: Path) -> None:
     launch = locked_launch(tmp_path)
     traced = trace(launch)
     assert traced.waits
-    assert safe_order(traced, proved(launch, "pid = pid").tile) is None
-    assert "wait for each other" in (safe_order(traced, proved(launch, REVERSED).tile) or "")
+    found = dependence(traced)
+    assert safe_order(found, proved(launch, "pid = pid").tile) is None
+    assert "wait for each other" in (safe_order(found, proved(launch, REVERSED).tile) or "")
     edit, proof = edited(launch, "pid = pid"), proved(launch, "pid = pid")
     outcome = validate(
         [launch], edit, [proof], traces=[traced], tolerance=1e-5, budget_seconds=SAMPLE

@@ -147,6 +147,7 @@ class _Watch:
     pythons: int = 0
     imported_triton: bool = False
     _running: set[str] = field(default_factory=set)
+    _further: set[str] = field(default_factory=set)
 
     def until_over(
         self, process: subprocess.Popen[bytes], quiet_seconds: float, deadline: float
@@ -168,8 +169,9 @@ class _Watch:
         """Take in what the journal has to tell; whether a launch is new or has just been run."""
         active = False
         for event in self.journal.unread():
-            active |= event["event"] in ("new", "ran")
             self._take(event)
+            fresh = event["event"] in ("new", "ran")
+            active |= fresh and event["record"] not in self._further
         return active
 
     def _take(self, event: dict[str, Any]) -> None:
@@ -184,7 +186,9 @@ class _Watch:
             self.refusals.append(event["text"])
         elif event["event"] == "note":
             self.notes.append(event["text"])
-        elif event["event"] == "new":
+        elif event["event"] in ("new", "further"):
+            if event["event"] == "further":  # a training loop has no end of them
+                self._further.add(record)
             if record not in self.counts:  # two processes may see it for the first time at once
                 self.records.append(record)
             self.counts[record] += 1

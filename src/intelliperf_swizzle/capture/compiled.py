@@ -127,16 +127,16 @@ class CompiledRecorder:
             if not live.launch.programs:
                 return None
             integers = {number: live.contents(number) for number in live.integers}
-            name, is_new = self._store.keep(live, integers)
+            name, seen = self._store.keep(live, integers)
         except (UnreadableKernelError, OSError) as error:
             self._refuse(kernel, str(error))
             return None
-        if not is_new:
+        if seen == "again":
             return name
         if live.integers:
             self._looks[self._key(kernel, args, kwargs, grid)] = MOST_VARIANTS
         self._uses.tell()
-        journal.write(self._folder, "new", record=name)
+        journal.write(self._folder, seen, record=name)
         self._untold[name] -= 1  # this one is counted by the event
         execution = Execution(computed=True, seconds=None)
         journal.write(self._folder, "ran", record=name, **asdict(execution))

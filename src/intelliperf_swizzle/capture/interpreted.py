@@ -57,18 +57,18 @@ class InterpretedRecorder:
             if not live.launch.programs:  # Triton launches nothing then, and says nothing
                 return
             before = {number: live.contents(number).copy() for number in live.integers}
-            name, is_new = self._store.keep(live, before)
+            name, seen = self._store.keep(live, before)
         except (UnreadableKernelError, OSError) as error:
             sentence = f"`{kernel.fn.__name__}` was neither recorded nor executed: {error}"
             journal.write(self._folder, "refused", text=sentence)
             return
-        if not is_new:
+        if seen == "again":
             journal.write(self._folder, "again", record=name)
             if name not in self._left_out:
                 self._execute(live, before, execute)
             return
         self._uses.tell()
-        journal.write(self._folder, "new", record=name)
+        journal.write(self._folder, seen, record=name)
         execution = Execution(computed=False, seconds=None)
         try:
             execution = self._execute(live, before, execute)

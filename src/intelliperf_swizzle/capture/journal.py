@@ -8,6 +8,7 @@ the line that was being written. Events:
     {"event": "python"}                                a Python process of the command started
     {"event": "triton"}                                it imported Triton
     {"event": "new", "record": name}                   a launch was seen for the first time
+    {"event": "further", "record": name}               … after many on the same grid
     {"event": "again", "record": name}                 … once more
     {"event": "ran", "record": name, …}                the first one is over: how it was `Execution`
     {"event": "uses", "name": …, "user": place, "used": [place, …]}    of a jit function: `uses`

@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from intelliperf_swizzle.capture import journal
 from intelliperf_swizzle.capture.describe import LiveLaunch
 from intelliperf_swizzle.launches import save_launch
 from intelliperf_swizzle.records import Storage, UInt8Array
@@ -22,7 +21,13 @@ from intelliperf_swizzle.records import Storage, UInt8Array
 KEPT_FLOAT_BYTES = 16 << 20
 """Contents of float storages are kept up to this many bytes a launch, the smallest first."""
 MOST_VARIANTS = 32
-"""Launches of one kernel on one grid that are kept apart; a training loop has no end of them."""
+"""Launches of one kernel on one grid that are kept with all contents; a training loop has no end of
+them. Of further ones contents of floats are not kept."""
+FURTHER_BYTES = 1 << 30
+"""Contents of integers that are kept of these further launches of an application, all together."""
+
+Seen = Literal["new", "further", "again"]
+"""How the journal tells of a launch."""
 
 
 class Store:
@@ -35,12 +40,12 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._variants: Counter[tuple[Any, ...]] = Counter()
-        self._latest: dict[tuple[Any, ...], str] = {}
+        self._further_bytes = 0
         (folder / "launches").mkdir(exist_ok=True)
         (folder / "contents").mkdir(exist_ok=True)
 
-    def keep(self, live: LiveLaunch, integers: Mapping[int, UInt8Array]) -> tuple[str, bool]:
-        """The launch's name, and whether it is the first of its kind; then it is on disk.
+    def keep(self, live: LiveLaunch, integers: Mapping[int, UInt8Array]) -> tuple[str, Seen]:
+        """The launch's name, and whether it was seen before; if not, it is on disk now.
 
         Args:
             live: the launch.
@@ -55,25 +60,21 @@ class Store:
         name = f"{launch.kernel}-{hashlib.blake2b(identity, digest_size=8).hexdigest()}"
         path = self._folder / "launches" / f"{name}.json"
         if path.exists():
-            return name, False
+            return name, "again"
         variety = (launch.kernel, launch.source.entry.file, launch.grid)
         self._variants[variety] += 1
-        if self._variants[variety] > MOST_VARIANTS:
-            if self._variants[variety] == MOST_VARIANTS + 1:
-                sentence = (
-                    f"`{launch.kernel}`: after {MOST_VARIANTS} different launches on the grid"
-                    f" {launch.grid}, further ones were counted as the last of these"
-                )
-                journal.write(self._folder, "note", text=sentence)
-            return self._latest[variety], False
-        self._latest[variety] = name
+        further = self._variants[variety] > MOST_VARIANTS
+        if further:
+            self._further_bytes += sum(contents.nbytes for contents in integers.values())
+            integers = integers if self._further_bytes <= FURTHER_BYTES else {}
         kept = {
             number: self._keep(contents, digests[number]) for number, contents in integers.items()
         }
-        kept |= self._keep_floats(live)
+        if not further:
+            kept |= self._keep_floats(live)
         storages = {n: Storage(s.bytes, kept.get(n)) for n, s in launch.storages.items()}
         save_launch(replace(launch, storages=storages), path)
-        return name, True
+        return name, "further" if further else "new"
 
     def _keep_floats(self, live: LiveLaunch) -> dict[int, str]:
         kept, room = {}, KEPT_FLOAT_BYTES

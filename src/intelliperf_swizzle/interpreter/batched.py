@@ -126,8 +126,10 @@ class BatchedRun:
 
     Attributes:
         waits: whether a program waited for another (then the waiting was taken to succeed).
-        control: bit set of storages whose values decided something; bit `1 + place` for the
-            storage at `place` in `Memory.numbers`.
+        control: bit set of storages and scalar arguments whose values decided something; bit
+            `1 + place` for the storage at `place` in `Memory.numbers`, the scalars' as in
+            `scalars`.
+        scalars: the bit of each scalar argument, by name.
         batches: how often the kernel's Python ran.
         arithmetic: int64[programs of the launch, 3]; see `interpreter.arithmetic`.
     """
@@ -135,6 +137,7 @@ class BatchedRun:
     def __init__(self, programs: int) -> None:
         self.waits = False
         self.control = 0
+        self.scalars: dict[str, int] = {}
         self.batches = 0
         self.arithmetic = np.zeros((programs, 3), np.int64)
 
@@ -172,6 +175,11 @@ def run_batched_programs(
     pieces = [programs[i : i + MOST_PROGRAMS] for i in range(0, len(programs), MOST_PROGRAMS)]
     with _batched_language(live, builder), np.errstate(all="ignore"):
         arguments = live.arguments()
+        for name, argument in arguments.items():
+            if isinstance(argument, tl.tensor) and not argument.dtype.is_ptr():
+                bit = 2 << len(live.memory.numbers) + len(noticed.scalars)
+                noticed.scalars[name] = bit
+                argument.handle = Block((argument.handle.data,), argument.dtype, (), bit)
         pending = pieces[::-1]
         while pending:
             batch = pending.pop()
@@ -671,7 +679,10 @@ class BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mis
             rank = len(shape_of(operands[0]))
             handles = [TensorHandle(array_of(o, rank), o.dtype) for o in operands]
             values = super().create_libdevice(name, handles)
-            return Block((values.data,), values.dtype, shape_of(operands[0]))
+            origin = 0
+            for operand in operands:
+                origin |= origin_of(operand)
+            return Block((values.data,), values.dtype, shape_of(operands[0]), origin)
         return self._unknown(operands[0].dtype, shape_of(operands[0]), *operands)
 
     def create_dot(self, a: Any, b: Any, d: Any, *_: Any) -> Block:
@@ -903,7 +914,7 @@ class BatchedBuilder(triton_interpreter.InterpreterBuilder):  # type: ignore[mis
         )
         host, inside = self._memory.locate(addresses, active)
         values = triton_interpreter._interpreter.load(host, inside, others, np_dtype)
-        return Block((values,), dtype, shape, origin)
+        return Block((values,), dtype, shape, origin | origin_of(other))
 
     def _poll_of(self, ptr: Any, mask: Any) -> tuple[bytes, bytes]:
         rank = len(shape_of(ptr))

@@ -17,6 +17,8 @@ from typing import Any
 
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
+PACKAGE = "rendered_"
+"""How the names of rendered packages begin."""
 _KEPT_JIT_OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noinline")
 
 
@@ -74,7 +76,7 @@ def render_module(
         + ["}", ""]
     )
     digest = hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:16]
-    package = Path(folder) / f"rendered_{digest}"
+    package = Path(folder) / f"{PACKAGE}{digest}"
     package.mkdir(parents=True, exist_ok=True)
     for module, text in texts.items():
         (package / f"{module}.py").write_text(text, encoding="utf-8")

@@ -94,7 +94,18 @@ def validation(outcome: Validation | None) -> str:
         ),
         "gpu": f"all {outcome.tiles} tiles executed on the GPU",
     }[outcome.method]
-    return f"{what}: {agreed} ({outcome.launches} launch{'es' if outcome.launches > 1 else ''})"
+    return f"{what}: {agreed} ({_launches(outcome)})"
+
+
+def _launches(outcome: Validation) -> str:
+    """How many were compared, of how many."""
+    distinct = outcome.distinct_launches or outcome.launches
+    if outcome.launches < distinct:
+        return (
+            f"{outcome.launches} of {distinct} launches validated; all {distinct} proved and "
+            "checked for programs that depend on each other"
+        )
+    return f"{distinct} launch{'es' if distinct > 1 else ''}"
 
 
 def proof(attempt: Attempt) -> str:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Launch -> for each tile, the cache lines it touches."""
 
-from intelliperf_swizzle.trace.parent import trace
+from intelliperf_swizzle.trace.dependence import Dependence, dependence, not_known
+from intelliperf_swizzle.trace.parent import dependences, trace
 
-__all__ = ["trace"]
+__all__ = ["Dependence", "dependence", "dependences", "not_known", "trace"]

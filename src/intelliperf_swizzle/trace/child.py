@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.interpreter.batched import NotBatchableError, run_batched
+from intelliperf_swizzle.interpreter.batched import BatchedRun, NotBatchableError, run_batched
 from intelliperf_swizzle.interpreter.revive import LiveLaunch, revive, run_sequential
 from intelliperf_swizzle.launches import load_launch
-from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, Trace
+from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, TensorArgument, Trace
 from intelliperf_swizzle.trace.files import save_trace
 from intelliperf_swizzle.trace.overwrites import ByteWatch, overwritten
 from intelliperf_swizzle.trace.recorder import TraceRecorder
@@ -77,9 +77,19 @@ def _batched(live: LiveLaunch, run_again: Callable[[ByteWatch], object]) -> Trac
         notes=(_WAITING_NOTE,) if run.waits else (),
         waits=run.waits,
     )
+    trace = replace(trace, immaterial=_immaterial(live, run))
     if reads_what_is_written(trace, run.control, recorder.value_loads):
         raise NotBatchableError("what a program does depends on what the launch itself writes")
     return _with_sharing(trace, recorder, run_again)
+
+
+def _immaterial(live: LiveLaunch, run: BatchedRun) -> tuple[str, ...]:
+    """The arguments that decided nothing."""
+    numbers = enumerate(live.memory.numbers)
+    undecided = [number for place, number in numbers if not run.control >> place + 1 & 1]
+    tensors = [name for number in undecided for name in live.memory.names(number)]
+    plain = [n for n in tensors if isinstance(live.launch.arguments.get(n), TensorArgument)]
+    return (*plain, *(name for name, bit in run.scalars.items() if not run.control & bit))
 
 
 def _sequential(live: LiveLaunch, note: str, run_again: Callable[[ByteWatch], object]) -> Trace:
@@ -109,7 +119,8 @@ def _with_sharing(
     order_matters = bool((trace.shape_kind == Access.ATOMIC).any()) and updates_collide(
         trace, recorder.atomic_words
     )
-    shared = dict.fromkeys((*shared_writes(trace), *overwritten(trace, run_again)))
+    answered = recorder.answered if order_matters else ()  # else each word has one program
+    shared = dict.fromkeys((*shared_writes(trace, answered), *overwritten(trace, run_again)))
     return replace(trace, shared_writes=tuple(shared), order_matters=order_matters)
 
 

@@ -13,6 +13,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.interpreter.answers import answer_is_used
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     Access,
@@ -92,6 +93,9 @@ class TraceRecorder:
     Args:
         begin: int64[storages]; first address of each storage, increasing.
         end: int64[storages]; address after its last byte.
+
+    Attributes:
+        answered: places of the storages of which the kernel uses what an atomic returns.
     """
 
     def __init__(self, begin: Int64Array, end: Int64Array) -> None:
@@ -106,6 +110,7 @@ class TraceRecorder:
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
         self.atomic_words: list[tuple[Int64Array, Int64Array]] | None = []
         self._word_count = 0
+        self.answered: set[int] = set()
 
     # --- one by one ----------------------------------------------------------------------------
 
@@ -125,6 +130,8 @@ class TraceRecorder:
         accesses = self._single.setdefault(program, [])
         if kind == Access.ATOMIC:
             words = lanes[active]
+            if len(words):
+                self._note_answer(int(words.min()), int(words.max()))
             self._keep_words(np.full(len(words), program), words)
         if shape[0] != NO_SHAPE:
             accesses.append((int(first[0]), int(shape[0])))
@@ -165,6 +172,8 @@ class TraceRecorder:
         """The active programs access a block; see `interpreter.batched.Recorder`."""
         if kind == Access.ATOMIC:
             self._note_words(addresses, mask)
+            low, high = (sum(int(end(term)) for term in addresses) for end in (np.min, np.max))
+            self._note_answer(low, high)
         selected = None if active.all() else np.flatnonzero(active)
         count = len(active) if selected is None else len(selected)
         grouped = [self._grouped(term, selected) for term in addresses]
@@ -196,6 +205,12 @@ class TraceRecorder:
         count, outside = touching.sum(axis=1), self._outside[active]
         self._parts.append(_Part(programs, count, base.T[touching], shape.T[touching], outside))
         self._accesses = []
+
+    def _note_answer(self, low: int, high: int) -> None:
+        """Keep which storages an atomic between two addresses may read for its program."""
+        if answer_is_used():
+            first, last = np.searchsorted(self._begin, (low, high), side="right") - 1
+            self.answered.update(range(int(first), int(last) + 1))
 
     def _note_words(
         self, addresses: Sequence[npt.NDArray[np.int64]], mask: Sequence[npt.NDArray[np.bool_]]

@@ -8,7 +8,7 @@ counters and locks of different programs lie side by side. `overwrites` compares
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numba
 import numpy as np
@@ -32,11 +32,17 @@ _WINDOW_LINES = 1 << 22
 """Lines whose writers are looked up at once (64 MB)."""
 
 
-def shared_writes(trace: Trace) -> tuple[str, ...]:
-    """Names of tensors of which some program loads what another one stores or updates."""
+def shared_writes(trace: Trace, answered: Collection[int]) -> tuple[str, ...]:
+    """Names of tensors of which some program loads what another one stores or updates.
+
+    Args:
+        trace: of the launch.
+        answered: places of the segments where atomics load, too: what they return is used.
+    """
     names: list[str] = []
-    for segment in trace.segments:
-        reads = _accesses(trace, segment, (Access.READ,))
+    for place, segment in enumerate(trace.segments):
+        loads = (Access.READ, Access.ATOMIC) if place in answered else (Access.READ,)
+        reads = _accesses(trace, segment, loads)
         if not reads.any():
             continue
         first_line, writers = _tiles_of_sectors(trace, segment, (Access.WRITE, Access.ATOMIC))

@@ -27,6 +27,7 @@ from intelliperf_swizzle.records import (
     Trace,
     Validation,
 )
+from intelliperf_swizzle.trace import dependence
 from intelliperf_swizzle.validate.order import safe_order
 from intelliperf_swizzle.validate.probe import Probe, probe
 from intelliperf_swizzle.validate.request import EDITED, Answer, Request
@@ -77,7 +78,7 @@ def validate(
     difference = _file_difference(edit)
     answers: list[Answer] = []
     for launch, proof, trace in zip(launches, proofs, traces, strict=True):
-        difference = difference or safe_order(trace, proof.tile)
+        difference = difference or safe_order(dependence(trace), proof.tile)
         if difference is not None:
             break
         probes = _probes(launch, edit.functions)
@@ -108,7 +109,7 @@ def difference_of_text(
     """What can be told without running anything: the cheap gates of `validate`, in words."""
     difference = _file_difference(edit)
     for launch, proof, trace in zip(launches, proofs, traces, strict=True):
-        difference = difference or safe_order(trace, proof.tile)
+        difference = difference or safe_order(dependence(trace), proof.tile)
         if difference is None and isinstance(probes := _probes(launch, edit.functions), str):
             difference = probes
     return difference
@@ -261,6 +262,8 @@ def _answer(request: Request, limit: float) -> Answer:
             answer: Answer = pickle.loads((folder / "answer.pickle").read_bytes())
             return answer
         stage = (folder / "stage").read_text() if (folder / "stage").exists() else ""
+    if child is None and stage == EDITED:
+        return Answer(False, 0, f"the swizzled kernel did not end within {limit:.0f} s")
     if child is None and request.all_tiles:
         return Answer(
             False,

@@ -10,10 +10,15 @@ being run, so that the parent can tell whose fault a crash is.
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -28,13 +33,20 @@ from intelliperf_swizzle.validate.fill import BLOCK_BYTES, Contents, element_typ
 from intelliperf_swizzle.validate.probe import OUT_STORAGE, Probe
 from intelliperf_swizzle.validate.request import EDITED, ORIGINAL, Answer, Request
 
+MOST_TIMES, MOST_SECONDS = 10, 20.0
+"""The edited kernel may take so many times what the original took, and so many seconds more."""
+
 
 def main() -> None:
     """Answers the request in the folder that the command line names."""
     folder = Path(sys.argv[1])
     request: Request = pickle.loads((folder / "request.pickle").read_bytes())
     _multiply_halves_in_single()
-    (folder / "answer.pickle").write_bytes(pickle.dumps(Comparison(request, folder).answer()))
+    _write(folder, Comparison(request, folder).answer())
+
+
+def _write(folder: Path, answer: Answer) -> None:
+    (folder / "answer.pickle").write_bytes(pickle.dumps(answer))
 
 
 def _multiply_halves_in_single() -> None:
@@ -159,17 +171,41 @@ class Comparison:
 
     def _compare_all(self) -> Answer:
         launch = self._request.launch
-        memories = []
+        memories, waits = [], []
+        seconds: list[float] = []
         for stage, edits in ((ORIGINAL, {}), (EDITED, self._request.edits)):
             self._stage(stage)
             live = revive(launch, self._folder, edits=edits, fill=self._fill_all)
-            run_sequential(live)
+            begun = perf_counter()
+            with self._ending_within(MOST_TIMES * seconds[0] + MOST_SECONDS if seconds else None):
+                waits.append(run_sequential(live).waits)
+            seconds.append(perf_counter() - begun)
             memories.append(live.memory)
         difference = None
+        if waits[1] and not waits[0]:
+            difference = "programs wait for each other, and none did in the order as it is"
         for number in memories[0].numbers:
             before, after = (memory.bytes(number) for memory in memories)
             difference = difference or self._storage_difference(number, before, after)
         return Answer(True, launch.programs, difference)
+
+    @contextmanager
+    def _ending_within(self, seconds: float | None) -> Iterator[None]:
+        """Answers that the edited kernel does not end, where it does not within that time."""
+
+        def give_up() -> None:
+            difference = f"the swizzled kernel did not end within {seconds:.0f} s"
+            _write(self._folder, Answer(True, 0, difference))
+            os._exit(0)
+
+        timer = threading.Timer(seconds or 0, give_up)
+        timer.daemon = True
+        if seconds is not None:
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _fill_all(self, number: int, storage: Storage, buffer: UInt8Array) -> None:
         self._contents.write_all(number, buffer)

@@ -4,40 +4,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
-from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int64Array, Trace
-
-Bits: TypeAlias = npt.NDArray[np.bool_]
-SECTORS = LINE_BYTES // SECTOR_BYTES
+from intelliperf_swizzle.records import Int64Array
+from intelliperf_swizzle.trace import Dependence
 
 
-def safe_order(trace: Trace, tile: Int64Array) -> str | None:
+def safe_order(dependence: Dependence, tile: Int64Array) -> str | None:
     """Why a permutation may not be used on a launch whose programs depend on each other, or None.
 
-    Two programs depend on each other if they touch the same sector of a tensor of which one reads
-    or stores over what another writes, and some program writes that sector; in a launch that
-    waits, of any tensor. This takes too many pairs for dependent (neighbours in a sector), never
-    too few.
-    Such pairs must be launched in the order in which they were. Where programs wait, a program
-    may be waiting for one that is launched after it, which works only while both are resident;
-    so there the programs concerned must keep their very places.
+    Programs that depend on each other must be launched in the order in which they were. Where
+    programs wait, a program may be waiting for one that is launched after it, which works only
+    while both are resident; so there the programs concerned must keep their very places. Where
+    nothing is known, all must.
 
     Args:
-        trace: of the launch.
+        dependence: of the launch's programs.
         tile: int64[programs]; launch index -> tile.
     """
-    if not trace.shared_writes and not trace.waits:
+    if not len(dependence.chains) and not dependence.unknown:
         return None
-    chains = _chains(_ByIdentity(trace))
     launch_index = np.empty_like(tile)
     launch_index[tile] = np.arange(len(tile))
-    if trace.waits:
+    if dependence.unknown:
+        moved = np.flatnonzero(launch_index != np.arange(len(tile)))
+        return f"not checked: {dependence.unknown}" if len(moved) else None
+    chains = dependence.chains
+    if dependence.waits:
         involved = np.unique(chains)
         moved = involved[launch_index[involved] != involved]
         if len(moved):
@@ -48,68 +41,9 @@ def safe_order(trace: Trace, tile: Int64Array) -> str | None:
     swapped = np.flatnonzero(launch_index[chains[:, 0]] > launch_index[chains[:, 1]])
     if len(swapped):
         first, second = chains[swapped[0]]
+        tensors = ", ".join(f"`{name}`" for name in dependence.tensors) or "a tensor"
         return (
-            f"tiles {first} and {second} touch the same part of {_tensors(trace)}, which one of "
+            f"tiles {first} and {second} touch the same part of {tensors}, which one of "
             f"them writes, and would be launched in the opposite order"
         )
     return None
-
-
-@dataclass(frozen=True, eq=False)
-class _ByIdentity:
-    """A trace as a key: equal to itself only, for it is too large to compare."""
-
-    trace: Trace
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and other.trace is self.trace
-
-    def __hash__(self) -> int:
-        return id(self.trace)
-
-
-@lru_cache(maxsize=32)
-def _chains(key: _ByIdentity) -> Int64Array:
-    """Pairs of tiles (int64[pairs, 2], first < second) whose order implies that of all pairs.
-
-    The tiles that share a sector form a chain in the order of their numbers; its links suffice.
-    """
-    sector, tile, writes = _touches(key.trace)
-    order = np.lexsort((tile, sector))
-    sector, tile, writes = sector[order], tile[order], writes[order]
-    if not len(sector):
-        return np.zeros((0, 2), np.int64)
-    starts = np.flatnonzero(np.diff(sector, prepend=sector[0] - 1))
-    written = np.logical_or.reduceat(writes, starts)
-    in_written = np.repeat(written, np.diff(starts, append=len(sector)))
-    link = (sector[1:] == sector[:-1]) & (tile[1:] != tile[:-1]) & in_written[1:]
-    return np.unique(np.stack([tile[:-1][link], tile[1:][link]], axis=1), axis=0)
-
-
-def _touches(trace: Trace) -> tuple[Int64Array, Int64Array, Bits]:
-    """Sector, tile and whether it writes, for every touch of the tensors that programs share."""
-    accesses = np.flatnonzero(_in_shared(trace, trace.access_base.astype(np.int64)))
-    shapes = trace.access_shape[accesses]
-    counts = np.diff(trace.shape_offset)[shapes]
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    entry = np.repeat(trace.shape_offset[shapes], counts) + within
-    line = np.repeat(trace.access_base[accesses].astype(np.int64), counts) + trace.shape_line[entry]
-    tile = np.repeat(np.searchsorted(trace.tile_offset, accesses, side="right") - 1, counts)
-    writes = np.repeat(trace.shape_kind[shapes] != Access.READ, counts)
-    touch, sector = np.nonzero(trace.shape_sectors[entry, None] >> np.arange(SECTORS) & 1)
-    return line[touch] * SECTORS + sector, tile[touch], writes[touch]
-
-
-def _in_shared(trace: Trace, line: Int64Array) -> Bits:
-    """Whether lines lie in a tensor that programs share; in any tensor where programs wait."""
-    shared = np.array([_is_shared(trace, s.names) for s in trace.segments], np.bool_)
-    first = np.array([segment.first_line for segment in trace.segments], np.int64)
-    return shared[np.maximum(np.searchsorted(first, line, side="right") - 1, 0)]
-
-
-def _is_shared(trace: Trace, names: tuple[str, ...]) -> bool:
-    return trace.waits or bool(set(names) & set(trace.shared_writes))
-
-
-def _tensors(trace: Trace) -> str:
-    return ", ".join(f"`{name}`" for name in trace.shared_writes) or "a tensor"

@@ -1,0 +1,151 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Which programs of a launch depend on each other: all that is kept of most traces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.records import (
+    LINE_BYTES,
+    SECTOR_BYTES,
+    Access,
+    Argument,
+    Int64Array,
+    Launch,
+    TensorArgument,
+    Trace,
+)
+
+Bits: TypeAlias = npt.NDArray[np.bool_]
+SECTORS = LINE_BYTES // SECTOR_BYTES
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """How the programs of a launch depend on each other.
+
+    Attributes:
+        chains: int64[pairs, 2]; tiles, the first one smaller, whose order implies that of all
+            pairs that depend on each other.
+        waits: whether programs wait for each other.
+        tensors: names of what they share.
+        unknown: why nothing is known of all this; empty where it is.
+    """
+
+    chains: Int64Array
+    waits: bool = False
+    tensors: tuple[str, ...] = ()
+    unknown: str = ""
+
+
+NO_PAIRS = np.zeros((0, 2), np.int64)
+
+
+def not_known(reason: str) -> Dependence:
+    """The dependence of a launch of which there is no trace."""
+    return Dependence(NO_PAIRS, unknown=reason)
+
+
+def dependence(trace: Trace) -> Dependence:
+    """Which tiles must keep their order.
+
+    Two programs depend on each other if they touch the same sector of a tensor of which one reads
+    or stores over what another writes, and some program writes that sector; in a launch that
+    waits, of any tensor. This takes too many pairs for dependent (neighbours in a sector), never
+    too few.
+    """
+    if not trace.shared_writes and not trace.waits:
+        return Dependence(NO_PAIRS)
+    return _found(_ByIdentity(trace))
+
+
+def same_trace(trace: Trace, launch: Launch, other: Launch) -> bool:
+    """Whether another launch has the trace of a launch: it differs in nothing that decides it."""
+    return _decisive(launch, trace.immaterial) == _decisive(other, trace.immaterial)
+
+
+def _decisive(launch: Launch, immaterial: tuple[str, ...]) -> Launch:
+    """The launch without what decides no access: values of scalars, contents of tensors."""
+    arguments = dict(launch.arguments)
+    storages = dict(launch.storages)
+    for name in immaterial:
+        argument = arguments[name]
+        if isinstance(argument, TensorArgument):
+            storages[argument.storage] = replace(storages[argument.storage], contents=None)
+        else:
+            arguments[name] = _type(argument)
+    return replace(
+        launch, arguments=arguments, storages=storages, count=1, computed=False, ordinal=0
+    )
+
+
+def _type(scalar: Argument) -> str:
+    """Equal for scalars to which Triton gives the same type."""
+    bits = scalar.bit_length() if isinstance(scalar, int) else 0
+    return f"{type(scalar).__name__} of {bits if bits > 31 else 31} bits"
+
+
+@dataclass(frozen=True, eq=False)
+class _ByIdentity:
+    """A trace as a key: equal to itself only, for it is too large to compare."""
+
+    trace: Trace
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByIdentity) and other.trace is self.trace
+
+    def __hash__(self) -> int:
+        return id(self.trace)
+
+
+@lru_cache(maxsize=32)
+def _found(key: _ByIdentity) -> Dependence:
+    return Dependence(_chains(key.trace), key.trace.waits, key.trace.shared_writes)
+
+
+def _chains(trace: Trace) -> Int64Array:
+    """Pairs of tiles (int64[pairs, 2], first < second) whose order implies that of all pairs.
+
+    The tiles that share a sector form a chain in the order of their numbers; its links suffice.
+    """
+    sector, tile, writes = _touches(trace)
+    order = np.lexsort((tile, sector))
+    sector, tile, writes = sector[order], tile[order], writes[order]
+    if not len(sector):
+        return np.zeros((0, 2), np.int64)
+    starts = np.flatnonzero(np.diff(sector, prepend=sector[0] - 1))
+    written = np.logical_or.reduceat(writes, starts)
+    in_written = np.repeat(written, np.diff(starts, append=len(sector)))
+    link = (sector[1:] == sector[:-1]) & (tile[1:] != tile[:-1]) & in_written[1:]
+    return np.unique(np.stack([tile[:-1][link], tile[1:][link]], axis=1), axis=0)
+
+
+def _touches(trace: Trace) -> tuple[Int64Array, Int64Array, Bits]:
+    """Sector, tile and whether it writes, for every touch of the tensors that programs share."""
+    accesses = np.flatnonzero(_in_shared(trace, trace.access_base.astype(np.int64)))
+    shapes = trace.access_shape[accesses]
+    counts = np.diff(trace.shape_offset)[shapes]
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    entry = np.repeat(trace.shape_offset[shapes], counts) + within
+    line = np.repeat(trace.access_base[accesses].astype(np.int64), counts) + trace.shape_line[entry]
+    tile = np.repeat(np.searchsorted(trace.tile_offset, accesses, side="right") - 1, counts)
+    writes = np.repeat(trace.shape_kind[shapes] != Access.READ, counts)
+    touch, sector = np.nonzero(trace.shape_sectors[entry, None] >> np.arange(SECTORS) & 1)
+    return line[touch] * SECTORS + sector, tile[touch], writes[touch]
+
+
+def _in_shared(trace: Trace, line: Int64Array) -> Bits:
+    """Whether lines lie in a tensor that programs share; in any tensor where programs wait."""
+    shared = np.array([_is_shared(trace, s.names) for s in trace.segments], np.bool_)
+    first = np.array([segment.first_line for segment in trace.segments], np.int64)
+    return shared[np.maximum(np.searchsorted(first, line, side="right") - 1, 0)]
+
+
+def _is_shared(trace: Trace, names: tuple[str, ...]) -> bool:
+    return trace.waits or bool(set(names) & set(trace.shared_writes))

@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Whichever launch it is whose programs depend on each other, and however they wait: refused."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from intelliperf_swizzle import subject
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.loop import Settings, choose, recorded, workbench
+from intelliperf_swizzle.profile.choose import choose_profiler
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.records import Candidate, Verdict
+from intelliperf_swizzle.report.words import validation
+from intelliperf_swizzle.workbench import Workbench
+
+TARGET = load_target("mi300x")
+REVERSED = "pid = num_pids - 1 - pid"
+HEADER = """\
+import torch
+import triton
+import triton.language as tl
+
+
+def zeros(*shape, dtype=torch.float32):
+    return torch.zeros(*shape, dtype=dtype, device="cuda")
+
+
+"""
+MANY = """\
+@triton.jit
+def scale(x, y, carry, STEP, SEED, B: tl.constexpr):
+    pid = tl.program_id(0)
+    at = pid * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at) + SEED)
+    tl.store(carry + (pid + 1) * STEP, tl.load(carry + (pid + STEP // 8) * STEP) + 1)
+
+
+x, y, carry = zeros(16 * 64), zeros(16 * 64), zeros(65)
+"""
+SEEDS = MANY + "for seed in range(40):\n    scale[(64,)](x, y, zeros(8 * 65), 8, seed, B=16)\n"
+CHAINED = SEEDS + "scale[(8,)](x, y, carry, 1, 99, B=16)\n"
+TYPES = """\
+@triton.jit
+def copy(x, y, last, CHAIN, B: tl.constexpr):
+    pid = tl.program_id(0)
+    at = pid * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at))
+    if CHAIN:
+        tl.store(last + pid, tl.load(last + pid + 1))
+
+
+kinds = [torch.float32, torch.float16, torch.int32, torch.int8, torch.int64]
+for tiles in (64, 48, 32, 16):
+    for kind in kinds:
+        x, y = (zeros(16 * 64, dtype=kind) for _ in range(2))
+        copy[(tiles,)](x, y, zeros(80), int({chained} and tiles == 16 and kind is kinds[-1]), B=16)
+"""
+POLLS = """\
+@triton.jit
+def look(word):
+    return {look}
+
+
+@triton.jit
+def scan(x, y, word, B: tl.constexpr):
+    pid = tl.program_id(0)
+    at = pid * B + tl.arange(0, B)
+    tl.store(y + at, tl.load(x + at))
+    seen = look(word + pid)
+    {spin}
+        seen = look(word + pid)
+    tl.atomic_xchg(word + pid + 1, seen + 1)
+
+
+word = zeros(65, dtype=torch.int32)
+word[0] = 1
+scan[(64,)](zeros(16 * 64), zeros(16 * 64), word, B=16)
+"""
+ROWS = """\
+@triton.jit
+def rows(start, value, bins, y, B: tl.constexpr):
+    pid = tl.program_id(0)
+    at = tl.load(start + pid)
+    end = tl.load(start + pid + 1)
+    total = tl.zeros((B,), tl.float32)
+    while at < end:
+        lane = at + tl.arange(0, B)
+        v = tl.load(value + lane, mask=lane < end, other=0)
+        tl.atomic_add(bins + v, 1, mask=lane < end)
+        total += v
+        at += B
+    tl.store(y + pid * B + tl.arange(0, B), total)
+
+
+start = (torch.arange(65, dtype=torch.int32) * 20).to("cuda")
+value = torch.arange(64 * 20, dtype=torch.int32).to("cuda") % 10
+rows[(64,)](start, value, zeros(10, dtype=torch.int32), zeros(16 * 64), B=16)
+"""
+
+
+@contextmanager
+def bench(folder: Path, application: str) -> Iterator[Workbench]:
+    (folder / "app.py").write_text(HEADER + application)
+    settings = Settings((sys.executable, "app.py"), folder, folder / "out")
+    profiler = choose_profiler("model", TARGET)
+    with recorded(settings, TARGET, Silent()) as captured:
+        chosen, _ = choose(captured, settings, TARGET, profiler, Silent())
+        history = History(folder / "history.jsonl", {})
+        yield workbench(chosen, settings, TARGET, profiler, history, captured)
+        history.close()
+
+
+@pytest.fixture(autouse=True)
+def two_launches_are_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule is the same for any number; the traces of 16 take a minute."""
+    monkeypatch.setattr(subject, "MOST_LAUNCHES", 2)
+
+
+def verdict(bench: Workbench, text: str) -> Verdict:
+    [attempt] = bench.screen([Candidate(text, "tried", "user")])
+    return attempt.verdict
+
+
+def test_independent_launches_are_accepted_and_counted(tmp_path: Path) -> None:
+    with bench(tmp_path, SEEDS) as tried:
+        assert len(tried.subject.launches) == 40
+        [attempt] = tried.screen([Candidate(REVERSED, "reversed", "user")])
+        assert attempt.verdict.kind == "screened out"
+        outcome = tried.validate(attempt).validation
+        late = verdict(tried, "pid = where(SEED == 39, 0 * pid, num_pids - 1 - pid)")
+        assert late.kind == "not a permutation"
+    assert outcome is not None
+    assert outcome.same_bits
+    assert "2 of 40 launches validated" in validation(outcome)
+
+
+@pytest.mark.parametrize("application", [CHAINED, TYPES.format(chained=True)])
+def test_the_last_and_smallest_launch_binds(tmp_path: Path, application: str) -> None:
+    with bench(tmp_path, application) as tried:
+        refused = verdict(tried, REVERSED)
+        assert refused.kind == "unsafe order"
+        assert f"launch {len(tried.subject.launches)}, on the grid" in refused.reason
+        assert verdict(tried, "pid = pid + 0").kind == "screened out"
+
+
+def test_launches_of_many_types_are_accepted(tmp_path: Path) -> None:
+    with bench(tmp_path, TYPES.format(chained=False)) as tried:
+        assert len(tried.subject.launches) == 20
+        assert verdict(tried, REVERSED).kind == "screened out"
+
+
+def test_a_launch_that_was_not_looked_at_is_not_vouched_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject, "DEPENDENCE_SECONDS", 0.01)
+    with bench(tmp_path, SEEDS) as tried:
+        refused = verdict(tried, REVERSED)
+        assert refused.kind == "unsafe order"
+        assert "not checked" in refused.reason
+        assert verdict(tried, "pid = pid + 0").kind == "screened out"
+
+
+@pytest.mark.parametrize("spin", ["while seen == 0:", "for _ in range(100 * (seen == 0)):"])
+@pytest.mark.parametrize(
+    "look",
+    ["tl.atomic_or(word, 0)", "tl.atomic_cas(word, 0, 0)", "tl.load(word, volatile=True)"],
+)
+def test_polls_of_any_kind_bind(tmp_path: Path, look: str, spin: str) -> None:
+    with bench(tmp_path, POLLS.format(look=look, spin=spin)) as tried:
+        assert verdict(tried, REVERSED).kind == "unsafe order"
+
+
+def test_loops_over_what_nobody_writes_do_not_bind(tmp_path: Path) -> None:
+    with bench(tmp_path, ROWS) as tried:
+        assert verdict(tried, REVERSED).kind == "screened out"
