@@ -133,9 +133,7 @@ EFFECTS: Mapping[str, Effect] = {
     ),
     "reads the output beside": Effect(
         "order",
-        (
-            "v = v + tl.load(y + at - BN, mask={beside}, other=0)",
-        ),
+        ("v = v + tl.load(y + at - BN, mask={beside}, other=0)",),
         {},
     ),
     "last writer": Effect(
@@ -162,9 +160,7 @@ EFFECTS: Mapping[str, Effect] = {
         {"word": _words()},
     ),
     # --- atomics ----------------------------------------------------------------------------------
-    "atomic_add": Effect(
-        "free", ("tl.atomic_add(word + pn % {k}, tile)",), {"word": _words()}
-    ),
+    "atomic_add": Effect("free", ("tl.atomic_add(word + pn % {k}, tile)",), {"word": _words()}),
     "atomic_add of floats": Effect(
         "free",
         ("tl.atomic_add(word + pn % {k} * {s}, tl.sum(tl.sum(v, 1), 0).to(tl.float32))",),
@@ -210,9 +206,12 @@ EFFECTS: Mapping[str, Effect] = {
     "atomic_xchg": Effect(
         "atomics", ("tl.atomic_xchg(word + tile % {k} * {s}, tile + 1)",), {"word": _words()}
     ),
-    "atomic_xchg of small floats": Effect(
+    "small stores beside a sum": Effect(
         "atomics",
-        ("tl.atomic_xchg(word + tile % {k} * {s}, (tile + 1).to(tl.float32) * 1e-8)",),
+        (
+            "tl.atomic_add(word, (tile * 0 + 1).to(tl.float32))",
+            "tl.store(word + 1 + tile % {k} * {s}, (tile + 1).to(tl.float32) * 1e-8)",
+        ),
         {"word": _words(dtype="float32")},
     ),
     "atomic_xchg answers": Effect(
@@ -255,11 +254,11 @@ EFFECTS: Mapping[str, Effect] = {
     ),
     "small tickets": Effect(
         "tickets",
-        ("ticket = tl.atomic_add(count, (tile * 0 + 1).to(tl.float32) * 1e-8)", "tl.atomic_xchg(word + tile, ticket)"),
-        {
-            "word": _words(dtype="float32"),
-            "count": "torch.zeros(1, dtype=torch.float32, device=D)",
-        },
+        (
+            "ticket = tl.atomic_add(count, (tile * 0 + 1).to(tl.float32) * 1e-8)",
+            "tl.store(count + 1 + tile, ticket)",
+        ),
+        {"count": _words(dtype="float32")},
     ),
     # --- waits ------------------------------------------------------------------------------------
     "polls by atomic_add": _waits("tl.atomic_add({word}, 0)", _XCHG_FLAG),
@@ -322,9 +321,7 @@ EFFECTS: Mapping[str, Effect] = {
         ),
         {"word": _words(), "lock": "torch.zeros(1, dtype=torch.int32, device=D)"},
     ),
-    "equal stores": Effect(
-        "free", ("tl.store(word + tile % {k}, 7)",), {"word": _words()}
-    ),
+    "equal stores": Effect("free", ("tl.store(word + tile % {k}, 7)",), {"word": _words()}),
     "its own words": Effect(
         "free",
         (
@@ -384,13 +381,18 @@ class _Writer:
         self.helper = bool(self.shared) or source.random() < 0.2
         if self.shared in ("kernel as a function", "alias", "two from one text"):
             self.helper = False
-        self.work_list = self.axes == 1 and not self.shared and source.random() < 0.12
+        self.work_list = (
+            self.axes == 1 and not self.shared and self.effect.family != "wait"
+            and source.random() < 0.12
+        )  # fmt: skip
         self.persistent = (
             self.axes == 1 and not self.work_list and self.effect.family == "free"
             and not self.shared
             and self.effect_name != "last one sums" and source.random() < 0.12
         )  # fmt: skip
-        self.extra = self.axes == 1 and not (self.work_list or self.persistent) and source.random() < 0.1
+        self.extra = (
+            self.axes == 1 and not (self.work_list or self.persistent) and source.random() < 0.1
+        )
         self.plan = source.choices(
             ("one", "few", "late effect", "late argument"), (50, 30, 17, 3)
         )[0]  # fmt: skip
@@ -430,6 +432,7 @@ class _Writer:
 
     def _size(self, least: int, most: int) -> tuple[int, int, int]:
         (bm, bn), draw = self.block, self.draw
+        most = min(most, 2) if self.axes == 3 else most
         m = bm * draw.randint(least, most) - (draw.randrange(bm) if self.ragged else 0)
         n = bn * draw.randint(max(2, least), most + 1) - (draw.randrange(bn) if self.ragged else 0)
         return m, n, draw.randint(2, 3) if self.axes == 3 else 1
@@ -533,7 +536,9 @@ class _Writer:
         masked = self.ragged or self.extra
         inside = "inside" if masked else "None"
         effect = [
-            line.format(s=self.stride, k=self.few, beside=f"{'inside & ' * masked}(rn >= BN)[None, :]")
+            line.format(
+                s=self.stride, k=self.few, beside=f"{'inside & ' * masked}(rn >= BN)[None, :]"
+            )
             for line in self.effect.lines
         ]
         if self.gated and effect:

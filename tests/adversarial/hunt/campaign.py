@@ -36,7 +36,7 @@ TEXTS = ("pattern", "pattern", "nest", "nest", "simple", "simple", "identity", "
          "dropping", "conditional", "conditional")  # fmt: skip
 """Kinds of the texts that are tried on each application."""
 
-LIMIT_SECONDS = 240.0
+LIMIT_SECONDS = 900.0
 """An application that takes longer, all its texts together, has hung the worker."""
 
 Truthful = Literal["harmless", "harmful", "undefined", "unwritable"]
@@ -86,9 +86,7 @@ def texts_for(app: Application, offers: Offers, source: random.Random) -> dict[s
         if kind in ("pattern", "nest"):
             if not offers.problem.launches:
                 continue
-            text = (
-                source.choice(offers.patterns) if kind == "pattern" else offers.nest(source)
-            )
+            text = source.choice(offers.patterns) if kind == "pattern" else offers.nest(source)
         else:
             text = getattr(swizzles, f"{kind}_text")(app, source)
         chosen.setdefault(text, kind)
@@ -164,9 +162,7 @@ def _patched_outcomes(truth: Truth, folder: Path, original: Sequence[Outcome]) -
     return found
 
 
-def _compare(
-    app: Application, original: Sequence[Outcome], found: Sequence[Outcome]
-) -> Truthful:
+def _compare(app: Application, original: Sequence[Outcome], found: Sequence[Outcome]) -> Truthful:
     if found[0].startswith("error"):
         return "unwritable"
     if any(outcome != original[0] for outcome in found):

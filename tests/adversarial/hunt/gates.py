@@ -9,6 +9,7 @@ Left out: the build for the GPU, and whether an order is worth having (each is h
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import linecache
@@ -143,13 +144,9 @@ class _Proposer:
     def refuse_all(self, error: SwizzleError) -> None:
         """The tool refuses the application, whatever the text."""
         if not self.verdicts:
-            offers = Offers(
-                Problem((), TARGET, 0.0, 0.0, 0)
-            )
+            offers = Offers(Problem((), TARGET, 0.0, 0.0, 0))
             kind = type(error).__name__
-            self.verdicts = [
-                Verdict(text, False, kind, str(error)) for text in self._texts(offers)
-            ]
+            self.verdicts = [Verdict(text, False, kind, str(error)) for text in self._texts(offers)]
 
 
 def _forget(trial: Trial) -> None:
@@ -264,14 +261,19 @@ def _start(
     standin_triton.install(settings.gpu)
     sys.path.insert(0, str(cwd))
     exit_code = 0
+    at_exit: list[Callable[[], object]] = []
+    register, atexit.register = atexit.register, at_exit.append
     try:
         with _undone_afterwards(), contextlib.redirect_stdout(io.StringIO()):
             recorder.install(folder, settings)
             runpy.run_path(str(Path(cwd) / "main.py"))
+        for function in at_exit:
+            function()
     except Exception:
         (folder / process.LOG).write_text(traceback.format_exc())
         exit_code = 1
     finally:
+        atexit.register = register
         sys.path.remove(str(cwd))
         for name in ("kernels", "others"):
             sys.modules.pop(name, None)

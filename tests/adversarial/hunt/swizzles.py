@@ -41,7 +41,8 @@ def simple_text(app: Application, source: random.Random) -> str:
             "pid_0 = grid_0 - 1 - pid_0",
             "pid_1 = (pid_1 + 1) % grid_1",
             "pid_0 = (pid_0 + pid_1) % grid_0",
-            "pid_0 = pid // grid_1 % grid_0\npid_1 = pid % grid_1" if len(app.launches[0].grid) == 2
+            "pid_0 = pid // grid_1 % grid_0\npid_1 = pid % grid_1"
+            if len(app.launches[0].grid) == 2
             else "pid_2 = grid_2 - 1 - pid_2",
         ]
     return source.choice(choices)
@@ -231,7 +232,9 @@ class _Emitted(ast.NodeTransformer):
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.expr:
-    return ast.Call(ast.Attribute(ast.Name("tl", ast.Load()), name, ast.Load()), list(arguments), [])
+    return ast.Call(
+        ast.Attribute(ast.Name("tl", ast.Load()), name, ast.Load()), list(arguments), []
+    )
 
 
 def _truth(value: ast.expr) -> ast.expr:
