@@ -11,6 +11,7 @@ accepted pair that is harmful is kept as a folder that fails its own check (`pyt
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
 import os
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,10 +33,6 @@ from hunt.truth import LAUNCH, ORDERS, REVERSED, SHUFFLED, Outcome, Truth
 
 if TYPE_CHECKING:
     from hunt.gates import Offers, Verdict
-
-TEXTS = ("pattern", "pattern", "nest", "nest", "simple", "simple", "identity", "dropping",
-         "dropping", "conditional", "conditional")  # fmt: skip
-"""Kinds of the texts that are tried on each application."""
 
 LIMIT_SECONDS = 900.0
 """An application that takes longer, all its texts together, has hung the worker."""
@@ -79,20 +77,6 @@ class Pair:
 # --- one application ------------------------------------------------------------------------------
 
 
-def texts_for(app: Application, offers: Offers, source: random.Random) -> dict[str, str]:
-    """Text -> its kind; each text once."""
-    chosen: dict[str, str] = {}
-    for kind in TEXTS:
-        if kind in ("pattern", "nest"):
-            if not offers.problem.launches:
-                continue
-            text = source.choice(offers.patterns) if kind == "pattern" else offers.nest(source)
-        else:
-            text = getattr(swizzles, f"{kind}_text")(app, source)
-        chosen.setdefault(text, kind)
-    return chosen
-
-
 def hunt(seed: int, truth: Truth, kept: Path, *, in_process: bool = True) -> Iterator[Pair]:
     """All pairs of one application.
 
@@ -109,8 +93,8 @@ def hunt(seed: int, truth: Truth, kept: Path, *, in_process: bool = True) -> Ite
     kinds: dict[str, str] = {}
 
     def texts(offers: Offers) -> Sequence[str]:
-        kinds.update(texts_for(app, offers, source))
-        return list(kinds) if in_process else source.sample(list(kinds), 1)
+        kinds.update(swizzles.texts_for(app, offers, source))
+        return list(kinds)
 
     with tempfile.TemporaryDirectory(prefix="hunt-") as name:
         folder = Path(name) / "app"
@@ -118,14 +102,17 @@ def hunt(seed: int, truth: Truth, kept: Path, *, in_process: bool = True) -> Ite
         original = truth.outcomes(folder, ORDERS)
         if not _is_digest(original[0]):
             raise ValueError(f"application {seed} fails as it is: {original[0]}")
-        for verdict in gates.judge(folder, texts, in_process=in_process):
+        verdicts = (
+            gates.judge(folder, texts) if in_process else gates.judge_by_command(folder, seed)
+        )
+        for verdict in verdicts:
             copy = Path(name) / "patched"
             _write(app, copy)
             _patch(app, verdict, copy)
             found = _patched_outcomes(truth, copy, original)
             truthful = _compare(app, original, found)
             pair = Pair(
-                seed, kinds[verdict.text], verdict.text, app.effect, app.traits, truthful,
+                seed, kinds.get(verdict.text, ""), verdict.text, app.effect, app.traits, truthful,
                 _harm(app, verdict.text, found[0]) if truthful == "harmful" else "",
                 verdict.accepted, verdict.kind, verdict.reason[:300],
                 (tuple(original), tuple(found)),
@@ -209,17 +196,18 @@ def _keep(pair: Pair, original: Path, patched: Path, kept: Path, patch: str) -> 
 # --- many -----------------------------------------------------------------------------------------
 
 
-def _work(seeds: Any, answers: Any, kept: Path, in_process: bool) -> None:
+def _work(pipe: Connection, kept: Path, in_process: bool) -> None:
     """A worker: its own interpreter for the gates, and beside it one for the truth."""
-    with Truth() as truth:
-        while (seed := seeds.get()) is not None:
-            begun = time.monotonic()
-            answers.put(("begun", seed, None))
+    os.environ.update(TRITON_INTERPRET="1", DEV="cpu", OMP_NUM_THREADS="1")
+    with Truth() as truth, contextlib.suppress(EOFError):  # the campaign is over
+        while True:
+            seed, begun = pipe.recv(), time.monotonic()
             try:
-                pairs = [asdict(p) for p in hunt(seed, truth, kept, in_process=in_process)]
-                answers.put(("done", seed, (pairs, time.monotonic() - begun)))
+                pairs = [asdict(one) for one in hunt(seed, truth, kept, in_process=in_process)]
+                line = {"seconds": round(time.monotonic() - begun, 2), "pairs": pairs}
             except Exception as error:
-                answers.put(("failed", seed, f"{type(error).__name__}: {error}"[:500]))
+                line = {"failed": f"{type(error).__name__}: {error}"[:500]}
+            pipe.send({"seed": seed, **line})
 
 
 class Campaign:
@@ -249,7 +237,8 @@ class Campaign:
                         line = worker.answer()
                         if line is None:
                             continue
-                        if "failed" in line and line["failed"].startswith("worker"):
+                        if line.get("failed", "").startswith("worker"):
+                            worker.end()
                             workers[place] = _Worker(self._context, self._arguments)
                         count += len(line.get("pairs", ()))
                         stream.write(json.dumps(line, separators=(",", ":")) + "\n")
@@ -262,9 +251,10 @@ class Campaign:
 
 class _Worker:
     def __init__(self, context: Any, arguments: tuple[Any, ...]) -> None:
-        self._seeds, self._answers = context.Queue(), context.Queue()
-        self._process = context.Process(target=_work, args=(self._seeds, self._answers, *arguments))
+        self._pipe, pipe = context.Pipe()
+        self._process = context.Process(target=_work, args=(pipe, *arguments), daemon=False)
         self._process.start()
+        pipe.close()
         self._seed: int | None = None
         self._since = 0.0
 
@@ -274,24 +264,19 @@ class _Worker:
 
     def give(self, seed: int) -> None:
         self._seed, self._since = seed, time.monotonic()
-        self._seeds.put(seed)
+        self._pipe.send(seed)
 
     def answer(self) -> dict[str, Any] | None:
         """A line of the record, None while there is none."""
-        while not self._answers.empty():
-            kind, seed, rest = self._answers.get()
-            if kind == "begun":
-                self._since = time.monotonic()
-                continue
-            self._seed = None
-            if kind == "failed":
-                return {"seed": seed, "failed": rest}
-            return {"seed": seed, "seconds": round(rest[1], 2), "pairs": rest[0]}
-        if self._process.is_alive() and time.monotonic() - self._since < LIMIT_SECONDS:
-            return None
-        dead = "died" if not self._process.is_alive() else f"took over {LIMIT_SECONDS:.0f} s"
         seed = self._seed
-        self.end()
+        with contextlib.suppress(EOFError):
+            if self._pipe.poll():
+                line: dict[str, Any] = self._pipe.recv()
+                self._seed = None
+                return line
+            if time.monotonic() - self._since < LIMIT_SECONDS:
+                return None
+        dead = "took too long" if self._process.is_alive() else "died"
         return {"seed": seed, "failed": f"worker {dead}"}
 
     def end(self) -> None:
@@ -323,7 +308,6 @@ def main() -> None:
     parser.add_argument("--first_seed", type=int, default=0)
     parser.add_argument("--whole", action="store_true", help="with child processes and the build")
     options = parser.parse_args()
-    os.environ.update(TRITON_INTERPRET="1", DEV="cpu", OMP_NUM_THREADS="1")
     kept = options.record.parent / "counterexamples"
     campaign = Campaign(options.jobs, options.record, kept, in_process=not options.whole)
     campaign.run(options.pairs, options.first_seed)

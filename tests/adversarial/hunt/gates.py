@@ -12,8 +12,11 @@ from __future__ import annotations
 import atexit
 import contextlib
 import io
+import json
 import linecache
+import os
 import pickle
+import random
 import runpy
 import subprocess
 import sys
@@ -22,22 +25,25 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle import children, loop, workbench
+from hunt.applications import application
+from hunt.swizzles import texts_for
+from intelliperf_swizzle import children, cli, loop, workbench
 from intelliperf_swizzle.capture import describe, process, recorder
 from intelliperf_swizzle.capture.settings import Settings as AgentSettings
 from intelliperf_swizzle.capture.settings import load_settings
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.loop import Settings
+from intelliperf_swizzle.profile.model import ModelProfiler
 from intelliperf_swizzle.propose import Effort, Problem, Trial
 from intelliperf_swizzle.propose.axes import axis_choices
 from intelliperf_swizzle.propose.nest import neighbours, plain
-from intelliperf_swizzle.propose.offline import pattern_candidates
+from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Candidate, Measurement
 
 TARGET = load_target("mi300x")
@@ -62,58 +68,110 @@ class Verdict:
     patch: str | None = None
 
 
-Texts = Callable[["Offers"], Sequence[str]]
-"""Given what the tool itself would offer, the texts to judge."""
-
-
 @dataclass(frozen=True)
 class Offers:
-    """What the tool's own proposers offer for a kernel: the catalogue, and random nests."""
+    """What the tool's own proposers offer for a kernel; nothing where it refuses the kernel."""
 
-    problem: Problem
+    problem: Problem | None = None
 
     @cached_property
     def patterns(self) -> Sequence[str]:
         """The catalogue, with all choices of its parameters."""
-        return [one.text for one in pattern_candidates(self.problem)]
+        return [one.text for one in pattern_candidates(self.problem)] if self.problem else []
 
-    def nest(self, source: Any) -> str:
-        """A mixed-radix order some steps from the launch order."""
+    def nest(self, source: random.Random) -> str:
+        """An order of the local search, some steps from the launch order."""
+        assert self.problem is not None
         launch = max(self.problem.launches, key=lambda one: one.programs)
         linear = sum(extent > 1 for extent in launch.grid) <= 1
         axes = source.choice(axis_choices(self.problem.launches))
         nest = plain(axes, linear=linear, chunk=source.choice((None, 1)))
         for _ in range(source.randint(1, 4)):
-            steps = neighbours(nest, source)
-            nest = next(steps)
+            nest = next(neighbours(nest, source))
         return nest.text()
 
 
-def judge(folder: Path, texts: Texts, *, in_process: bool = True) -> tuple[Verdict, ...]:
-    """Runs the tool's loop on the application in a folder.
+Texts = Callable[[Offers], Sequence[str]]
+"""Given what the tool itself would offer, the texts to judge."""
 
-    Args:
-        folder: holds `main.py`.
-        texts: what to judge.
-        in_process: without child processes, and without the build.
 
-    Returns:
-        A verdict each; none where the tool refuses the application before it looks at a text.
-    """
+def judge(folder: Path, texts: Texts) -> tuple[Verdict, ...]:
+    """Runs the tool's loop on the application in a folder, in this process; a verdict a text."""
     proposer = _Proposer(texts)
-    with tempfile.TemporaryDirectory(prefix="hunt-") as records, _working_in(folder):
+    with (
+        tempfile.TemporaryDirectory(prefix="hunt-") as records,
+        contextlib.chdir(folder),
+        _in_this_process(),
+        _replaced(
+            (loop, "promising", lambda *_: True),
+            (loop, "doubted", lambda subject, *_: subject),
+            (workbench, "sweep_grids", lambda _: ()),
+        ),
+    ):
         settings = Settings(
             command=(sys.executable, "main.py"),
             project_directory=folder,
             output_directory=Path(records),
             kernel="kernel",
         )
-        with _in_this_process() if in_process else contextlib.nullcontext(), _always_searching():
-            try:
-                loop.optimize(settings, TARGET, _AllBetter(), proposer)
-            except SwizzleError as error:
-                proposer.refuse_all(error)
+        try:
+            loop.optimize(settings, TARGET, _AllBetter(), proposer)
+        except SwizzleError as error:
+            proposer.refuse_all(error)
     return tuple(proposer.verdicts)
+
+
+def judge_by_command(folder: Path, seed: int) -> tuple[Verdict, ...]:
+    """Runs the whole command in a process of its own, child processes and build included.
+
+    Only the proposer, which offers one text of `texts_for`, and what the cache model says of it are
+    replaced. The patch is the file that the user gets.
+    """
+    with tempfile.TemporaryDirectory(prefix="hunt-") as records:
+        child = subprocess.run(
+            [sys.executable, "-m", "hunt.gates", str(seed), records],
+            cwd=folder,
+            env={
+                **{k: v for k, v in os.environ.items() if k not in ("TRITON_INTERPRET", "DEV")},
+                "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path]),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        answer = Path(records) / "verdict.json"
+        if not answer.exists():
+            raise RuntimeError(f"the command died: {child.stderr[-300:]}")
+        verdict = Verdict(**json.loads(answer.read_text()))
+        patch = Path(records) / "kernel" / "best.patch"
+        if verdict.accepted != patch.exists():
+            raise RuntimeError(f"{verdict.kind}, and a patch: {patch.exists()}; {child.stderr}")
+        return (replace(verdict, patch=patch.read_text() if patch.exists() else None),)
+
+
+def main() -> None:
+    """The process of `judge_by_command`."""
+    seed, records = int(sys.argv[1]), Path(sys.argv[2])
+    source = random.Random(f"text {seed}")
+    app = application(seed)
+
+    def text(offers: Offers) -> Sequence[str]:
+        return [source.choice(list(texts_for(app, offers, source)))]
+
+    proposer = _Proposer(text)
+    with _replaced(
+        (loop, "promising", lambda *_: True),
+        (OfflineProposer, "propose", lambda _, *given: proposer.propose(*given)),
+        (ModelProfiler, "measure", _AllBetter().measure),
+    ):
+        arguments = ["--proposer", "offline", "--profiler", "model", "--target", TARGET.name]
+        arguments += ["--report_dir", str(records), "-k", "kernel", "--", sys.executable, "main.py"]
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            code = cli.main(arguments)
+    if not proposer.verdicts:
+        proposer.refuse_all(SwizzleError(f"exit code {code}: {err.getvalue()[-250:]}"))
+    (records / "verdict.json").write_text(json.dumps(asdict(proposer.verdicts[0])))
 
 
 class _Proposer:
@@ -124,29 +182,27 @@ class _Proposer:
         self.verdicts: list[Verdict] = []
 
     def propose(self, problem: Problem, trial: Trial) -> Effort:
-        texts = self._texts(Offers(problem))
-        for text in texts:
+        for text in self._texts(Offers(problem)):
             _forget(trial)
             try:
                 [attempt] = trial([Candidate(text, "hunted", "user")])
                 if attempt.screened_l2_hit_rate is not None:
                     attempt = trial.settle(attempt)
             except SwizzleError as error:
-                self.verdicts.append(Verdict(text, False, "error", str(error)))
+                self.verdicts.append(Verdict(text, False, type(error).__name__, str(error)))
                 continue
-            kind, reason = attempt.verdict.kind, attempt.verdict.reason
             accepted = attempt.verdict.kind == "better"
-            self.verdicts.append(
-                Verdict(text, accepted, kind, reason, attempt.diff if accepted else None)
-            )
+            reason = "" if accepted else attempt.verdict.reason
+            patch = attempt.diff if accepted else None
+            self.verdicts.append(Verdict(text, accepted, attempt.verdict.kind, reason, patch))
         return Effort()
 
     def refuse_all(self, error: SwizzleError) -> None:
         """The tool refuses the application, whatever the text."""
         if not self.verdicts:
-            offers = Offers(Problem((), TARGET, 0.0, 0.0, 0))
-            kind = type(error).__name__
-            self.verdicts = [Verdict(text, False, kind, str(error)) for text in self._texts(offers)]
+            kind, reason = type(error).__name__, str(error)
+            texts = self._texts(Offers())
+            self.verdicts = [Verdict(text, False, kind, reason) for text in texts]
 
 
 def _forget(trial: Trial) -> None:
@@ -162,11 +218,14 @@ class _AllBetter:
     name = "model"
     device = "none"
     runs_application = False
-    _calls = 0
+
+    def __init__(self) -> None:
+        self._rate = 0.0
 
     def measure(self, launches: Any, proofs: Any, edit: Any = None) -> Measurement:
-        self._calls += 1
-        return Measurement(self.name, self.device, 0.5 if self._calls > 1 else 0.0, l2_requests=1)
+        """Nothing for the kernel as it is, which comes first, and half for all others."""
+        rate, self._rate = self._rate, 0.5
+        return Measurement(self.name, self.device, rate, l2_requests=1)
 
 
 # --- instead of child processes -------------------------------------------------------------------
@@ -175,47 +234,36 @@ class _AllBetter:
 @contextmanager
 def _in_this_process() -> Iterator[None]:
     """What the tool starts as a child process is run here while this lasts."""
-    replaced = [
-        (module, name, getattr(module, name))
+    stand_ins = {
+        children.run_child: ("run_child", _run_child),
+        process.start: ("start", _start),
+        process.end: ("end", lambda process: None),
+    }
+    replacements = [
+        (module, name, stand_in)
         for module in list(sys.modules.values())
         if getattr(module, "__name__", "").startswith("intelliperf_swizzle")
-        for name, original in (("run_child", children.run_child), ("start", process.start),
-                               ("end", process.end))
+        for original, (name, stand_in) in stand_ins.items()
         if getattr(module, name, None) is original
-    ]  # fmt: skip
-    stand_in = {"run_child": _run_child, "start": _start, "end": lambda process: None}
-    for module, name, _ in replaced:
-        setattr(module, name, stand_in[name])
+    ]
     try:
-        yield
+        with _replaced(*replacements):
+            yield
     finally:
-        for module, name, original in replaced:
-            setattr(module, name, original)
         _clean()
 
 
 @contextmanager
-def _always_searching() -> Iterator[None]:
-    """Tiny kernels have nothing to gain, and are searched all the same; nothing is ranked."""
-    replaced = [
-        (loop, "promising", lambda *_: True),
-        (loop, "doubted", lambda subject, *_: subject),
-        (workbench, "sweep_grids", lambda _: ()),
-    ]
-    before = [getattr(module, name) for module, name, _ in replaced]
-    for module, name, stand_in in replaced:
-        setattr(module, name, stand_in)
+def _replaced(*replacements: tuple[Any, str, Any]) -> Iterator[None]:
+    """Attributes that are others for a while: owner, name, other value."""
+    before = [getattr(owner, name) for owner, name, _ in replacements]
+    for owner, name, other in replacements:
+        setattr(owner, name, other)
     try:
         yield
     finally:
-        for (module, name, _), original in zip(replaced, before, strict=True):
-            setattr(module, name, original)
-
-
-@contextmanager
-def _working_in(folder: Path) -> Iterator[None]:
-    with contextlib.chdir(folder):
-        yield
+        for (owner, name, _), original in zip(replacements, before, strict=True):
+            setattr(owner, name, original)
 
 
 _one_at_a_time = threading.RLock()
@@ -317,3 +365,7 @@ def _clean() -> None:
     read_once = getattr(describe, "_read_once", None)
     if read_once is not None:
         read_once.cache_clear()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Texts to try on an application, what they mean in plain Python, and a patch made without the tool.
+"""Texts to try on an application, what they mean in plain Python, and a patch made by hand.
 
 The patch serves pairs that the tool refuses: what would have become of the application?
 """
@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from hunt.applications import Application, Launch, programs
 
@@ -18,6 +19,17 @@ NUM_XCDS, CUS_PER_XCD = 8, 38
 """Of an MI300X."""
 
 AXES = ("pid_0", "pid_1", "pid_2")
+
+
+class Offers(Protocol):
+    """What the tool itself offers for a kernel."""
+
+    @property
+    def patterns(self) -> Sequence[str]:
+        """The catalogue, with all choices of its parameters; empty where nothing is offered."""
+
+    def nest(self, source: random.Random) -> str:
+        """An order of the local search, some random steps from the launch order."""
 
 
 def simple_text(app: Application, source: random.Random) -> str:
@@ -105,6 +117,31 @@ def conditional_text(app: Application, source: random.Random) -> str:
     return f"new = {good}\npid = where({name} == {value}, {bad}, new)"
 
 
+_WRITERS = {
+    "simple": simple_text,
+    "identity": identity_text,
+    "dropping": dropping_text,
+    "conditional": conditional_text,
+}
+TEXTS = ("pattern", "pattern", "nest", "nest", "simple", "simple", "identity", "dropping",
+         "dropping", "conditional", "conditional")  # fmt: skip
+"""Kinds of the texts that are tried on each application."""
+
+
+def texts_for(app: Application, offers: Offers, source: random.Random) -> dict[str, str]:
+    """Text -> its kind; each text once."""
+    chosen: dict[str, str] = {}
+    for kind in TEXTS:
+        if kind in ("pattern", "nest"):
+            if not offers.patterns:
+                continue
+            text = source.choice(offers.patterns) if kind == "pattern" else offers.nest(source)
+        else:
+            text = _WRITERS[kind](app, source)
+        chosen.setdefault(text, kind)
+    return chosen
+
+
 # --- what a text means ----------------------------------------------------------------------------
 
 
@@ -182,8 +219,8 @@ def _block(text: str) -> str:
     if "pid" in _assigned(text):
         outputs = ["new_0 = s_pid % s_grid_0", "new_1 = s_pid // s_grid_0 % s_grid_1",
                    "new_2 = s_pid // s_grid_0 // s_grid_1"]  # fmt: skip
-    return "\n".join([*(f"s_{line}" if " = s" in line or True else line for line in map(_own, inputs)),
-                      ast.unparse(ast.fix_missing_locations(tree)), *outputs])  # fmt: skip
+    body = ast.unparse(ast.fix_missing_locations(tree))
+    return "\n".join([*(f"s_{_own(line)}" for line in inputs), body, *outputs])
 
 
 def _own(line: str) -> str:
