@@ -347,10 +347,9 @@ EFFECTS: Mapping[str, Effect] = {
 """Programs and each other, by name."""
 
 _COMMON_FREE = (
-    "none", "none", "none", "none", "none", "none", "none", "none", "atomic_add", "atomic_max",
-    "atomic_or", "atomic_add of floats", "its own words", "log by program", "atomic_xor",
-    "loop of a length from memory", "atomic_min", "atomic_and",
-    "atomic_cas on its own word", "atomic_xchg on its own word",
+    *["none"] * 9, "atomic_add", "atomic_max", "atomic_min", "atomic_or", "atomic_and",
+    "atomic_xor", "atomic_add of floats", "atomic_cas on its own word",
+    "atomic_xchg on its own word", "log by program", "loop of a length from memory",
 )  # fmt: skip
 _FAMILIES = ("order", "atomics", "tickets", "wait")
 SHARED = ("helper elsewhere", "helper by module", "kernel as a function", "alias", "helper beside",
@@ -377,7 +376,7 @@ class _Writer:
         self.transposed = source.random() < 0.5 and self.effect_name != "reads the output beside"
         self.stride = source.choice((1, 1, 4, 32))
         self.few = source.choice((2, 3, 5))
-        self.shared = source.choice(SHARED) if source.random() < 0.16 else ""
+        self.shared = source.choice(SHARED) if source.random() < 0.09 else ""
         self.helper = bool(self.shared) or source.random() < 0.2
         if self.shared in ("kernel as a function", "alias", "two from one text"):
             self.helper = False
@@ -565,7 +564,7 @@ class _Writer:
 
     def _scale(self, number: str) -> str:
         """A kernel that reads its own number and the helper's."""
-        mine = self.draw.choice((number + "()", "tl.program_id(0)"))
+        mine = "tl.program_id(0)" if self.draw.random() < 0.9 else f"{number}()"
         return (
             "@triton.jit\ndef scale(source, target):\n"
             f"    i = {number}() * 4 + tl.arange(0, 4)\n"
@@ -592,7 +591,7 @@ class _Writer:
                 *numbers,
                 "    tile = (pb * tl.cdiv(M, BM) + pm) * tl.cdiv(N, BN) + pn",
                 f"    corner = tl.load(y + pb * M * N + {corner}, mask=pm * BM < M, other=0)",
-                f"    tl.store(z + tile, {self.draw.choice(('corner + 1', 'corner + 1', 'tile'))})",
+                f"    tl.store(z + tile, {'corner + 1' if self.draw.random() < 0.9 else 'tile'})",
                 "",
             ]
         )
@@ -691,7 +690,7 @@ class _Writer:
     def _other_launches(self) -> list[str]:
         if self.shared not in ("helper elsewhere", "helper by module", "helper beside"):
             return []
-        count = self.draw.randint(3, 12)
+        count = self.draw.randint(10, 24)
         return [
             f"source = torch.arange({4 * count}, dtype=torch.int32, device=D)",
             "target = torch.zeros_like(source)",

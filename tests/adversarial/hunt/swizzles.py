@@ -107,9 +107,12 @@ def conditional_text(app: Application, source: random.Random) -> str:
     """A permutation that drops tiles for one value of an argument or one size of the grid."""
     good = source.choice(("pid", "num_pids - 1 - pid", "(pid + 1) % num_pids"))
     bad = source.choice(("0 * new", "min(new, max(num_pids - 2, 0))", "new // 2"))
-    launch = source.choice(app.launches)
-    readers_know_arguments = app.renumbered == ("kernel",)
-    names = ["num_pids", "grid_0", *(("M", "N", "SEED", "MODE") if readers_know_arguments else ())]
+    launch = source.choice((app.launches[-1], source.choice(app.launches)))
+    names = ["num_pids", "grid_0"]
+    if app.renumbered == ("kernel",):  # a helper does not know the kernel's arguments
+        names += ["M", "N", "SEED", "MODE"]
+        differing = [n for n in names[2:] if len({la.constants[n] for la in app.launches}) > 1]
+        names = source.choice((names, differing or names))
     name = source.choice(names)
     value = {"num_pids": programs(launch), "grid_0": launch.grid[0], **launch.constants}[name]
     if source.random() < 0.15:
