@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from intelliperf_swizzle.hardware import Target, load_target
     from intelliperf_swizzle.language import Swizzle, parse
     from intelliperf_swizzle.records import Proof, Witness
-    from intelliperf_swizzle.remap import RemapVerdict
+    from intelliperf_swizzle.source_proofs import RemapVerdict
 
 __version__ = "0.1.0"
 
@@ -53,7 +53,7 @@ _ROOMS = {
     "hardware": ("Target", "load_target"),
     "language": ("Swizzle", "parse"),
     "records": ("Proof", "Witness"),
-    "remap": ("RemapVerdict",),
+    "source_proofs": ("RemapVerdict",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -37,10 +37,10 @@ from intelliperf_swizzle.records import (
     Witness,
 )
 from intelliperf_swizzle.records import Run as RunRecord
-from intelliperf_swizzle.remap import RemapVerdict
-from intelliperf_swizzle.remap import prove_source as _prove_source
 from intelliperf_swizzle.report.html import fragment
 from intelliperf_swizzle.session import finish, measured_by, proposer_of, settings_of, target_of
+from intelliperf_swizzle.source_proofs import RemapVerdict
+from intelliperf_swizzle.source_proofs import prove_source as _prove_source
 
 AnySwizzle: TypeAlias = "str | Swizzle"
 """A swizzle's text, the name of a pattern of the catalogue, or a parsed swizzle."""
@@ -153,6 +153,7 @@ def prove_source(
     kernel: str | None = None,
     target: AnyTarget = DEFAULT_TARGET,
     project_directory: str | os.PathLike[str] = ".",
+    sweep: bool = False,
     progress: Progress | None = None,
 ) -> tuple[RemapVerdict, ...]:
     """Does a kernel, with the remap that its source has, compute each tile exactly once?
@@ -163,6 +164,7 @@ def prove_source(
         kernel: only this one of the file.
         target: the GPU that the application is told of.
         project_directory: where the application is started.
+        sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
         progress: told of each step.
 
     Returns:
@@ -178,6 +180,7 @@ def prove_source(
         kernel=kernel,
         folder=Path(project_directory),
         target=loaded_target(target),
+        sweep=sweep,
         progress=progress,
     )
 

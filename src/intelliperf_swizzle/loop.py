@@ -41,7 +41,14 @@ from intelliperf_swizzle.records import (
     Run,
     Trace,
 )
-from intelliperf_swizzle.subject import IDENTITY, Subject, checked, doubted, examine, measured
+from intelliperf_swizzle.subject import (
+    IDENTITY,
+    Subject,
+    checked,
+    doubted,
+    examine,
+    measured,
+)
 from intelliperf_swizzle.testbed import Testbed
 from intelliperf_swizzle.trials import Trials
 from intelliperf_swizzle.workbench import Workbench

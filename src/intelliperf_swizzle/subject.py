@@ -37,7 +37,7 @@ from intelliperf_swizzle.records import (
     Trace,
     Witness,
 )
-from intelliperf_swizzle.remap import prove_launches
+from intelliperf_swizzle.source_proofs import prove_launches
 from intelliperf_swizzle.trace import Dependence, dependences, not_known, trace
 
 MOST_LAUNCHES = 16

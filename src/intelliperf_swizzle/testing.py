@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from intelliperf_swizzle.api import (
     AnySwizzle,
@@ -17,8 +17,8 @@ from intelliperf_swizzle.api import (
 )
 from intelliperf_swizzle.mapping import refusal
 from intelliperf_swizzle.options import DEFAULT_TARGET
-from intelliperf_swizzle.records import Witness
-from intelliperf_swizzle.remap import described
+from intelliperf_swizzle.records import Grid, Witness
+from intelliperf_swizzle.source_proofs import RemapVerdict, described, prove_calls
 
 
 def assert_swizzle_is_permutation(
@@ -71,6 +71,35 @@ def assert_source_is_permutation(
     verdicts = prove_source(
         command, source, kernel=kernel, target=target, project_directory=project_directory
     )
+    _assert_permutations(verdicts)
+
+
+def assert_kernel_is_permutation(
+    kernel: object,
+    grids: Iterable[int | Sequence[int]],
+    arguments: Mapping[str, object] | Callable[[Grid], Mapping[str, object]],
+) -> None:
+    """Fails unless a jit function computes each tile exactly once on each of the grids.
+
+    Nothing is launched and no GPU is needed; tensors may lie on the CPU.
+
+    `assert_kernel_is_permutation(fill, range(1, 65), lambda grid: {"out": torch.empty(64 *
+    grid[0]), "BLOCK": 64})`
+
+    Args:
+        kernel: a function decorated with `triton.jit`, autotuned or not.
+        grids: lengths of linear grids, or tuples of two or three extents.
+        arguments: the kernel's by name, constexprs included; or a function that gives them for a
+            grid (three extents), as sizes usually follow from it.
+
+    Raises:
+        AssertionError: on a grid it does not, or it cannot be told; with the evidence.
+        SwizzleError: the kernel cannot be called so.
+    """
+    _assert_permutations(prove_calls(kernel, grids, arguments))
+
+
+def _assert_permutations(verdicts: Sequence[RemapVerdict]) -> None:
     failed = [described(one) for one in verdicts if one.kind != "permutation"]
     if failed:
         raise AssertionError("\n".join(failed))

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from intelliperf_swizzle.remap.judge import judge
-from intelliperf_swizzle.remap.observation import Observation, Output, Site
+from intelliperf_swizzle.source_proofs.judge import RULES, Facts, Rule, judge
+from intelliperf_swizzle.source_proofs.observation import Observation, Output, Parts, Site
+from intelliperf_swizzle.source_proofs.suspects import find_suspects
 
 GRID = (4, 1, 1)
 WHOLE = Output("out", (4,), 4, 0, 0, 0, 4, (), None)
@@ -100,3 +101,101 @@ def test_dropped_tiles_are_told_where_there_is_no_doubt(
 ) -> None:
     output = replace(WHOLE, shared=shared, unwritten=unwritten, unwritten_range=((3, 3),))
     assert judge(seen(tiles, (output,)), "kernel", GRID).drops_tiles == dropped
+
+
+def facts(tiles: list[int], *outputs: Output, parts: tuple[Parts, ...] | None = ()) -> Facts:
+    return Facts(replace(seen(tiles, outputs), parts=parts), GRID)
+
+
+TILES = [2, 0, 3, 1]
+CLASH = replace(GAPS, shared=1, clash=((0,), 0, 1))
+MINE = Parts(
+    name="out", access="stored", taken=4, repeats=0, outside=0, room=4, left=0, gaps=0, least=1,
+    most=1, even=True, gathered=False, numbered=True, ordered=False, plain=False, single=False,
+    clash=None,
+)  # fmt: skip
+DROPS = replace(MINE, taken=3, repeats=1, left=1, even=False, clash=(0, 2))
+WRITES_NOTHING = Facts(replace(seen(TILES, ()), writes=np.zeros(4, np.bool_)), GRID)
+
+EXAMPLES = {
+    "nothing is written": (WRITES_NOTHING, facts(TILES, WHOLE)),
+    "programs do the same": (facts([2, 0, 2, 1], WHOLE), facts(TILES, WHOLE)),
+    "parts are stored twice and never": (
+        facts(TILES, CLASH, parts=(DROPS,)),
+        facts(TILES, GAPS, parts=(DROPS,)),
+    ),
+    "elements are stored twice and never": (facts([2, 0, 3, 6], CLASH), facts(TILES, CLASH)),
+    "tiles do not exist": (
+        Facts(replace(seen([2, 0, 4, 1], (GAPS,)), writes=np.array([1, 1, 0, 1], np.bool_)), GRID),
+        facts([2, 0, 4, 1], GAPS),
+    ),
+    "parts are left": (facts(TILES, WHOLE, parts=(DROPS,)), facts(TILES, WHOLE, parts=(MINE,))),
+    "parts are too many": (facts(TILES, CLASH, parts=None), facts(TILES, WHOLE, parts=None)),
+    "a tensor of all programs is whole": (
+        facts(TILES, WHOLE, CLASH),
+        facts(TILES, replace(WHOLE, programs=3)),
+    ),
+    "elements are stored twice": (facts(TILES, CLASH), facts(TILES, GAPS)),
+    "elements are left by idle programs": (
+        Facts(replace(seen(TILES, (GAPS,)), writes=np.arange(4) < 2), GRID),
+        facts(TILES, GAPS),
+    ),
+    "all tensors are whole": (
+        facts(TILES, WHOLE, replace(WHOLE, programs=1)),
+        facts(TILES, WHOLE, GAPS),
+    ),
+    "each tile is taken once": (facts(TILES), facts([2, 0, 3, 6])),
+}
+"""Rule -> facts for which it holds, and facts for which it does not."""
+
+
+@pytest.mark.parametrize("rule", RULES[:-1], ids=lambda rule: rule.name)
+def test_each_rule_alone(rule: Rule) -> None:
+    holds, fails = EXAMPLES[rule.name]
+    assert rule.holds(holds)
+    assert rule.reason(holds)
+    assert not rule.holds(fails)
+
+
+def test_the_last_rule_always_holds() -> None:
+    assert RULES[-1].holds(WRITES_NOTHING)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        DROPS,
+        replace(DROPS, access="updated"),
+        replace(DROPS, access="loaded"),
+        replace(DROPS, room=9, left=6),  # in a larger tensor
+        replace(DROPS, repeats=0, outside=1),  # past the end
+        replace(DROPS, taken=2, repeats=2, left=2, even=True),
+        replace(DROPS, taken=6, repeats=4, left=2, least=1, most=2),  # a persistent loop
+        replace(DROPS, plain=True),  # pid % 3, of four
+        replace(DROPS, gathered=True),  # a work list that has a tile twice
+    ],
+)
+def test_parts_that_are_left_are_suspect(parts: Parts) -> None:
+    assert find_suspects(replace(seen(TILES), parts=(parts,))) == (parts,)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        MINE,
+        replace(MINE, room=9, left=5),  # padding
+        replace(DROPS, left=0),  # another line takes them
+        replace(DROPS, plain=True, single=True),
+        replace(DROPS, plain=True, room=9, left=6),
+        replace(DROPS, plain=True, access="loaded"),
+        replace(DROPS, numbered=False),  # the same place for all
+        replace(DROPS, access="loaded", gathered=True),  # an embedding
+        replace(DROPS, access="loaded", repeats=0, outside=1),  # a halo
+        replace(DROPS, access="loaded", taken=2, repeats=2, room=9, left=7, even=True),
+        replace(DROPS, access="loaded", room=9, left=6, ordered=True),
+        replace(DROPS, access="loaded", room=9, left=6, least=1, most=5),  # a triangle
+        replace(DROPS, access="updated", taken=2, repeats=2, room=9, left=7, even=True),
+    ],
+)
+def test_scratch_padding_and_halos_are_not_suspect(parts: Parts) -> None:
+    assert find_suspects(replace(seen(TILES), parts=(parts,))) == ()

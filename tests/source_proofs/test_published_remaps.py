@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.remap import RemapVerdict, described, prove_launches
-from intelliperf_swizzle.remap.observation import UNDEFINED
+from intelliperf_swizzle.source_proofs import RemapVerdict, described, prove_launches
+from intelliperf_swizzle.source_proofs.observation import UNDEFINED
 
 APPLICATIONS = Path(__file__).parent / "applications"
 

@@ -22,7 +22,7 @@ from intelliperf_swizzle.options import DEFAULT_TARGET
 
 USAGE = f"""\
 {PROGRAM} prove SWIZZLE --grid G [G ...] [--set NAME=VALUE]
-       {PROGRAM} prove --source kernel.py [-k KERNEL] -- python app.py ..."""
+       {PROGRAM} prove --source kernel.py [-k KERNEL] [--sweep] -- python app.py ..."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -40,6 +40,9 @@ def _run_source(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--source", required=True, help="the file of the kernel, or of its remap")
     parser.add_argument("-k", "--kernel", help="only this kernel of the file")
+    parser.add_argument(
+        "--sweep", action="store_true", help="also look at each launch at other sizes"
+    )
     parser.add_argument("-p", "--project_directory", default=".", help="where the application runs")
     parser.add_argument(
         "--target", default=DEFAULT_TARGET, help="GPU that the application is told of"
@@ -49,7 +52,7 @@ def _run_source(arguments: Sequence[str]) -> int:
     options, command = parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.hardware import load_target
-    from intelliperf_swizzle.remap import described, prove_source
+    from intelliperf_swizzle.source_proofs import described, prove_source
 
     with progress_display() as progress:
         verdicts = prove_source(
@@ -60,6 +63,7 @@ def _run_source(arguments: Sequence[str]) -> int:
             target=load_target(options.target),
             quiet_seconds=options.quiet_seconds,
             limit_seconds=options.limit_seconds,
+            sweep=options.sweep,
             progress=progress,
         )
     print("\n".join(described(verdict) for verdict in verdicts))

@@ -4,7 +4,7 @@
 
 from intelliperf_swizzle.mapping.describe import describe, refusal
 from intelliperf_swizzle.mapping.guard import guard
-from intelliperf_swizzle.mapping.prove import prove
+from intelliperf_swizzle.mapping.prove import condition, prove
 from intelliperf_swizzle.mapping.sweep import sweep_grids
 
-__all__ = ["describe", "guard", "prove", "refusal", "sweep_grids"]
+__all__ = ["condition", "describe", "guard", "prove", "refusal", "sweep_grids"]

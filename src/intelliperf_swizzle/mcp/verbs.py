@@ -23,10 +23,10 @@ from intelliperf_swizzle.mcp.answers import (
 )
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Measurement, Witness
-from intelliperf_swizzle.remap import RemapVerdict
 from intelliperf_swizzle.report.markdown import markdown
 from intelliperf_swizzle.report.read import read_run
 from intelliperf_swizzle.report.words import message
+from intelliperf_swizzle.source_proofs import RemapVerdict
 
 
 def prove(arguments: Mapping[str, Any], progress: Progress) -> Proved:

@@ -24,7 +24,7 @@ from intelliperf_swizzle.records import (
     TensorArgument,
     UInt8Array,
 )
-from intelliperf_swizzle.remap.observation import Output
+from intelliperf_swizzle.source_proofs.observation import Output
 from intelliperf_swizzle.trace.recorder import lanes_in_pieces
 
 MOST_ELEMENTS = 1 << 28
@@ -63,7 +63,7 @@ class Written:
 
     def __init__(self, launch: Launch, memory: Memory) -> None:
         self._memory = memory
-        self._views = list(_views(launch))
+        self._views = list(views_of(launch))
         self._tables: dict[int, _Table] = {}
         self._elements = 0
         self.lanes_outside = 0
@@ -115,7 +115,7 @@ class Written:
         if place not in self._tables:
             begin, end = int(self._memory.begin[place]), int(self._memory.end[place])
             number = self._memory.numbers[place]
-            grain = min(_bytes(view) for _, view in self._views if view.storage == number)
+            grain = min(item_bytes_of(view) for _, view in self._views if view.storage == number)
             elements = -(-(end - begin) // grain)
             self._elements += elements
             kept = elements if self._elements <= MOST_ELEMENTS else 0
@@ -176,7 +176,7 @@ def _distinct(first: Int32Array) -> int:
 
 def _index(view: TensorArgument, offset_bytes: int) -> tuple[int, ...] | None:
     """Which element of a tensor lies at an offset from its first; None if none does."""
-    rest = offset_bytes // _bytes(view)
+    rest = offset_bytes // item_bytes_of(view)
     index = [0] * len(view.shape)
     for axis in sorted(range(len(view.shape)), key=lambda axis: -view.strides[axis]):
         if view.strides[axis] > 0:
@@ -187,7 +187,7 @@ def _index(view: TensorArgument, offset_bytes: int) -> tuple[int, ...] | None:
 
 def _elements_of(view: TensorArgument, array: npt.NDArray[Any], grain: int) -> npt.NDArray[Any]:
     """The table's entries of a tensor's elements, in the tensor's shape (no copy)."""
-    step = _bytes(view) // grain
+    step = item_bytes_of(view) // grain
     return np.lib.stride_tricks.as_strided(
         array[view.offset_bytes // grain :],
         view.shape,
@@ -195,12 +195,15 @@ def _elements_of(view: TensorArgument, array: npt.NDArray[Any], grain: int) -> n
     )
 
 
-def _bytes(view: TensorArgument) -> int:
+def item_bytes_of(view: TensorArgument) -> int:
+    """Bytes of an element."""
     bits: int = tl.dtype(view.dtype).primitive_bitwidth
     return max(1, bits // 8)
 
 
-def _views(launch: Launch) -> Iterator[tuple[str, TensorArgument]]:
+def views_of(launch: Launch) -> Iterator[tuple[str, TensorArgument]]:
+    """The tensors among a launch's arguments, by name."""
+
     def visit(name: str, argument: Argument) -> Iterator[tuple[str, TensorArgument]]:
         if isinstance(argument, TensorArgument):
             yield name, argument

@@ -23,9 +23,10 @@ from intelliperf_swizzle.interpreter.blocks import (
 )
 from intelliperf_swizzle.interpreter.revive import LiveLaunch
 from intelliperf_swizzle.records import Access, Int64Array
-from intelliperf_swizzle.remap.observation import UNDEFINED, Observation, Site
-from intelliperf_swizzle.remap.watched import WATCH
-from intelliperf_swizzle.remap.written import Written
+from intelliperf_swizzle.source_proofs.instrument import WATCH
+from intelliperf_swizzle.source_proofs.observation import UNDEFINED, Observation, Site
+from intelliperf_swizzle.source_proofs.parts import Origin, PartWatch
+from intelliperf_swizzle.source_proofs.stores import Written
 
 MOST_SCALARS = 1 << 27
 """Values of scalars that are kept (1 GB); of launches with more, the scalars are not told."""
@@ -107,8 +108,12 @@ class _ProvenanceBuilder(BatchedBuilder):
             yield _with_origin(value, sites << _FIRST_BIT) if sites else value
 
     def _touch(self, kind: Access, ptr: Any, mask: Any) -> int:
-        loaded = (origin_of(ptr) | origin_of(mask)) & _STORAGES
-        self._watcher.depends_on(self._sites_of(ptr, mask), loaded=bool(loaded))
+        loaded, sites = bool(origin_of(ptr) & _STORAGES), self._sites_of(ptr)
+        self._watcher.depends_on(
+            sites | self._sites_of(mask),
+            loaded=loaded or bool(origin_of(mask) & _STORAGES),
+            address=Origin(loaded, bool(sites)),
+        )
         return super()._touch(kind, ptr, mask)
 
     def _load(self, ptr: Any, mask: Any, other: Any) -> Block:
@@ -168,6 +173,9 @@ class Watcher:
         programs = live.launch.programs
         self.sites = sites
         self._written = Written(live.launch, live.memory)
+        files = {function.fn.__code__.co_filename for function in live.functions.values()}
+        self._parts = PartWatch(live.launch, live.memory, frozenset(files))
+        self._address = Origin()
         self._work = np.zeros(programs, np.uint64)
         self._writes = np.zeros(programs, np.bool_)
         self._frontier = 0
@@ -188,10 +196,17 @@ class Watcher:
             self._changed = True
         self._current[site] = values
 
-    def depends_on(self, sites: int, *, loaded: bool) -> None:
-        """An address or a mask is computed from these sites (bit set), and from loaded values?"""
+    def depends_on(self, sites: int, *, loaded: bool, address: Origin) -> None:
+        """What the next access is computed from.
+
+        Args:
+            sites: of its address and mask (bit set).
+            loaded: address or mask are computed from loaded values.
+            address: likewise, of the address alone.
+        """
         self._frontier |= sites
         self._places_loaded |= loaded
+        self._address = address
 
     def puts(self, sites: int) -> None:
         """What is written is computed from these sites (bit set): their values are work too."""
@@ -222,18 +237,22 @@ class Watcher:
             + _mixed(_lanes_hash(addresses, mask) + np.uint64(int(kind) << 8 | item_bytes))
         )
         if kind == Access.READ:
+            touched = np.ones(len(self._programs), np.bool_)
+            self._parts.access(kind, addresses, item_bytes, self._address, touched)
             return 0
         wrote = self._written.write(kind, addresses, mask, item_bytes, self._programs, active)
+        self._parts.access(kind, addresses, item_bytes, self._address, wrote)
         self._wrote |= wrote
         if self._changed:
             self._snapshots.append(_Snapshot(dict(self._current), wrote))
             self._changed = False
         else:
-            self._snapshots[-1].wrote |= wrote
+            self._snapshots[-1].wrote = self._snapshots[-1].wrote | wrote
         return 0
 
     def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
         """A batch is over: keep what the active programs did."""
+        self._parts.end(self._programs, active)
         programs = self._programs[active]
         self._work[programs] = self._hash[active]
         self._writes[programs] = self._wrote[active]
@@ -267,6 +286,7 @@ class Watcher:
             outputs=self._written.outputs(),
             lanes_outside=self._written.lanes_outside,
             places_loaded=self._places_loaded,
+            parts=self._parts.parts(),
         )
 
 

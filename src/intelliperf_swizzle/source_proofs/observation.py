@@ -55,6 +55,51 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Parts:
+    """What one line of the source does to one tensor, part by part.
+
+    A part is the block that a program accesses at once; a program may access several, in a loop.
+
+    Attributes:
+        name: of the argument.
+        access: `loaded`, `stored` or `updated` (with atomics).
+        taken: different parts of the tensor that the line accesses.
+        repeats: how often a part is accessed that another program has too.
+        outside: how often a part is accessed outside the tensor, or stored with all lanes masked.
+        room: how many parts of this size the tensor has.
+        left: parts that no line accesses.
+        gaps: parts among them that lie between two that are accessed.
+        least, most: parts of one program.
+        even: each part is accessed by equally many programs.
+        gathered: where the parts lie is computed from loaded values.
+        numbered: it is computed from the numbers of the programs.
+        ordered: programs with greater numbers access no earlier parts.
+        plain: they lie side by side in the order of a digit (`number // a % b`) of the programs'
+            own numbers, or of numbers by which each of them stores a part of its own elsewhere.
+        single: a part is one element.
+        clash: two programs that access the same part; None where there are none.
+    """
+
+    name: str
+    access: str
+    taken: int
+    repeats: int
+    outside: int
+    room: int
+    left: int
+    gaps: int
+    least: int
+    most: int
+    even: bool
+    gathered: bool
+    numbered: bool
+    ordered: bool
+    plain: bool
+    single: bool
+    clash: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
 class Observation:
     """One launch, run in batches with its scalars watched.
 
@@ -71,6 +116,7 @@ class Observation:
         outputs: the tensors written to; None where they have too many elements to be looked at.
         lanes_outside: elements written outside every tensor.
         places_loaded: whether an address or a mask is computed from values that were loaded.
+        parts: what each line does to a tensor; None where there are too many to be kept.
     """
 
     sites: tuple[Site, ...]
@@ -84,6 +130,7 @@ class Observation:
     outputs: tuple[Output, ...] | None
     lanes_outside: int
     places_loaded: bool = False
+    parts: tuple[Parts, ...] | None = ()
 
 
 _ARRAYS = ("work", "writes", "program", "values", "wrote")
@@ -98,6 +145,7 @@ def save_observation(observation: Observation, path: Path) -> None:
         "outputs": None if observation.outputs is None else list(map(asdict, observation.outputs)),
         "lanes_outside": observation.lanes_outside,
         "places_loaded": observation.places_loaded,
+        "parts": None if observation.parts is None else list(map(asdict, observation.parts)),
     }
     arrays = {name: getattr(observation, name) for name in _ARRAYS}
     np.savez(path, stated=np.array(json.dumps(stated)), **arrays)
@@ -108,21 +156,23 @@ def load_observation(path: Path) -> Observation:
     with np.load(path) as stored:
         stated = json.loads(str(stored["stated"]))
         arrays = {name: stored[name] for name in _ARRAYS}
-    outputs = stated["outputs"]
+    outputs, parts = stated["outputs"], stated["parts"]
     return Observation(
         sites=tuple(Site(**site) for site in stated["sites"]),
         frontier=tuple(stated["frontier"]),
         sizes=frozenset(stated["sizes"]),
-        outputs=None if outputs is None else tuple(_output(one) for one in outputs),
+        outputs=None if outputs is None else tuple(Output(**_tuples(one)) for one in outputs),
         lanes_outside=stated["lanes_outside"],
         places_loaded=stated["places_loaded"],
+        parts=None if parts is None else tuple(Parts(**_tuples(one)) for one in parts),
         **arrays,
     )
 
 
-def _output(stated: dict[str, Any]) -> Output:
-    return Output(**{key: _tuples(value) for key, value in stated.items()})
+def _tuples(stated: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a noun as JSON has them, with tuples for lists."""
+    return {key: _tuple(value) for key, value in stated.items()}
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def _tuple(value: Any) -> Any:
+    return tuple(map(_tuple, value)) if isinstance(value, list) else value

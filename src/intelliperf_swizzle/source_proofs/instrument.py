@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 
 from intelliperf_swizzle.records import KernelSource, SourceFunction
-from intelliperf_swizzle.remap.observation import Site
+from intelliperf_swizzle.source_proofs.observation import Site
 
 WATCH = "_swizzle_watch"
 """What is called with the number of the site and the value."""

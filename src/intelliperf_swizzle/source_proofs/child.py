@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The child process that watches launches: `python -m intelliperf_swizzle.remap.child FOLDER`.
+"""The child process that watches launches: `python -m` with this module and a folder.
 
 Reads `launch.json` in each folder of the folder, and writes `observation.npz` beside it, or
 `refusal.txt` with the reason.
@@ -14,9 +14,9 @@ from pathlib import Path
 from intelliperf_swizzle.interpreter.batched import NotBatchableError
 from intelliperf_swizzle.interpreter.revive import revive
 from intelliperf_swizzle.launches import load_launch
-from intelliperf_swizzle.remap.observation import save_observation
-from intelliperf_swizzle.remap.watched import watched
-from intelliperf_swizzle.remap.watching import observe
+from intelliperf_swizzle.source_proofs.instrument import watched
+from intelliperf_swizzle.source_proofs.observation import save_observation
+from intelliperf_swizzle.source_proofs.observe import observe
 
 
 def main(folder: Path) -> None:

@@ -1,0 +1,63 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A tensor that is written cleanly proves nothing about another; scratch and padding are no doubt.
+
+Each kernel `drop_*` of the application drops tiles beside something that each program does once;
+each kernel `right_*` computes each tile once and does something else besides.
+"""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.source_proofs import RemapVerdict, described, prove_launches
+
+APPLICATION = Path(__file__).parent / "applications" / "dropped_and_kept.py"
+KERNELS = [
+    node.name
+    for node in ast.parse(APPLICATION.read_text()).body
+    if isinstance(node, ast.FunctionDef) and node.name.startswith(("drop_", "right_"))
+]
+NOT_TOLD = {
+    "drop_in_a_larger_tensor",  # the rest of the tensor may be padding
+    "drop_past_the_end",
+    "drop_past_the_end_of_a_larger_tensor",
+    "drop_by_atomics",
+    "drop_what_is_read",
+    "drop_by_a_remainder",
+}
+"""Of kernels that drop tiles: those of which this is likely, and not certain."""
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RemapVerdict]:
+    captured = capture(
+        [sys.executable, APPLICATION.name],
+        folder=tmp_path_factory.mktemp("records"),
+        cwd=APPLICATION.parent,
+    )
+    return {verdict.kernel: verdict for verdict in prove_launches(captured.launches)}
+
+
+@pytest.mark.parametrize("kernel", [name for name in KERNELS if name.startswith("drop_")])
+def test_dropped_tiles_are_no_permutation(verdicts: dict[str, RemapVerdict], kernel: str) -> None:
+    kind = "not told" if kernel in NOT_TOLD else "not a permutation"
+    assert verdicts[kernel].kind == kind, described(verdicts[kernel])
+
+
+@pytest.mark.parametrize("kernel", [name for name in KERNELS if name.startswith("right_")])
+def test_what_is_right_stays_a_permutation(verdicts: dict[str, RemapVerdict], kernel: str) -> None:
+    assert verdicts[kernel].kind == "permutation", described(verdicts[kernel])
+
+
+def test_the_witness_names_programs_parts_and_scalar(verdicts: dict[str, RemapVerdict]) -> None:
+    shown = described(verdicts["drop_on_two_axes"])
+    assert "`c`: 16 of 20 parts are stored, one of them by programs 1 and 16; 4 are" in shown
+    line = 1 + APPLICATION.read_text().splitlines().index(
+        "    pid = (p % 8) * (total // 8) + p // 8"
+    )
+    assert f"`pid` (dropped_and_kept.py:{line}) is 2 in programs 1 and 16" in shown
+    assert "never taken: pid = 16 17 18 19" in shown

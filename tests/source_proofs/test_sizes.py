@@ -1,0 +1,145 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Where a remap holds besides the recorded grid: other sizes of a launch, and grids of a call."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from applications import resizable
+
+from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.records import Launch, TensorArgument
+from intelliperf_swizzle.source_proofs.sizes import scale_launch
+from intelliperf_swizzle.testing import assert_kernel_is_permutation
+
+APPLICATION = Path(__file__).parent / "applications" / "resizable.py"
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, str]:
+    """What the command says of each launch, which begins with its name and grid."""
+    command = [
+        sys.executable, "-m", "intelliperf_swizzle", "prove", "--source", APPLICATION.name,
+        "--sweep", "--", sys.executable, APPLICATION.name, *resizable.LAUNCHES,
+    ]  # fmt: skip
+    finished = subprocess.run(
+        command, cwd=APPLICATION.parent, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    verdicts = re.split(r"^(?=\S)", finished.stdout, flags=re.MULTILINE)[1:]
+    return dict(zip(resizable.LAUNCHES, verdicts, strict=True))
+
+
+@pytest.fixture(scope="module")
+def launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
+    captured = capture(
+        [sys.executable, APPLICATION.name, "by_eight", "tiles_by_eight"],
+        folder=tmp_path_factory.mktemp("records"),
+        cwd=APPLICATION.parent,
+    )
+    return {launch.kernel: launch for launch in captured.launches}
+
+
+@pytest.mark.parametrize("name", ["by_eight", "tiles_by_eight"])
+def test_the_condition_is_named(shown: dict[str, str], name: str) -> None:
+    assert shown[name].startswith("Permutation.")
+    assert "other sizes: a permutation only where num_pids % 8 == 0 (" in shown[name]
+
+
+def test_a_grid_on_which_it_fails_is_named_with_the_reason(shown: dict[str, str]) -> None:
+    reason = "parts of `y` are stored by several programs, and others by none"
+    assert f"on grid 2 it is not: {reason}" in shown["by_eight"]
+
+
+def test_what_holds_on_every_grid_has_no_condition(shown: dict[str, str]) -> None:
+    said = "other sizes: a permutation on all (32 grids were tried, 1 to 64)"
+    assert said in shown["anywhere"]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("by_a_list", "what a program does depends on what its tensors hold"),
+        ("unexplained", "the grid does not follow from the sizes that are passed"),
+    ],
+)
+def test_where_no_other_size_can_be_made_it_says_so(
+    shown: dict[str, str], name: str, why: str
+) -> None:
+    assert f"other sizes were not tried: {why}" in shown[name]
+
+
+def test_grid_tensors_and_strides_follow_the_size(launches: dict[str, Launch]) -> None:
+    made = scale_launch(launches["tiles_by_eight"])
+    rows = {one.constants["M"]: one for one in made if one.constants["N"] == 64}
+    columns = {one.constants["N"]: one for one in made if one.constants["M"] == 155}
+    assert rows[43].grid == (12, 1, 1)  # cdiv(43, 16) * cdiv(64, 16); as ragged as 155
+    assert columns[112].grid == (70, 1, 1)
+    assert columns[112].constants["stride"] == 112
+    tensor = columns[112].arguments["c"]
+    assert isinstance(tensor, TensorArgument)
+    assert (tensor.shape, tensor.strides) == ((155, 112), (112, 1))
+    assert columns[112].storages[tensor.storage].bytes == 155 * 112 * 4
+
+
+def test_a_tensor_with_an_element_a_program_follows_the_grid(launches: dict[str, Launch]) -> None:
+    for one in scale_launch(launches["by_eight"]):
+        log, y = one.arguments["log"], one.arguments["y"]
+        assert isinstance(log, TensorArgument)
+        assert isinstance(y, TensorArgument)
+        assert log.shape == (one.programs,)
+        assert y.shape == (64 * one.programs - 3,) == (one.constants["n"],)
+
+
+def arguments(grid: tuple[int, int, int]) -> dict[str, object]:
+    n = 64 * grid[0] - 3
+    log = torch.zeros(grid[0], dtype=torch.int32)
+    return {"x": torch.zeros(n), "y": torch.zeros(n), "log": log, "n": n, "B": 64}
+
+
+def test_a_jit_function_on_the_grids_where_it_holds() -> None:
+    assert_kernel_is_permutation(resizable.by_eight, range(8, 33, 8), arguments)
+
+
+def test_a_jit_function_fails_with_the_witness_of_each_grid() -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_kernel_is_permutation(resizable.by_eight, [(16,), (20,), (9,)], arguments)
+    message = str(caught.value)
+    assert "on grid 16" not in message
+    assert "Refused: `by_eight` on grid 9 is not a permutation" in message
+    assert "in programs 1 and 16" in message
+
+
+def test_what_tensors_hold_decides_on_a_list() -> None:
+    given = {"x": torch.zeros(256), "y": torch.zeros(256), "n": 256, "B": 64}
+    right = torch.tensor([2, 0, 3, 1], dtype=torch.int32)
+    assert_kernel_is_permutation(resizable.by_a_list, [4], given | {"work": right})
+    twice = torch.tensor([2, 0, 2, 1], dtype=torch.int32)
+    with pytest.raises(AssertionError, match="parts of `y` are left"):
+        assert_kernel_is_permutation(resizable.by_a_list, [4], given | {"work": twice})
+
+
+@pytest.mark.parametrize(
+    ("kernel", "grids", "given", "said"),
+    [
+        (len, [4], {}, "is not a jit function"),
+        (resizable.anywhere, [4], {"n": 4}, "the kernel cannot be called so: missing"),
+        (resizable.anywhere, [(1, 2, 3, 4)], {}, "is not a grid"),
+        (resizable.anywhere, [0], {}, "is not a grid"),
+    ],
+)
+def test_what_cannot_be_called_is_an_error_of_ours(
+    kernel: object, grids: list[int], given: dict[str, object], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        assert_kernel_is_permutation(kernel, grids, given)
+
+
+def test_no_grid_proves_nothing() -> None:
+    with pytest.raises(UsageError, match="no grid"):
+        assert_kernel_is_permutation(resizable.anywhere, [], {})
