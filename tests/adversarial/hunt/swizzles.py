@@ -205,13 +205,16 @@ def _patched_part(part: str, app: Application, text: str) -> str:
     if head is None or head[2] not in app.renumbered:
         return part
     indent = head[1] + "    "
-    block = "\n".join(indent + line for line in _block(text).splitlines()) + "\n"
+    block = (
+        "\n".join(indent + line for line in _block(text, len(app.launches[0].grid)).splitlines())
+        + "\n"
+    )
     body = re.sub(r"tl\.program_id\((\d)\)", r"new_\1", part[head.end() :])
     return part[: head.end()] + block + body
 
 
-def _block(text: str) -> str:
-    """Triton statements that set `new_0`, `new_1` and `new_2`."""
+def _block(text: str, axes: int) -> str:
+    """Triton statements that set `new_0` to `new_2`; the last axis may leave the grid."""
     tree = _Emitted(_assigned(text)).visit(ast.parse(text))
     inputs = [f"{axis} = tl.program_id({axis[-1]})" for axis in AXES]
     inputs += [f"grid_{axis} = tl.num_programs({axis})" for axis in range(3)]
@@ -220,8 +223,8 @@ def _block(text: str) -> str:
                f"num_xcds = {NUM_XCDS}", f"cus_per_xcd = {CUS_PER_XCD}"]  # fmt: skip
     outputs = [f"new_{axis[-1]} = s_{axis}" for axis in AXES]
     if "pid" in _assigned(text):
-        outputs = ["new_0 = s_pid % s_grid_0", "new_1 = s_pid // s_grid_0 % s_grid_1",
-                   "new_2 = s_pid // s_grid_0 // s_grid_1"]  # fmt: skip
+        outputs = ["new_0 = s_pid", "new_1 = new_0 // s_grid_0", "new_2 = new_1 // s_grid_1"]
+        outputs += [f"new_{axis} = new_{axis} % s_grid_{axis}" for axis in range(axes - 1)]
     body = ast.unparse(ast.fix_missing_locations(tree))
     return "\n".join([*(f"s_{_own(line)}" for line in inputs), body, *outputs])
 
