@@ -143,10 +143,10 @@ def _patch(app: Application, verdict: Verdict, folder: Path) -> None:
 
 def _patched_outcomes(truth: Truth, folder: Path, original: Sequence[Outcome]) -> list[Outcome]:
     """In launch order; in another order too where the original does not depend on it."""
-    found = truth.outcomes(folder, [LAUNCH])
-    if found[0] == original[0] and len(set(original)) == 1:
-        found += truth.outcomes(folder, [random.Random(found[0]).choice((REVERSED, SHUFFLED))])
-    return found
+    orders = [LAUNCH]
+    if len(set(original)) == 1:
+        orders.append(random.Random(original[0]).choice((REVERSED, SHUFFLED)))
+    return truth.outcomes(folder, orders, original[0])
 
 
 def _compare(app: Application, original: Sequence[Outcome], found: Sequence[Outcome]) -> Truthful:
@@ -199,7 +199,7 @@ def _keep(pair: Pair, original: Path, patched: Path, kept: Path, patch: str) -> 
 def _work(pipe: Connection, kept: Path, in_process: bool) -> None:
     """A worker: its own interpreter for the gates, and beside it one for the truth."""
     os.environ.update(TRITON_INTERPRET="1", DEV="cpu", OMP_NUM_THREADS="1")
-    with Truth() as truth, contextlib.suppress(EOFError):  # the campaign is over
+    with Truth() as truth, contextlib.suppress(EOFError, BrokenPipeError):  # it is over
         while True:
             seed, begun = pipe.recv(), time.monotonic()
             try:
@@ -311,9 +311,10 @@ def main() -> None:
     kept = options.record.parent / "counterexamples"
     campaign = Campaign(options.jobs, options.record, kept, in_process=not options.whole)
     campaign.run(options.pairs, options.first_seed)
-    from hunt.table import table
+    from hunt.table import holes, refusals, table
 
-    print(table(options.record))
+    pairs = pairs_of(options.record)
+    print(table(pairs), holes(pairs), refusals(pairs), sep="\n\n")
 
 
 if __name__ == "__main__":
