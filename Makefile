@@ -32,7 +32,7 @@ help:
 	@echo 'make bench           speed of trace and model, HipKittens Table 4, the default command'
 	@echo 'make figures         the tables and figures of docs/results, and docs/audit.md; it resumes'
 	@echo 'make audit           docs/audit.md alone: which published swizzles are permutations'
-	@echo 'make validation      the cache model beside measured hit rates: docs/validation.md'
+	@echo 'make validation      the cache model beside measured hit rates: docs/model-accuracy.md'
 	@echo 'make simulators      speed of the cache model beside public simulators'
 	@echo 'make search-quality  compare the default search with one a hundred times as long'
 	@echo 'make campaign N=20000   random applications against the gates; it resumes'
@@ -63,7 +63,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy benchmarks/*.py benchmarks/harness
+	$(BIN)/mypy benchmarks/*.py benchmarks/harness benchmarks/model_truth
 	$(BIN)/lint-imports
 
 docs: install
@@ -85,7 +85,7 @@ audit: install
 	$(BIN)/python benchmarks/audit.py $(FIGURES)
 
 validation: install
-	$(BIN)/python benchmarks/validation.py
+	$(BIN)/python benchmarks/model_accuracy.py
 
 simulators: install
 	$(BIN)/python $(INSTALL) -e '.[simulators]'

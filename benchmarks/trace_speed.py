@@ -124,12 +124,12 @@ def measure_inside(name: str) -> dict[str, Any]:
     import triton.runtime.interpreter as triton_interpreter
 
     plain = triton_interpreter.GridExecutor.__call__
-    from intelliperf_swizzle.interpreter.mend import mend
+    from intelliperf_swizzle.interpreter.fixes import fix_interpreter
     from intelliperf_swizzle.trace.child import trace_here
 
     make, with_plain, _ = ROWS[name]
     launch = make()
-    mend()
+    fix_interpreter()
     with tempfile.TemporaryDirectory() as folder:
         trace_here(gemm(128, 32, 32), Path(folder))  # loads the compiled functions
         begun = time.perf_counter()

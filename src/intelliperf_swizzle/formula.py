@@ -16,9 +16,6 @@ from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import formula
 from intelliperf_swizzle.rank import RANK
 
-OBJECTIVES = ("l2_hit_rate",)
-"""What an attempt is judged by; `rank.judge` knows no other."""
-
 PROMPTS = ("task", "analysis", "language", "another_family")
 """The parts of a prompt that are words of ours."""
 
@@ -51,7 +48,6 @@ class Formula:
     Attributes:
         name: of the file.
         summary: what it is for, in a sentence.
-        objective: one of `OBJECTIVES`.
         rank: by what attempts are put in order, first criterion first.
         counters: readings of a measurement that the model is told.
         context: sections of the context that it is told.
@@ -65,7 +61,6 @@ class Formula:
 
     name: str
     summary: str
-    objective: str
     rank: tuple[str, ...]
     counters: tuple[str, ...]
     context: tuple[str, ...]
@@ -104,7 +99,6 @@ class _Reader:
         return Formula(
             name=self._typed("name", str, self._path.stem),
             summary=self._typed("summary", str, ""),
-            objective=self._names("objective", OBJECTIVES, [OBJECTIVES[0]])[0],
             rank=self._names("rank", RANK, RANK),
             counters=self._names("counters", COUNTERS, ["l2_hit_rate"]),
             context=self._names("context", SECTIONS, ["source", "launch", "bottleneck"]),

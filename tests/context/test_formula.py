@@ -49,7 +49,7 @@ def test_a_formula_of_ones_own(tmp_path):
         ("context: [weather]", "`context` has no `weather`"),
         ("context: []", "`context` is empty"),
         ("counters: [luck]", "`counters` has no `luck`"),
-        ("objective: beauty", "`objective` has no `beauty`"),
+        ("rank: [beauty]", "`rank` has no `beauty`"),
         ("rank: 3", "`rank` must be a list of names"),
         ("memory_analysis: 1", "`memory_analysis` cannot be 1"),
         ("temperature: hot", "`temperature` cannot be 'hot'"),

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from intelliperf_swizzle.formulas import load_pattern, patterns
-from intelliperf_swizzle.language import Code, emit_cpp, emit_latex, emit_triton, parse
+from intelliperf_swizzle.language import Code, emit_cpp, emit_triton, parse
 
 
 def triton(text: str, axes: int = 1, **inputs: str) -> Code:
@@ -88,19 +88,6 @@ def test_cpp_of_a_loop() -> None:
         "    s_half = s_pid / 2;",
         "    s_pid = s_half;",
         "}",
-    )
-
-
-def test_latex_shows_the_text_as_written() -> None:
-    swizzle = parse("a = cdiv(pid, 2)\npid = where(not (a < 3 or a), a % num_xcds, 0)")
-    assert emit_latex(swizzle) == (
-        "\\begin{aligned}\n"
-        "& \\mathit{a} \\leftarrow "
-        "\\left\\lceil \\frac{\\mathit{pid}}{2} \\right\\rceil \\\\\n"
-        "& \\mathit{pid} \\leftarrow \\begin{cases} \\mathit{a} \\bmod \\mathit{num\\_xcds} & "
-        "\\text{if } \\lnot (\\mathit{a} < 3 \\lor \\mathit{a}) \\\\ 0 & \\text{otherwise} "
-        "\\end{cases}\n"
-        "\\end{aligned}"
     )
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from intelliperf_swizzle.errors import LanguageError, UsageError
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.mapping import describe, guard, prove, refusal, sweep_grids
+from intelliperf_swizzle.mapping import describe, prove, refusal, sweep_grids
 from intelliperf_swizzle.records import Grid, Proof, Witness
 
 STRIDE = "pid = (pid % 8) * (num_pids // 8) + pid // 8"
@@ -166,42 +166,6 @@ def test_a_long_witness_is_cut_and_says_so() -> None:
         "47 (tile 141), 48 (tile 144), 49 (tile 147), 50 (tile 150)",
         "computed: 33.59 % of the tiles",
     )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        STRIDE,
-        "tail = num_pids % 8\nwhole = 1 // (1 - min(tail, 1))\n" + STRIDE,
-        "launched = pid\nwhole = num_pids // 8\npid = launched % 8 * whole + launched // 8",
-    ],
-)
-def test_a_guard_closes_a_swizzle_for_multiples(text: str) -> None:
-    outcome = prove(
-        guard(parse(text), 8),
-        (228, 1, 1),
-        {},
-        num_xcds=8,
-        cus_per_xcd=38,
-        sweep=sweep_grids((228, 1, 1)),
-    )
-    assert isinstance(outcome, Proof)
-    assert outcome.condition is None
-    assert outcome.tile[:3].tolist() == [0, 28, 56]
-    assert outcome.tile[224:].tolist() == [224, 225, 226, 227]
-
-
-def test_a_guard_does_not_mend_a_wrong_multiple() -> None:
-    guarded = guard(parse(STRIDE), 4)
-    assert isinstance(prove(guarded, (228, 1, 1), {}, num_xcds=8, cus_per_xcd=38), Witness)
-
-
-@pytest.mark.parametrize(
-    ("text", "multiple"), [("pid_0 = pid_0", 8), ("pid = pid + 0 * grid_1", 8), ("pid = pid", 0)]
-)
-def test_what_cannot_be_guarded_is_refused(text: str, multiple: int) -> None:
-    with pytest.raises(UsageError):
-        guard(parse(text), multiple)
 
 
 def test_every_sweep_has_the_axes_of_its_grid() -> None:

@@ -22,7 +22,7 @@ PLAIN_LAUNCH = triton_interpreter.GridExecutor.__call__
 
 from zoo import Case, Descriptor, cases, record  # noqa: E402
 
-from intelliperf_swizzle.interpreter.mend import mend  # noqa: E402
+from intelliperf_swizzle.interpreter.fixes import fix_interpreter  # noqa: E402
 from intelliperf_swizzle.interpreter.revive import revive, run_sequential  # noqa: E402
 from intelliperf_swizzle.records import Access, Launch  # noqa: E402
 from intelliperf_swizzle.trace.child import trace_here  # noqa: E402
@@ -135,7 +135,7 @@ def sequential_accesses(launch: Launch, folder: Path) -> list[list[Any]]:
 
 
 def main(folder: Path) -> None:
-    mend()
+    fix_interpreter()
     launches = {name: record(case, folder / name) for name, case in cases().items()}
     for name, launch in launches.items():  # all of them first: Triton 3.6 leaves its patches behind
         save_trace(trace_here(launch, folder), folder / f"{name}.npz")

@@ -165,9 +165,9 @@ def replay(
     Cost: 1 to 20 ns a line access on each core; see `timed.replay_timed` for NVIDIA. Memory: 9
     bytes a touched line and domain at work, 12 bytes a reference.
 
-    Validated: mean error of the L2 hit rate in points: h200 1.7 (105 pairs), h200_held_out 1.2
+    Accuracy: mean error of the L2 hit rate in points: h200 1.7 (105 pairs), h200_held_out 1.2
     (85 pairs), h200_runs 4.0 (120 pairs), mi300x 2.1 (69 pairs), mi355x 1.4 (6 pairs);
-    docs/validation.md.
+    docs/model-accuracy.md.
     """
     parts = [
         traffic(stream_of(trace), tile, target, occupancy, physics) * launches

@@ -9,7 +9,7 @@ from typing import Any
 
 from intelliperf_swizzle.capture.settings import Gpu
 from intelliperf_swizzle.interpreter.driver import StandInCompiled, StandInDriver
-from intelliperf_swizzle.interpreter.mend import mend
+from intelliperf_swizzle.interpreter.fixes import fix_interpreter
 
 _REGISTERS = 64
 _SHARED_BYTES = 8192
@@ -17,11 +17,11 @@ _SHARED_BYTES = 8192
 
 
 def install(gpu: Gpu) -> None:
-    """Mend the interpreter, and let the driver and the autotuner answer without a GPU."""
+    """Fix the interpreter, and let the driver and the autotuner answer without a GPU."""
     from triton.runtime import driver
     from triton.runtime.autotuner import Autotuner
 
-    mend(gpu.backend, gpu.arch, gpu.warp_size, gpu.compute_units)
+    fix_interpreter(gpu.backend, gpu.arch, gpu.warp_size, gpu.compute_units)
     driver.set_active(_Driver(gpu))
     Autotuner._bench = lambda self, *_, **__: [1.0, 1.0, 1.0]  # the first configuration wins
 

@@ -22,25 +22,25 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "folder",
         type=Path,
-        help="a folder with kernels.py, mappings.py and measured.json, or a file of records",
+        help="a folder with kernels.py, mappings.py and measured.json",
     )
     parser.add_argument("--target", default="h200", help="GPU that was measured (h200)")
     parser.add_argument("-o", "--output_file", type=Path, help="write all pairs as JSON")
     options = parser.parse_args(arguments)
 
-    from intelliperf_swizzle.fidelity import compare, measurements_at
-    from intelliperf_swizzle.fidelity.words import as_table, table
+    from intelliperf_swizzle.accuracy import FolderOfMeasurements, compare
+    from intelliperf_swizzle.accuracy.tables import as_table, table
     from intelliperf_swizzle.hardware import load_target
 
     target = load_target(options.target)
     if options.output_file:
         options.output_file.parent.mkdir(parents=True, exist_ok=True)
     with progress_display() as progress:
-        fidelity = compare(measurements_at(options.folder, target), target, progress)
-    for reason in fidelity.skipped:
+        comparison = compare(FolderOfMeasurements(options.folder), target, progress)
+    for reason in comparison.skipped:
         print(f"skipped: {reason}", file=sys.stderr)
-    print(table(fidelity))
+    print(table(comparison))
     if options.output_file:
-        text = json.dumps(as_table(fidelity), indent=1, ensure_ascii=False)
+        text = json.dumps(as_table(comparison), indent=1, ensure_ascii=False)
         options.output_file.write_text(text + "\n", encoding="utf-8")
-    return 1 if fidelity.skipped else 0
+    return 1 if comparison.skipped else 0

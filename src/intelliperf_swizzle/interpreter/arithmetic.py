@@ -8,7 +8,9 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TypeAlias
+
+from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
 from intelliperf_swizzle.interpreter.blocks import Block
 
@@ -17,6 +19,8 @@ Counts = tuple[int, int, int]
 numbers twice; and operations on the lanes of blocks, special functions as `SPECIAL` each. Adding a
 product to a block is part of it. Reductions and libdevice are not counted, and that 64-bit and IEEE
 32-bit products have no tensor cores on NVIDIA is not known here."""
+
+Operation: TypeAlias = Callable[..., TensorHandle]
 
 SPECIAL = 16
 """An SM begins 128 multiply-adds, which are two operations, or 16 special functions in a clock.
@@ -34,43 +38,45 @@ _WEIGHTS = {
 
 
 @contextmanager
-def counting(builder: Any, count: Callable[[Counts], None]) -> Iterator[None]:
+def counting(builder: InterpreterBuilder, count: Callable[[Counts], None]) -> Iterator[None]:
     """Tell `count` of every operation that a builder of the interpreter makes, for one program."""
-    product: Any = None
+    product: TensorHandle | None = None
 
-    def multiplied(operation: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(left: Any, *operands: Any) -> Any:
+    def count_product(operation: Operation) -> Operation:
+        def multiply(left: TensorHandle, *operands: object) -> TensorHandle:
             nonlocal product
             product = operation(left, *operands)
             bits = left.dtype.scalar.primitive_bitwidth
             count((1, 2 * math.prod(_extents(product)) * _extents(left)[-1] * bits // 16, 0))
             return product
 
-        return counted
+        return multiply
 
-    def computed(operation: Callable[..., Any], weight: int) -> Callable[..., Any]:
-        def counted(*operands: Any) -> Any:
+    def count_lanes(operation: Operation, weight: int) -> Operation:
+        def compute(*operands: object) -> TensorHandle:
             result = operation(*operands)
             lanes = math.prod(_extents(result))
             if lanes > 1:
                 count((0, 0, weight * lanes))
             return result
 
-        return counted
+        return compute
 
-    def added(operation: Callable[..., Any]) -> Callable[..., Any]:
-        counted = computed(operation, 1)
+    def count_sum(operation: Operation) -> Operation:
+        add_and_count = count_lanes(operation, 1)
 
-        def unless_product(left: Any, right: Any) -> Any:
+        def add(left: TensorHandle, right: TensorHandle) -> TensorHandle:
             if product is not None and (left is product or right is product):
                 return operation(left, right)
-            return counted(left, right)
+            return add_and_count(left, right)
 
-        return unless_product
+        return add
 
-    own: dict[str, Callable[..., Any]]
-    own = {f"create_{name}": partial(computed, weight=weight) for name, weight in _WEIGHTS.items()}
-    own |= {"create_fadd": added, "create_dot": multiplied, "create_dot_scaled": multiplied}
+    own: dict[str, Callable[[Operation], Operation]] = {
+        **{f"create_{n}": partial(count_lanes, weight=w) for n, w in _WEIGHTS.items()},
+        "create_fadd": count_sum,
+        **dict.fromkeys(("create_dot", "create_dot_scaled"), count_product),
+    }
     replaced = [name for name in own if hasattr(builder, name)]
     for name in replaced:
         setattr(builder, name, own[name](getattr(builder, name)))
@@ -81,6 +87,6 @@ def counting(builder: Any, count: Callable[[Counts], None]) -> Iterator[None]:
             delattr(builder, name)
 
 
-def _extents(handle: Any) -> tuple[int, ...]:
+def _extents(handle: TensorHandle) -> tuple[int, ...]:
     """Of one program's block; a handle that Triton made is of one program."""
     return tuple(handle.shape if isinstance(handle, Block) else handle.data.shape)

@@ -10,13 +10,14 @@ other axes: a 128 x 64 tile of addresses of 4096 programs is then 4096 + 128 + 6
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import triton.language as tl
 from triton.runtime.interpreter import TensorHandle
 
-Array = npt.NDArray[Any]
+Array: TypeAlias = npt.NDArray[Any]
 
 
 class Block(TensorHandle):  # type: ignore[misc]
@@ -33,7 +34,7 @@ class Block(TensorHandle):  # type: ignore[misc]
     def __init__(
         self,
         terms: Sequence[Array],
-        dtype: Any,
+        dtype: tl.dtype,
         shape: Sequence[int],
         origin: int = 0,
         known: bool = True,
@@ -43,7 +44,7 @@ class Block(TensorHandle):  # type: ignore[misc]
         self.shape = tuple(shape)
         self.origin = origin
         self.known = known
-        self.attr: dict[str, Any] = {}
+        self.attr: dict[str, object] = {}
         self._joined: Array | None = None
 
     @property
@@ -66,22 +67,32 @@ class Block(TensorHandle):  # type: ignore[misc]
         return Block(self.terms, self.dtype, self.shape, self.origin, self.known)
 
 
-def shape_of(handle: Any) -> tuple[int, ...]:
+def shape_of(handle: TensorHandle) -> tuple[int, ...]:
     """Extents of one program's tensor; handles that Triton itself makes are scalars."""
     return handle.shape if isinstance(handle, Block) else ()
 
 
-def origin_of(handle: Any) -> int:
+def origin_of(handle: TensorHandle | None) -> int:
     """From which storages a value comes."""
     return handle.origin if isinstance(handle, Block) else 0
 
 
-def is_known(handle: Any) -> bool:
+def is_known(handle: TensorHandle) -> bool:
     """Whether the value is known."""
     return not isinstance(handle, Block) or handle.known
 
 
-def aligned(array: Array, rank: int) -> Array:
+def is_single(shape: Sequence[int]) -> bool:
+    """Whether a tensor of this shape has one element."""
+    return all(extent == 1 for extent in shape)
+
+
+def is_floating(dtype: tl.dtype) -> bool:
+    """Whether numbers of a Triton type are floating-point."""
+    return bool(dtype.is_floating())
+
+
+def align(array: Array, rank: int) -> Array:
     """The array with extents of 1 put before its own, so that it has `rank` of them."""
     missing = rank + 1 - array.ndim
     if missing <= 0:
@@ -89,20 +100,20 @@ def aligned(array: Array, rank: int) -> Array:
     return array.reshape(array.shape[:1] + (1,) * missing + array.shape[1:])
 
 
-def terms_of(handle: Any, rank: int) -> list[Array]:
+def terms_of(handle: TensorHandle, rank: int) -> list[Array]:
     """The terms of a handle, aligned to a rank."""
     terms = handle.terms if isinstance(handle, Block) else (handle.data.reshape(-1)[:1],)
-    return [aligned(term, rank) for term in terms]
+    return [align(term, rank) for term in terms]
 
 
-def array_of(handle: Any, rank: int) -> Array:
+def array_of(handle: TensorHandle, rank: int) -> Array:
     """The joined value of a handle, aligned to a rank."""
     if isinstance(handle, Block):
-        return aligned(handle.data, rank)
-    return aligned(handle.data.reshape(-1)[:1], rank)
+        return align(handle.data, rank)
+    return align(handle.data.reshape(-1)[:1], rank)
 
 
-def merged(terms: Sequence[Array], *, bits: bool = False) -> list[Array]:
+def merge(terms: Sequence[Array], *, bits: bool = False) -> list[Array]:
     """Join terms where that makes none larger; more than rank + 1 are never kept."""
     kept: list[Array] = []
     for term in sorted(terms, key=lambda term: -term.size):

@@ -4,64 +4,29 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from triton.backends.compiler import GPUTarget
+
+if TYPE_CHECKING:
+    import torch
 
 STAND_IN_TIME_MS = 1.0
 """What every benchmark reports: nothing that the interpreter does has a GPU's duration."""
 
 
-class StandInEvent:
-    """A timing event on the host's clock."""
-
-    def __init__(self, enable_timing: bool = False, **_: Any) -> None:
-        self.seconds = 0.0
-
-    def record(self, stream: Any = None) -> None:
-        """Take the time."""
-        self.seconds = time.perf_counter()
-
-    def elapsed_time(self, end: StandInEvent) -> float:
-        """Milliseconds from this event to `end`."""
-        return (end.seconds - self.seconds) * 1e3
-
-    def synchronize(self) -> None:
-        """Nothing is ever pending."""
-
-    def query(self) -> bool:
-        """Whether all work is done: always."""
-        return True
-
-
-class StandInDevice:
-    """What `torch.cuda` is to Triton's testing functions."""
-
-    Event = StandInEvent
-
-    @staticmethod
-    def synchronize(*_: Any) -> None:
-        """Nothing is ever pending."""
-
-    @staticmethod
-    def current_device() -> int:
-        """The only device."""
-        return 0
-
-    @staticmethod
-    def current_stream(*_: Any) -> None:
-        """The only stream."""
-
-
 class StandInDriver:
     """Answers as the driver of one GPU of the given target would.
 
-    Compute units, clock rates and memory are those of an MI300X; only occupancy-minded host code
-    (persistent kernels that ask for the number of compute units) reads them.
+    Clock rates and memory are those of an MI300X, as are compute units unless given; only
+    occupancy-minded host code (persistent kernels that ask for the number of compute units) reads
+    them.
     """
 
-    def __init__(self, backend: str, arch: str | int, warp_size: int, compute_units: int) -> None:
+    def __init__(
+        self, backend: str, arch: str | int, warp_size: int, compute_units: int = 304
+    ) -> None:
         self._target = GPUTarget(backend, arch, warp_size)
         self._compute_units = compute_units
         self.utils = self
@@ -75,15 +40,11 @@ class StandInDriver:
         """The target that kernels would be compiled for."""
         return self._target
 
-    def get_active_torch_device(self) -> Any:
+    def get_active_torch_device(self) -> torch.device:
         """Where tensors live."""
         import torch
 
         return torch.device("cpu")
-
-    def get_device_interface(self) -> type[StandInDevice]:
-        """Events, streams and synchronisation."""
-        return StandInDevice
 
     def get_current_device(self) -> int:
         """The only device."""
@@ -96,16 +57,16 @@ class StandInDriver:
         """The only stream."""
         return 0
 
-    def get_empty_cache_for_benchmark(self) -> Any:
+    def get_empty_cache_for_benchmark(self) -> torch.Tensor:
         """A buffer whose clearing flushes the cache; there is none to flush."""
         import torch
 
         return torch.empty(1, dtype=torch.int8)
 
-    def clear_cache(self, cache: Any) -> None:
+    def clear_cache(self, cache: object) -> None:
         """There is no cache to clear."""
 
-    def get_benchmarker(self) -> Any:
+    def get_benchmarker(self) -> Callable[..., float | list[float]]:
         """A benchmark that runs nothing, so that an autotuner takes its first configuration."""
         return do_bench_once_of(lambda: None)
 
@@ -122,10 +83,17 @@ class StandInDriver:
         }
 
 
-def do_bench_once_of(replacement: Any = None) -> Any:
+def do_bench_once_of(
+    replacement: Callable[[], object] | None = None,
+) -> Callable[..., float | list[float]]:
     """`do_bench` that calls its function, or the replacement, once and reports a constant."""
 
-    def do_bench(fn: Any, *_: Any, quantiles: Any = None, **options: Any) -> Any:
+    def do_bench(
+        fn: Callable[[], object],
+        *_: object,
+        quantiles: Sequence[float] | None = None,
+        **options: object,
+    ) -> float | list[float]:
         (replacement or fn)()
         if quantiles is not None:
             return [STAND_IN_TIME_MS] * len(quantiles)

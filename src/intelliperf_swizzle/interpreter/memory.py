@@ -34,7 +34,7 @@ _SMALL_ALIGNMENT = 512
 _FIRST_ADDRESS = _LARGE_ALIGNMENT
 
 
-def recorded(number: int, storage: Storage, buffer: UInt8Array) -> None:
+def restore_contents(number: int, storage: Storage, buffer: UInt8Array) -> None:
     """Fill a storage with its recorded contents; with zeros where there are none."""
     if storage.contents is not None:
         buffer[:] = np.load(storage.contents, mmap_mode="r")
@@ -51,7 +51,7 @@ class Memory:
         fill: writes a storage's initial bytes.
     """
 
-    def __init__(self, launch: Launch, fill: Fill = recorded) -> None:
+    def __init__(self, launch: Launch, fill: Fill = restore_contents) -> None:
         self._storages = dict(launch.storages)
         self._fill = fill
         self._names = _names_of_storages(launch)

@@ -13,8 +13,8 @@ import numpy as np
 import triton.language as tl
 import triton.runtime.interpreter as triton_interpreter
 
-from intelliperf_swizzle.interpreter.memory import Fill, Memory, recorded
-from intelliperf_swizzle.interpreter.mend import forward_builtins, mend
+from intelliperf_swizzle.interpreter.fixes import fix_interpreter, forward_builtins
+from intelliperf_swizzle.interpreter.memory import Fill, Memory, restore_contents
 from intelliperf_swizzle.interpreter.render import import_functions, render_module
 from intelliperf_swizzle.interpreter.sequential import (
     Observer,
@@ -91,7 +91,7 @@ def revive(
     folder: str | os.PathLike[str],
     *,
     edits: Mapping[str, str] = {},
-    fill: Fill = recorded,
+    fill: Fill = restore_contents,
 ) -> LiveLaunch:
     """Import a launch's kernel and lay out its memory. For child processes only.
 
@@ -105,7 +105,7 @@ def revive(
     Raises:
         RuntimeError: `TRITON_INTERPRET=1` was not set before Triton was imported.
     """
-    mend()
+    fix_interpreter()
     functions = import_functions(render_module(launch.source, folder, edits))
     for function in functions.values():
         forward_builtins(function.fn.__globals__)

@@ -25,10 +25,10 @@ from typing import Any
 
 import triton
 import triton.language as tl
-from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import make_backend
 from triton.runtime import driver
 
+from intelliperf_swizzle.interpreter.driver import StandInDriver
 from intelliperf_swizzle.interpreter.render import import_functions
 from intelliperf_swizzle.records import (
     DescriptorArgument,
@@ -37,25 +37,6 @@ from intelliperf_swizzle.records import (
     Launch,
     TensorArgument,
 )
-
-
-class Device:
-    """A driver of a GPU that is not there; enough for `warmup`, which compiles and does not run."""
-
-    def __init__(self, target: GPUTarget):
-        self._target = target
-
-    def get_current_target(self) -> GPUTarget:
-        """The GPU to compile for."""
-        return self._target
-
-    def get_current_device(self) -> int:
-        """Its number."""
-        return 0
-
-    def get_current_stream(self, device: int | None = None) -> int:
-        """No stream."""
-        return 0
 
 
 class ElementType(str):
@@ -96,7 +77,7 @@ def main() -> None:
     launch, backend, arch, warp_size, modules = pickle.loads(
         (folder / "request.pickle").read_bytes()
     )
-    driver.set_active(Device(GPUTarget(backend, arch, warp_size)))
+    driver.set_active(StandInDriver(backend, arch, warp_size))
     outcomes = [_compile(launch, module) for module in modules]
     (folder / "builds.json").write_text(json.dumps(outcomes))
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The swizzle language: a small, total, integer language in Python's syntax."""
 
-from intelliperf_swizzle.language.emit import Code, emit_cpp, emit_latex, emit_triton
+from intelliperf_swizzle.language.emit import Code, emit_cpp, emit_triton
 from intelliperf_swizzle.language.evaluate import evaluate
 from intelliperf_swizzle.language.parse import check, parse
 from intelliperf_swizzle.language.syntax import INPUTS, Swizzle
@@ -13,7 +13,6 @@ __all__ = [
     "Swizzle",
     "check",
     "emit_cpp",
-    "emit_latex",
     "emit_triton",
     "evaluate",
     "parse",

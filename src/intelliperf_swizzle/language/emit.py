@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A swizzle as Triton, as HIP or CUDA C++, and as LaTeX."""
+"""A swizzle as Triton, and as HIP or CUDA C++."""
 
 from __future__ import annotations
 
@@ -117,14 +117,6 @@ def emit_cpp(
     printer = _Printer(_CPP, {}, prefix)
     lines += printer.cpp(body.statements, set(body.bindings))
     return Code(tuple(lines), printer.outputs(body))
-
-
-def emit_latex(swizzle: Swizzle) -> str:
-    """The swizzle as an `aligned` environment, as it was written: nothing is folded."""
-    names = {*swizzle.names, *assigned_names(swizzle.statements)}
-    symbols = {name: r"\mathit{" + name.replace("_", r"\_") + "}" for name in names}
-    rows = _Printer(_LATEX, symbols, "").latex(swizzle.statements)
-    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
 # --- what all emitters share --------------------------------------------------------------------
@@ -310,38 +302,6 @@ _CPP = {
     "min": _call("min({}, {})", 2),
     "max": _call("max({}, {})", 2),
 }
-_LATEX = {
-    "where": _call(
-        r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}", 3
-    ),
-    "not": _Form(r"\lnot {}", 10, (10,)),
-    "or": _infix(r"\lor", 1),
-    "and": _infix(r"\land", 2),
-    **{
-        name: _infix(symbol, 3)
-        for name, symbol in {
-            "==": "=",
-            "!=": r"\neq",
-            "<": "<",
-            "<=": r"\leq",
-            ">": ">",
-            ">=": r"\geq",
-        }.items()
-    },
-    "|": _infix(r"\mathbin{{|}}", 4),
-    "^": _infix(r"\oplus", 5),
-    "&": _infix(r"\mathbin{{\&}}", 6),
-    "<<": _infix(r"\ll", 7),
-    ">>": _infix(r"\gg", 7),
-    "+": _infix("+", 8),
-    "-": _infix("-", 8),
-    "*": _infix(r"\cdot", 9),
-    "%": _infix(r"\bmod", 9),
-    "//": _call(r"\left\lfloor \frac{{{}}}{{{}}} \right\rfloor", 2),
-    "cdiv": _call(r"\left\lceil \frac{{{}}}{{{}}} \right\rceil", 2),
-    "min": _call(r"\min({}, {})", 2),
-    "max": _call(r"\max({}, {})", 2),
-}
 
 
 @dataclass(frozen=True)
@@ -391,24 +351,3 @@ class _Printer:
             kind = "" if statement.target in declared else "int "
             declared.add(statement.target)
             yield f"{kind}{self.prefix}{statement.target} = {self.expression(statement.value)};"
-
-    def latex(self, statements: tuple[Statement, ...]) -> Iterator[str]:
-        for statement in statements:
-            if isinstance(statement, Loop):
-                yield rf"& \text{{{statement.count} times:}}"
-                yield from (rf"& \quad {row[2:]}" for row in self.latex(statement.body))
-            else:
-                target = self.expression(Name(statement.target))
-                yield rf"& {target} \leftarrow {self.expression(_with_cdiv(statement.value))}"
-
-
-def _with_cdiv(expression: Expression) -> Expression:
-    """`(a + (b - 1)) // b` as the `cdiv(a, b)` that it was."""
-    match expression:
-        case Operation(
-            "//", (Operation("+", (left, Operation("-", (right, Number(1))))), divisor)
-        ) if right == divisor:
-            return Operation("cdiv", (_with_cdiv(left), _with_cdiv(right)))
-        case Operation(operator, operands):
-            return Operation(operator, tuple(_with_cdiv(operand) for operand in operands))
-    return expression

@@ -3,8 +3,7 @@
 """Swizzle and grid to mapping: the proof that it is a permutation, or the witness against it."""
 
 from intelliperf_swizzle.mapping.describe import describe, refusal
-from intelliperf_swizzle.mapping.guard import guard
 from intelliperf_swizzle.mapping.prove import condition, prove
 from intelliperf_swizzle.mapping.sweep import sweep_grids
 
-__all__ = ["condition", "describe", "guard", "prove", "refusal", "sweep_grids"]
+__all__ = ["condition", "describe", "prove", "refusal", "sweep_grids"]

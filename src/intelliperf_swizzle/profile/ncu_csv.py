@@ -1,18 +1,17 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What `ncu --csv` prints, as readings.
+"""What `ncu --csv --page raw` prints, as readings.
 
-There are two layouts. `--page raw` gives a row a launch, a column a metric, and a second row with
-the units; other pages, and ncu before 2020.1, give a row a metric with the columns `Metric Name`,
-`Metric Unit` and `Metric Value`. Lines of the profiler (`==PROF==`) and of the application may
-stand before, between and behind. Source: Nsight Compute CLI documentation; outputs of 2025.3.1.
+A row a launch, a column a metric, and a second row with the units. Lines of the profiler
+(`==PROF==`) and of the application may stand before, between and behind. Source: Nsight Compute CLI
+documentation; outputs of 2025.3.1.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from intelliperf_swizzle.profile.readings import Reading, plain_name
 from intelliperf_swizzle.records import Grid
@@ -47,35 +46,19 @@ def read_ncu(text: str) -> list[Reading]:
     if not header:
         return []
     table = [dict(zip(header, row, strict=True)) for row in rows]
-    if "Metric Name" in header:
-        return list(_long(table))
     units = {}
     if table and not table[0]["ID"]:
         units = table.pop(0)
-    return [_reading(row, row, units) for row in table if row["ID"].isdigit()]
+    return [_reading(row, units) for row in table if row["ID"].isdigit()]
 
 
 def _quoted_lines(text: str) -> Iterator[str]:
     return (line for line in text.splitlines() if line.startswith('"'))
 
 
-def _long(table: Sequence[Mapping[str, str]]) -> Iterator[Reading]:
-    """A row a metric: those of one launch have one ID, and stand together."""
-    launches: dict[tuple[str, str], tuple[Mapping[str, str], dict[str, str], dict[str, str]]] = {}
-    for row in table:
-        key = row["ID"], row.get("Process ID", "")
-        _, values, units = launches.setdefault(key, (row, {}, {}))
-        values[row["Metric Name"]] = row.get("Metric Value", "")
-        units[row["Metric Name"]] = row.get("Metric Unit", "")
-    for row, values, units in launches.values():
-        yield _reading(row, values, units)
-
-
-def _reading(
-    row: Mapping[str, str], values: Mapping[str, str], units: Mapping[str, str]
-) -> Reading:
+def _reading(row: Mapping[str, str], units: Mapping[str, str]) -> Reading:
     counters = {}
-    for name, text in values.items():
+    for name, text in row.items():
         number = _number(text)
         if "__" in name and number is not None:
             counters[name] = number * _factor(units.get(name, ""))
@@ -101,17 +84,10 @@ def _whole(value: float | None) -> int | None:
 
 
 def _number(text: str) -> float | None:
-    """`27,572,576`, `63.68` or, in some languages, `63,68`; None for `n/a` and words."""
-    plain = text.strip().replace(" ", "")
+    """`27,572,576` or `63.68`; None for `n/a` and words."""
+    plain = text.strip()
     if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?", plain):
         plain = plain.replace(",", "")
-    elif (
-        re.fullmatch(r"-?\d{1,3}(\.\d{3})+(,\d+)?", plain)
-        and plain.count(".") + plain.count(",") > 1
-    ):
-        plain = plain.replace(".", "").replace(",", ".")
-    elif re.fullmatch(r"-?\d+,\d+", plain):
-        plain = plain.replace(",", ".")
     try:
         return float(plain) if re.match(r"-?[\d.]", plain) else None
     except ValueError:

@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import triton.language as tl
+from triton.runtime.interpreter import TensorHandle
 
-from intelliperf_swizzle.interpreter.batched import BatchedBuilder, run_batched_programs
+from intelliperf_swizzle.interpreter.batch import Bound, Origins
+from intelliperf_swizzle.interpreter.batched import run_batched_programs
 from intelliperf_swizzle.interpreter.blocks import (
     Array,
-    Block,
-    aligned,
+    align,
     is_known,
     origin_of,
     shape_of,
@@ -44,32 +45,26 @@ def observe(live: LiveLaunch, sites: tuple[Site, ...]) -> Observation:
         Exception: whatever the kernel raises.
     """
     watcher = Watcher(live, len(sites))
-    builders: list[_ProvenanceBuilder] = []
-
-    def make_builder(*arguments: Any, **options: Any) -> _ProvenanceBuilder:
-        builders.append(_ProvenanceBuilder(watcher, *arguments, **options))
-        return builders[0]
-
+    origins = _SiteOrigins(watcher)
     for function in live.functions.values():
-        function.fn.__globals__[WATCH] = lambda site, value: builders[0].watch(site, value)
+        function.fn.__globals__[WATCH] = origins.watch
     programs = np.arange(live.launch.programs, dtype=np.int64)
-    run_batched_programs(live, watcher, programs, make_builder=make_builder)
+    run_batched_programs(live, watcher, programs, origins=origins)
     return watcher.observation(sites)
 
 
-class _ProvenanceBuilder(BatchedBuilder):
+class _SiteOrigins(Origins):
     """Values carry the sites that they were last computed from, as bits of their origin.
 
     One bit a site for what is computed from it, and one for what is loaded from where it says.
     """
 
-    def __init__(self, watcher: Watcher, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
         self._computed = (1 << watcher.sites) - 1 << _FIRST_BIT
         self._loaded_shift = watcher.sites
 
-    def _sites_of(self, *handles: Any) -> int:
+    def _sites_of(self, *handles: TensorHandle | None) -> int:
         """The sites (bit set) that values come from, computed or loaded."""
         origin = 0
         for handle in handles:
@@ -77,7 +72,7 @@ class _ProvenanceBuilder(BatchedBuilder):
         both = origin | origin >> self._loaded_shift
         return (both & self._computed) >> _FIRST_BIT
 
-    def watch(self, site: int, value: Any) -> None:
+    def watch(self, site: int, value: tl.tensor | tl.constexpr | int) -> None:
         """A name is assigned; from here on its value comes from this site alone."""
         if not isinstance(value, tl.tensor):
             self._watcher.size(getattr(value, "value", value))
@@ -92,55 +87,31 @@ class _ProvenanceBuilder(BatchedBuilder):
         handle.origin = origin_of(handle) & _STORAGES | 1 << _FIRST_BIT + site
         self._watcher.scalar(site, handle.data)
 
-    def create_get_program_id(self, axis: int) -> Block:
-        """One number per program, which comes from the site of its axis."""
-        block = super().create_get_program_id(axis)
-        block.origin |= 1 << _FIRST_BIT + axis
-        self._watcher.scalar(axis, block.data)
-        return block
+    def program_id(self, axis: int, values: Array) -> int:
+        """They come from the site of their axis."""
+        self._watcher.scalar(axis, values)
+        return 1 << _FIRST_BIT + axis
 
-    def range(
-        self, start: Any, stop: Any = None, step: Any = None, **options: Any
-    ) -> Iterator[Any]:
+    def loop(self, *bounds: Bound | None) -> int:
         """The loop's variable comes from where its bounds come from."""
-        sites = self._sites_of(*(getattr(bound, "handle", None) for bound in (start, stop, step)))
-        for value in super().range(start, stop, step, **options):
-            yield _with_origin(value, sites << _FIRST_BIT) if sites else value
+        return self._sites_of(*(getattr(bound, "handle", None) for bound in bounds)) << _FIRST_BIT
 
-    def _touch(self, kind: Access, ptr: Any, mask: Any) -> int:
+    def load(self, ptr: TensorHandle, mask: TensorHandle | None) -> int:
+        """What is loaded comes from where the address comes from."""
+        return self._sites_of(ptr, mask) << _FIRST_BIT + self._loaded_shift
+
+    def touch(self, ptr: TensorHandle, mask: TensorHandle | None) -> None:
+        """Whoever looks for the frontier is told of address and mask."""
         loaded, sites = bool(origin_of(ptr) & _STORAGES), self._sites_of(ptr)
         self._watcher.depends_on(
             sites | self._sites_of(mask),
             loaded=loaded or bool(origin_of(mask) & _STORAGES),
             address=Origin(loaded, bool(sites)),
         )
-        return super()._touch(kind, ptr, mask)
 
-    def _load(self, ptr: Any, mask: Any, other: Any) -> Block:
-        block = super()._load(ptr, mask, other)
-        block.origin |= self._sites_of(ptr, mask) << _FIRST_BIT + self._loaded_shift
-        return block
-
-    def _store(self, ptr: Any, value: Any, mask: Any) -> None:
-        self._watcher.puts(self._computed_from(value))
-        super()._store(ptr, value, mask)
-
-    def create_atomic_rmw(self, op: Any, ptr: Any, val: Any, *options: Any) -> Block:
-        """What is added may be computed from the program id alone."""
-        self._watcher.puts(self._computed_from(val))
-        return super().create_atomic_rmw(op, ptr, val, *options)
-
-    def _computed_from(self, handle: Any) -> int:
-        return (origin_of(handle) & self._computed) >> _FIRST_BIT
-
-
-def _with_origin(value: Any, origin: int) -> Any:
-    """A loop's variable as a scalar of that origin."""
-    if not isinstance(value, tl.tensor):
-        block = Block((np.array([value], np.int32),), tl.int32, (), origin)
-        return tl.tensor(block, tl.int32)
-    value.handle.origin |= origin
-    return value
+    def write(self, value: TensorHandle) -> None:
+        """What is written may be computed from the program id alone."""
+        self._watcher.puts((origin_of(value) & self._computed) >> _FIRST_BIT)
 
 
 @dataclass
@@ -185,7 +156,7 @@ class Watcher:
         self._hash: npt.NDArray[np.uint64]
         self.begin(np.zeros(0, np.int64))
 
-    def size(self, value: Any) -> None:
+    def size(self, value: object) -> None:
         """An integer that is the same in all programs."""
         if isinstance(value, int) and not isinstance(value, bool):
             self._sizes.add(value)
@@ -321,7 +292,7 @@ def _lanes_hash(addresses: Sequence[Array], mask: Sequence[Array]) -> npt.NDArra
 
 def _weighted(term: npt.NDArray[np.uint64], extents: tuple[int, ...]) -> npt.NDArray[np.uint64]:
     """The sum over all lanes of value times weight."""
-    summed: npt.NDArray[Any] = aligned(term, len(extents))
+    summed: npt.NDArray[Any] = align(term, len(extents))
     for axis in reversed(range(len(extents))):
         weights = _weights_of(axis, extents[axis])
         lanes = summed.shape[axis + 1]

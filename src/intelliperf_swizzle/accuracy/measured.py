@@ -23,7 +23,7 @@ class UnusableError(Exception):
 
 
 @dataclass(frozen=True)
-class Reading:
+class MeasuredPair:
     """What was measured. Rates are from 0 to 1; None = not measured.
 
     Attributes:
@@ -68,7 +68,7 @@ def records_of(path: Path) -> list[Any]:
     return records
 
 
-def read(record: Any, config: str, mapping: str, middle: Middle = statistics.fmean) -> Reading:
+def read(record: Any, config: str, mapping: str, middle: Middle = statistics.fmean) -> MeasuredPair:
     """The reading of a record, whose fields hold a number or a list of repeated readings.
 
     Raises:
@@ -82,7 +82,7 @@ def read(record: Any, config: str, mapping: str, middle: Middle = statistics.fme
         raise UnusableError("neither sm_side_hit_rate_pct nor l2_hit_rate_pct is a number")
     if not 0 <= middle(rates) <= 100:  # one reading may: counters of different passes
         raise UnusableError(f"a hit rate of {middle(rates):g} % is none")
-    return Reading(
+    return MeasuredPair(
         config=config,
         mapping=mapping,
         hit_rate=middle(rates) / 100,

@@ -13,11 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from intelliperf_swizzle.cache import FULL, Physics
-from intelliperf_swizzle.cache.model import measurement, traffic
-from intelliperf_swizzle.cache.stream import Stream, stream_of
-from intelliperf_swizzle.errors import BuildError
-from intelliperf_swizzle.fidelity.table import (
+from intelliperf_swizzle.accuracy.order_table import (
     PROBED_PROGRAMS,
     OrderTable,
     first_programs,
@@ -25,6 +21,10 @@ from intelliperf_swizzle.fidelity.table import (
     stream_under,
     under_order,
 )
+from intelliperf_swizzle.cache import FULL, Physics
+from intelliperf_swizzle.cache.model import measurement, traffic
+from intelliperf_swizzle.cache.stream import Stream, stream_of
+from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernel import build, occupancy
 from intelliperf_swizzle.records import Int64Array, Launch, Measurement, Trace

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""`validate-model` on what whole runs counted on a GPU."""
+"""Whole runs on a GPU are compared by way of their applications."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from intelliperf_swizzle.cli import main
-from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.fidelity import measurements_at
+from intelliperf_swizzle.accuracy import compare
+from intelliperf_swizzle.accuracy.tables import as_table
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.progress import Silent
+from model_truth.runs import MeasuredRuns
 
 COLUMNS = "cols = cdiv(N, BLOCK_SIZE_N)\npid = pid % (num_pids // cols) * cols + pid // cols\n"
 GEMM = [
@@ -46,9 +45,7 @@ def run(**fields: Any) -> dict[str, Any]:
     }
 
 
-def test_every_counted_order_is_compared_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_counted_order_is_compared_once(tmp_path: Path) -> None:
     records = [
         run(),
         run(case="timed only", baseline=counted(0.5, "model"), attempts=[], orders={}),
@@ -57,38 +54,16 @@ def test_every_counted_order_is_compared_once(
     ]
     file = tmp_path / "runs.jsonl"
     file.write_text("".join(json.dumps(one) + "\n" for one in records))
-    assert main(["validate-model", str(file), "-o", str(tmp_path / "out.json")]) == 1
-    said = capsys.readouterr().err
+    found = as_table(compare(MeasuredRuns(file), load_target("h200"), Silent()))
+    said = "\n".join(found["skipped"])
     assert "timed only: nothing was counted" in said
-    assert "other grid: measured on the grids [[32, 1, 1]]; now they are [[64, 1, 1]]" in said
-    assert "other kernel: gemm.py launches no kernel `conv_kernel`" in said
+    assert "other grid: measured on the grids ((32, 1, 1),); now they are ((64, 1, 1),)" in said
+    assert "other kernel: kernels/gemm.py launches no kernel `conv_kernel`" in said
     assert "gemm, of another kernel: " in said
     assert "HEADS" in said
     assert "gemm, beyond: no permutation of 64 blocks" in said
-    pairs = json.loads((tmp_path / "out.json").read_text())["pairs"]
-    assert [(one["mapping"], one["measured_hit_rate"]) for one in pairs] == [
+    assert [(one["mapping"], one["measured_hit_rate"]) for one in found["pairs"]] == [
         ("as it is", 0.5),
         ("by columns", 0.75),
     ]
-    assert pairs[0]["predicted_hit_rate"] != pairs[1]["predicted_hit_rate"]
-
-
-def test_two_orders_of_one_name_are_refused(tmp_path: Path) -> None:
-    twice = {"by columns": {"text": "pid = pid\n", "counted": counted(0.6)}}
-    (tmp_path / "runs.jsonl").write_text(json.dumps(run(orders=twice)))
-    with pytest.raises(UsageError, match="two orders are called 'by columns'"):
-        measurements_at(tmp_path / "runs.jsonl", load_target("h200"))
-
-
-def test_two_runs_of_one_case_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "runs.jsonl").write_text(f"{json.dumps(run())}\n" * 2)
-    with pytest.raises(UsageError, match="two of one case"):
-        measurements_at(tmp_path / "runs.jsonl", load_target("h200"))
-
-
-@pytest.mark.parametrize("text", ["no json\n", "[1]\n", '{"case": "gemm", "baseline": null}\n'])
-def test_what_is_no_record_of_a_run_is_refused(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "runs.jsonl"
-    file.write_text(text)
-    with pytest.raises(UsageError, match=r"runs\.jsonl cannot be read"):
-        measurements_at(file, load_target("h200"))
+    assert found["pairs"][0]["predicted_hit_rate"] != found["pairs"][1]["predicted_hit_rate"]

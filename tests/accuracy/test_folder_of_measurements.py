@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from intelliperf_swizzle.accuracy.folder import FolderOfMeasurements
 from intelliperf_swizzle.cli import main
-from intelliperf_swizzle.fidelity.folder import FolderOfMeasurements
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import Access
 
@@ -59,7 +59,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         record("failing", "identity"),
         record("nowhere", "identity"),
     ]
-    place = tmp_path_factory.mktemp("fidelity")
+    place = tmp_path_factory.mktemp("comparison")
     folder, output = folder_with(place / "folder", records), place / "new" / "out.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
@@ -188,4 +188,4 @@ def test_an_unusable_folder_is_one_error(tmp_path: Path, file: str, text: str, s
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
     code, _, err = _run([str(tmp_path / "nowhere")])
     assert code == 2
-    assert "there are no measurements at" in err
+    assert "nowhere has no kernels.py and no mappings.py and no measured.json" in err

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import pytest
 
-from intelliperf_swizzle.fidelity.compare import Outcome, Pair
-from intelliperf_swizzle.fidelity.readings import Reading, UnusableError, read
-from intelliperf_swizzle.fidelity.statistics import (
+from intelliperf_swizzle.accuracy.agreement import (
     errors_points,
     kendall_tau_b,
     order_agreement,
     regret_points,
     spread_points,
 )
-from intelliperf_swizzle.fidelity.summary import scores, summarise
+from intelliperf_swizzle.accuracy.comparison import ComparedConfiguration, Pair
+from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError, read
+from intelliperf_swizzle.accuracy.summary import scores, summarise
 from intelliperf_swizzle.records import Measurement
 
 
@@ -46,18 +46,14 @@ def test_times_within_noise_are_not_told_apart() -> None:
 
 def pair(mapping: str, predicted: float, measured: float, **others: float) -> Pair:
     return Pair(
-        Reading("config", mapping, measured, time_ms=others.get("time_ms")),
-        (
-            Measurement(
-                "model", "h200", predicted, modelled_memory_time_ms=others.get("modelled_ms")
-            ),
-        ),
+        MeasuredPair("config", mapping, measured, time_ms=others.get("time_ms")),
+        Measurement("model", "h200", predicted, modelled_memory_time_ms=others.get("modelled_ms")),
     )
 
 
 def test_summary_weighs_pairs_and_leaves_narrow_configurations_out_of_tau() -> None:
-    wide = Outcome("wide", 1, (pair("a", 0.5, 0.25), pair("b", 0.75, 0.75)), 1.0)
-    narrow = Outcome(
+    wide = ComparedConfiguration("wide", 1, (pair("a", 0.5, 0.25), pair("b", 0.75, 0.75)), 1.0)
+    narrow = ComparedConfiguration(
         "narrow", 1, tuple(pair(m, 0.5 - i / 100, 0.5 + i / 100) for i, m in enumerate("abc")), 1.0
     )
     assert scores(wide.pairs).worst_mapping == "a"
@@ -86,7 +82,7 @@ def test_the_modelled_time_is_held_against_the_measured_one() -> None:
         pair(m, 0.5, 0.5, time_ms=time, modelled_ms=modelled)
         for m, time, modelled in (("a", 1.0, 5.0), ("b", 1.5, 4.0), ("c", 2.0, 6.0))
     )
-    summary = summarise([Outcome("config", 1, pairs, 1.0)])
+    summary = summarise([ComparedConfiguration("config", 1, pairs, 1.0)])
     assert (summary.agreeing_times, summary.different_times) == (2, 3)
 
 

@@ -11,14 +11,14 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.fidelity.compare import Outcome, Pair
-from intelliperf_swizzle.fidelity.statistics import (
+from intelliperf_swizzle.accuracy.agreement import (
     errors_points,
     kendall_tau_b,
     order_agreement,
     regret_points,
     spread_points,
 )
+from intelliperf_swizzle.accuracy.comparison import ComparedConfiguration, Pair
 from intelliperf_swizzle.records import Measurement
 
 ORDERED_SPREAD_POINTS = 5.0
@@ -64,9 +64,9 @@ class Scores:
     measured_spread: float
 
 
-def scores(pairs: Sequence[Pair], physics: int = 0) -> Scores:
-    """Sum up the pairs of one configuration under one of the physics that were replayed."""
-    modelled = [pair.modelled[physics] for pair in pairs]
+def scores(pairs: Sequence[Pair]) -> Scores:
+    """Sum up the pairs of one configuration."""
+    modelled = [pair.modelled for pair in pairs]
     predicted = [one.l2_hit_rate for one in modelled]
     measured = [pair.measured.hit_rate for pair in pairs]
     errors = errors_points(predicted, measured)
@@ -136,10 +136,9 @@ class Summary:
     measured_spread_points: float | None
 
 
-def summarise(outcomes: Sequence[Outcome], physics: int = 0) -> Summary:
-    """Sum up what was replayed under one physics: 0 is the full one, 1 that of the first effect."""
-    outcomes = [one for one in outcomes if len(one.pairs[0].modelled) > physics]
-    each = [scores(outcome.pairs, physics) for outcome in outcomes]
+def summarise(outcomes: Sequence[ComparedConfiguration]) -> Summary:
+    """Sum up all configurations."""
+    each = [scores(outcome.pairs) for outcome in outcomes]
     worst = max(range(len(each)), key=lambda i: abs(each[i].worst_error), default=None)
     agreeing, different = (
         sum(getattr(one, f"{name}_times") for one in each) for name in ("agreeing", "different")

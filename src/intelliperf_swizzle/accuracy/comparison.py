@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,12 +16,10 @@ from typing import Protocol
 
 import numpy as np
 
-from intelliperf_swizzle.cache import FULL, Physics
+from intelliperf_swizzle.accuracy.configuration import Configuration
+from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.errors import SwizzleError, UsageError
-from intelliperf_swizzle.fidelity.configuration import Configuration
-from intelliperf_swizzle.fidelity.readings import Reading, UnusableError
-from intelliperf_swizzle.fidelity.statistics import spread_points
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Int64Array, Measurement
@@ -29,7 +28,7 @@ from intelliperf_swizzle.records import Int64Array, Measurement
 class Measurements(Protocol):
     """Where measured pairs come from, and the kernels that they were taken of."""
 
-    def readings(self) -> tuple[list[Reading], list[str]]:
+    def readings(self) -> tuple[list[MeasuredPair], list[str]]:
         """What was measured, and why records are left out."""
 
     def configuration(self, name: str, target: Target, scratch: Path) -> Configuration:
@@ -42,15 +41,15 @@ class Pair:
 
     Attributes:
         measured: what was measured.
-        modelled: by the model with full physics, and then without each of the effects asked for.
+        modelled: by the model.
     """
 
-    measured: Reading
-    modelled: tuple[Measurement, ...]
+    measured: MeasuredPair
+    modelled: Measurement
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ComparedConfiguration:
     """One configuration and its pairs.
 
     Attributes:
@@ -67,7 +66,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Fidelity:
+class ModelAccuracy:
     """All that was compared.
 
     Attributes:
@@ -79,7 +78,7 @@ class Fidelity:
     """
 
     target: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ComparedConfiguration, ...]
     skipped: tuple[str, ...]
     notes: tuple[str, ...]
     seconds: float
@@ -90,32 +89,23 @@ class Fidelity:
         return [pair for outcome in self.outcomes for pair in outcome.pairs]
 
 
-def compare(
-    measurements: Measurements,
-    target: Target,
-    progress: Progress,
-    *,
-    effects: Sequence[Physics] = (),
-    effects_from_points: float = 0.0,
-) -> Fidelity:
+def compare(measurements: Measurements, target: Target, progress: Progress) -> ModelAccuracy:
     """Replay every measured pair.
 
     A configuration is recorded, built and traced while the one before is replayed. What fails is
     named in `skipped`; the rest is compared.
 
     Args:
-        measurements: a folder or a file of them.
+        measurements: from a folder, or from elsewhere.
         target: the GPU that they were taken on.
         progress: told of each configuration.
-        effects: physics without an effect each; every order is replayed under these, too.
-        effects_from_points: … where the measured rates of a configuration spread by more.
 
     Raises:
         UsageError: nothing can be compared, because the measurements are unusable as a whole.
     """
     begun = time.monotonic()
     readings, skipped = measurements.readings()
-    wanted: dict[str, list[Reading]] = {}
+    wanted: dict[str, list[MeasuredPair]] = {}
     for reading in readings:
         wanted.setdefault(reading.config, []).append(reading)
     outcomes, notes = [], []
@@ -124,15 +114,12 @@ def compare(
             skipped.append(f"{name}: {configuration}")
             continue
         progress.phase(f"replaying {name}")
-        physics = [FULL]
-        if spread_points([one.hit_rate for one in wanted[name]]) > effects_from_points:
-            physics += effects
-        outcome, left_out = _outcome(configuration, wanted[name], target, physics, progress)
+        outcome, left_out = _outcome(configuration, wanted[name], target, progress)
         skipped += left_out
         notes += [f"{name}: {note}" for note in (*configuration.notes, *_mismatch(outcome))]
         if outcome.pairs:
             outcomes.append(outcome)
-    return Fidelity(
+    return ModelAccuracy(
         target.name, tuple(outcomes), tuple(skipped), tuple(notes), time.monotonic() - begun
     )
 
@@ -154,26 +141,24 @@ def _configurations(
             return " ".join([error.fact, *error.details[-1:]])
 
     with (
-        tempfile.TemporaryDirectory(prefix="swizzle-fidelity-") as folder,
+        tempfile.TemporaryDirectory(prefix="swizzle-accuracy-") as folder,
         ThreadPoolExecutor(1) as pool,
     ):
-        ahead = pool.submit(prepare, 0, Path(folder) / "0") if names else None
+        ahead = deque(pool.submit(prepare, 0, Path(folder) / "0") for _ in names[:1])
         for number, name in enumerate(names):
             progress.phase(f"recording {name}")
-            assert ahead is not None
-            configuration = ahead.result()
+            configuration = ahead.popleft().result()
             if number + 1 < len(names):
-                ahead = pool.submit(prepare, number + 1, Path(folder) / str(number + 1))
+                ahead.append(pool.submit(prepare, number + 1, Path(folder) / str(number + 1)))
             yield name, configuration
 
 
 def _outcome(
     configuration: Configuration,
-    readings: Sequence[Reading],
+    readings: Sequence[MeasuredPair],
     target: Target,
-    physics: Sequence[Physics],
     progress: Progress,
-) -> tuple[Outcome, list[str]]:
+) -> tuple[ComparedConfiguration, list[str]]:
     begun = time.monotonic()
     chosen, skipped = [], []
     for reading in readings:
@@ -183,11 +168,12 @@ def _outcome(
         else:
             chosen.append(reading)
     different = {configuration.orders[one.mapping].tobytes(): one.mapping for one in chosen}
-    replayed: dict[bytes, list[Measurement] | str] = {}
+    replayed: dict[bytes, Measurement | str] = {}
 
-    def replay(order: Int64Array) -> list[Measurement] | str:
+    def replay(order: Int64Array) -> Measurement | str:
         try:
-            return configuration.replay(order, target, physics)
+            [modelled] = configuration.replay(order, target)
+            return modelled
         except SwizzleError as error:
             return error.fact
 
@@ -206,12 +192,14 @@ def _outcome(
         if isinstance(modelled, str):
             skipped.append(f"{configuration.name}, {reading.mapping}: {modelled}")
         else:
-            pairs.append(Pair(reading, tuple(modelled)))
+            pairs.append(Pair(reading, modelled))
     seconds = configuration.seconds + time.monotonic() - begun
-    return Outcome(configuration.name, configuration.occupancy, tuple(pairs), seconds), skipped
+    return ComparedConfiguration(
+        configuration.name, configuration.occupancy, tuple(pairs), seconds
+    ), skipped
 
 
-def _refusal(configuration: Configuration, reading: Reading) -> str | None:
+def _refusal(configuration: Configuration, reading: MeasuredPair) -> str | None:
     """Why a reading cannot be compared, or None."""
     if reading.mapping in configuration.unreadable:
         return configuration.unreadable[reading.mapping]
@@ -239,7 +227,7 @@ def not_a_permutation(order: Int64Array, blocks: int) -> str | None:
     )
 
 
-def _mismatch(outcome: Outcome) -> list[str]:
+def _mismatch(outcome: ComparedConfiguration) -> list[str]:
     told = {pair.measured.occupancy for pair in outcome.pairs} - {None, outcome.occupancy}
     return [
         f"{outcome.occupancy} workgroups a CU from the build, {measured} by the profiler"

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from textwrap import wrap
 from typing import Any
 
-from intelliperf_swizzle.fidelity.compare import Fidelity, Pair
-from intelliperf_swizzle.fidelity.summary import Scores, Summary, scores, summarise
+from intelliperf_swizzle.accuracy.comparison import ModelAccuracy, Pair
+from intelliperf_swizzle.accuracy.summary import Scores, Summary, scores, summarise
 
 WIDTH = 80
 _WIDTHS = (35, 3, 6, 4, 5, 4, 5, 6, 4)
@@ -23,16 +23,16 @@ LEGEND = (
 )
 
 
-def table(fidelity: Fidelity) -> str:
+def table(comparison: ModelAccuracy) -> str:
     """The comparison on a terminal, at most `WIDTH` columns wide."""
     rows = [_row(_HEADS)]
-    for outcome in fidelity.outcomes:
+    for outcome in comparison.outcomes:
         cells = _cells(scores(outcome.pairs))
         rows.append(_row((outcome.name, *cells, f"{outcome.seconds:.0f}")))
-    said = [*sentences(summarise(fidelity.outcomes)), f"{fidelity.seconds:.0f} s in all."]
-    said += [f"note: {note}" for note in fidelity.notes]
+    said = [*sentences(summarise(comparison.outcomes)), f"{comparison.seconds:.0f} s in all."]
+    said += [f"note: {note}" for note in comparison.notes]
     wrapped = [part for sentence in said for part in wrap(sentence, WIDTH)]
-    title = f"modelled L2 hit rates beside measured ones, {fidelity.target}"
+    title = f"modelled L2 hit rates beside measured ones, {comparison.target}"
     return "\n".join([title, "", *rows, "", *LEGEND, "", *wrapped])
 
 
@@ -68,11 +68,11 @@ def sentences(summary: Summary) -> list[str]:
     return said
 
 
-def as_table(fidelity: Fidelity) -> dict[str, Any]:
+def as_table(comparison: ModelAccuracy) -> dict[str, Any]:
     """The comparison as JSON has it: `pairs`, `configurations`, `summary`, `skipped`, `notes`."""
     return {
-        "target": fidelity.target,
-        "pairs": [pair_table(pair) for pair in fidelity.pairs],
+        "target": comparison.target,
+        "pairs": [pair_table(pair) for pair in comparison.pairs],
         "configurations": [
             {
                 "config": outcome.name,
@@ -80,17 +80,20 @@ def as_table(fidelity: Fidelity) -> dict[str, Any]:
                 "seconds": round(outcome.seconds, 2),
                 **asdict(scores(outcome.pairs)),
             }
-            for outcome in fidelity.outcomes
+            for outcome in comparison.outcomes
         ],
-        "summary": {**asdict(summarise(fidelity.outcomes)), "seconds": round(fidelity.seconds, 2)},
-        "skipped": fidelity.skipped,
-        "notes": fidelity.notes,
+        "summary": {
+            **asdict(summarise(comparison.outcomes)),
+            "seconds": round(comparison.seconds, 2),
+        },
+        "skipped": comparison.skipped,
+        "notes": comparison.notes,
     }
 
 
-def pair_table(pair: Pair, physics: int = 0) -> dict[str, Any]:
+def pair_table(pair: Pair) -> dict[str, Any]:
     """One pair: rates from 0 to 1, what was not measured or is not modelled as null."""
-    measured, modelled = pair.measured, pair.modelled[physics]
+    measured, modelled = pair.measured, pair.modelled
     return {
         "config": measured.config,
         "mapping": measured.mapping,

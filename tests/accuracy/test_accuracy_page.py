@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""`docs/validation.md` says what its record says, and the record what was measured."""
+"""`docs/model-accuracy.md` says what its record says, and the record what was measured."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
+from intelliperf_swizzle.accuracy import FolderOfMeasurements
 from intelliperf_swizzle.cache import replay
-from intelliperf_swizzle.fidelity import measurements_at
-from intelliperf_swizzle.fidelity.folder import FolderOfMeasurements
 from intelliperf_swizzle.hardware import load_target
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 def page() -> ModuleType:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "benchmarks"))
-        import validation as module
+        import model_accuracy as module
 
     return module
 
@@ -42,8 +41,7 @@ def test_the_page_is_what_its_record_renders_to(page: ModuleType, record: dict[s
 
 def test_every_measured_pair_is_in_the_record(page: ModuleType, record: dict[str, Any]) -> None:
     for one in page.SETS:
-        place = measurements_at(page.MEASURED / one.place, load_target(one.target))
-        readings, left_out = place.readings()
+        readings, left_out = page.measurements_of(one).readings()
         assert left_out == record["sets"][one.name]["skipped"]
         stored = {(p["config"], p["mapping"]): p for p in record["sets"][one.name]["pairs"]}
         assert len(stored) == len(readings) == len(record["sets"][one.name]["pairs"])
@@ -70,18 +68,18 @@ def test_the_sums_are_those_of_the_pairs(page: ModuleType, record: dict[str, Any
         assert summary["mean_regret_points"] == pytest.approx(statistics.fmean(regrets))
 
 
-def test_the_docstring_of_the_model_ends_with_its_validation(
+def test_the_docstring_of_the_model_ends_with_its_accuracy(
     page: ModuleType, record: dict[str, Any]
 ) -> None:
     said = " ".join((replay.__doc__ or "").split())
-    assert said.endswith(page.validated(record))
+    assert said.endswith(page.accuracy_line(record))
 
 
 def test_a_picture_has_a_point_for_every_pair(page: ModuleType, record: dict[str, Any]) -> None:
     pictures = page.pages(record)
     for one in page.SETS:
         pairs = record["sets"][one.name]["pairs"]
-        assert pictures[f"validation/{one.name}.svg"].count("<title>") == len(pairs)
+        assert pictures[f"model-accuracy/{one.name}.svg"].count("<title>") == len(pairs)
 
 
 def test_the_record_is_that_of_the_model_as_it_is(
@@ -99,5 +97,5 @@ def test_the_record_is_that_of_the_model_as_it_is(
         if pair["mapping"] in ("identity", "hilbert"):
             [modelled] = now.replay(now.orders[pair["mapping"]], target)
             assert modelled.l2_hit_rate == pytest.approx(pair["predicted_hit_rate"], abs=1e-4), (
-                "the model has changed since benchmarks/records/validation.json: make validation"
+                "the model has changed since records/model_accuracy.json: make validation"
             )

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Each fault of Triton's interpreter that an application meets is mended."""
+"""Each fault of Triton's interpreter that an application meets is fixed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 HEAD = """
-    from intelliperf_swizzle.interpreter.mend import mend
-    mend(); mend()
+    from intelliperf_swizzle.interpreter.fixes import fix_interpreter
+    fix_interpreter(); fix_interpreter()
     import torch, triton, triton.language as tl
     from triton.language.extra import libdevice
 """

@@ -20,18 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.errors import CaptureError, UsageError
-from intelliperf_swizzle.fidelity import runner
-from intelliperf_swizzle.fidelity.configuration import (
+from intelliperf_swizzle.accuracy import runner
+from intelliperf_swizzle.accuracy.configuration import (
     Configuration,
     Retraced,
     Work,
     resident_workgroups,
     work_of,
 )
-from intelliperf_swizzle.fidelity.readings import Reading, UnusableError, read, records_of
-from intelliperf_swizzle.fidelity.table import find_table
+from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError, read, records_of
+from intelliperf_swizzle.accuracy.order_table import find_table
+from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.launches import load_launch
 from intelliperf_swizzle.records import Int64Array, Launch
@@ -63,7 +63,7 @@ class FolderOfMeasurements:
         self._folder = folder.resolve()
         self._records = records_of(folder / "measured.json")
 
-    def readings(self) -> tuple[list[Reading], list[str]]:
+    def readings(self) -> tuple[list[MeasuredPair], list[str]]:
         """What was measured, in the order of the file; and why records are left out."""
         readings, left_out = [], []
         for number, record in enumerate(self._records, 1):

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The cache model beside measured counters: `docs/validation.md` and its scatter plots.
+"""The cache model beside measured counters: `docs/model-accuracy.md` and its scatter plots.
 
-    python benchmarks/validation.py                    # all sets, then the page
-    python benchmarks/validation.py --set mi355x       # one set anew, then the page
-    python benchmarks/validation.py --quick            # without the effects: half an hour less
-    python benchmarks/validation.py --render           # the page from the stored record
+    python benchmarks/model_accuracy.py                    # all sets, then the page
+    python benchmarks/model_accuracy.py --set mi355x       # one set anew, then the page
+    python benchmarks/model_accuracy.py --quick            # without the effects: half an hour less
+    python benchmarks/model_accuracy.py --render           # the page from the stored record
 
 `validate-model` on every set of `measured/`, once with full physics and once without each effect.
-The numbers go to `records/validation.json`, and the page is made of nothing else.
+The numbers go to `records/model_accuracy.json`, and the page is made of nothing else.
 """
 
 from __future__ import annotations
@@ -26,23 +26,21 @@ from typing import Any
 
 import jinja2
 
+from intelliperf_swizzle.accuracy import FolderOfMeasurements, Measurements, compare
+from intelliperf_swizzle.accuracy.agreement import kendall_tau_b, spread_points
+from intelliperf_swizzle.accuracy.measured import numbers, records_of
+from intelliperf_swizzle.accuracy.summary import ORDERED_SPREAD_POINTS
+from intelliperf_swizzle.accuracy.tables import as_table
 from intelliperf_swizzle.cache import ABLATIONS, Physics
-from intelliperf_swizzle.fidelity import Fidelity, compare, measurements_at
-from intelliperf_swizzle.fidelity.readings import numbers, records_of
-from intelliperf_swizzle.fidelity.statistics import kendall_tau_b, spread_points
-from intelliperf_swizzle.fidelity.summary import (
-    ORDERED_SPREAD_POINTS,
-    WIDE_SPREAD_POINTS,
-    scores,
-    summarise,
-)
-from intelliperf_swizzle.fidelity.words import as_table
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.report.terminal import Lines
+from model_truth.ablation import AblatedMeasurements
+from model_truth.published import PublishedMeasurements
+from model_truth.runs import MeasuredRuns
 
 BENCHMARKS = Path(__file__).parent
 MEASURED = BENCHMARKS / "measured"
-RECORD = BENCHMARKS / "records" / "validation.json"
+RECORD = BENCHMARKS / "records" / "model_accuracy.json"
 SPEED = BENCHMARKS / "records" / "simulators.json"
 TEMPLATES = BENCHMARKS / "templates"
 DOCS = BENCHMARKS.parent / "docs"
@@ -161,28 +159,26 @@ REASONS: Mapping[str, str] = {
 # --- measure ------------------------------------------------------------------------------------
 
 
-def compared(one: Set, effects: Mapping[str, Physics]) -> Fidelity:
-    """All pairs of a set, and without each effect where the order decides."""
-    target = load_target(one.target)
+def measurements_of(one: Set) -> Measurements:
+    """Where a set's pairs come from."""
+    place = MEASURED / one.place
+    if place.is_dir():
+        return FolderOfMeasurements(place)
+    if place.suffix == ".jsonl":
+        return MeasuredRuns(place)
+    return PublishedMeasurements(place, one.target)
+
+
+def measure(one: Set, effects: Mapping[str, Physics]) -> dict[str, Any]:
+    """What the record holds of a set: every pair, and without each effect where orders differ."""
+    measurements = AblatedMeasurements(measurements_of(one), effects)
     with Lines(sys.stderr) as progress:
-        return compare(
-            measurements_at(MEASURED / one.place, target),
-            target,
-            progress,
-            effects=tuple(effects.values()),
-            effects_from_points=WIDE_SPREAD_POINTS,
-        )
-
-
-def summed_up(one: Set, fidelity: Fidelity, effects: Mapping[str, Physics]) -> dict[str, Any]:
-    """What the record holds of a set."""
-    stated = {**as_table(fidelity), "machine": machine()}
+        comparison = compare(measurements, load_target(one.target), progress)
+    stated = {**as_table(comparison), "machine": machine()}
     stated["tau_of_readings"] = tau_of_readings(one)
     if effects:
-        wide = [o for o in fidelity.outcomes if scores(o.pairs).spread > WIDE_SPREAD_POINTS]
-        stated["without"] = {
-            name: asdict(summarise(wide, number)) for number, name in enumerate(("", *effects))
-        }
+        summaries = measurements.summaries(comparison.outcomes)
+        stated["without"] = {name: asdict(summary) for name, summary in summaries.items()}
     return stated
 
 
@@ -228,7 +224,7 @@ def pages(record: Mapping[str, Any]) -> dict[str, str]:
     )
     environment.filters |= {"points": points, "signed": signed, "rate": rate, "mean": mean}
     sets = [(one, record["sets"][one.name]) for one in SETS if one.name in record["sets"]]
-    page = environment.get_template("validation.md").render(
+    page = environment.get_template("model_accuracy.md").render(
         sets=sets,
         effects=ABLATIONS.keys(),
         worst={one.name: worst_cases(stored["pairs"]) for one, stored in sets},
@@ -242,12 +238,12 @@ def pages(record: Mapping[str, Any]) -> dict[str, str]:
     )
     scatter = environment.get_template("scatter.svg")
     pictures = {
-        f"validation/{one.name}.svg": scatter.render(
+        f"model-accuracy/{one.name}.svg": scatter.render(
             title=f"{one.title}: L2 hit rate, %", groups=groups(stored["pairs"])
         )
         for one, stored in sets
     }
-    return {"validation.md": page, **pictures}
+    return {"model-accuracy.md": page, **pictures}
 
 
 def held_out(name: str, configurations: Sequence[Mapping[str, Any]]) -> str | None:
@@ -325,7 +321,7 @@ def rate(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}"
 
 
-def validated(record: Mapping[str, Any]) -> str:
+def accuracy_line(record: Mapping[str, Any]) -> str:
     """How the docstring of `cache.replay` ends."""
     errors = ", ".join(
         f"{one.name} {record['sets'][one.name]['summary']['mean_error_points']:.1f}"
@@ -333,7 +329,7 @@ def validated(record: Mapping[str, Any]) -> str:
         for one in SETS
         if one.name in record["sets"]
     )
-    return f"Validated: mean error of the L2 hit rate in points: {errors}; docs/validation.md."
+    return f"Accuracy: mean error of the L2 hit rate in points: {errors}; docs/model-accuracy.md."
 
 
 def write(record: Mapping[str, Any]) -> None:
@@ -357,11 +353,11 @@ def main() -> None:
     for one in chosen:
         effects = ABLATIONS if one.with_effects and not options.quick else {}
         known = record["sets"].get(one.name, {}).get("without", {})
-        stated = summed_up(one, compared(one, effects), effects)
+        stated = measure(one, effects)
         record["sets"][one.name] = {"without": known, **stated}
         RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write(record)
-    print(validated(record))
+    print(accuracy_line(record))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The faults of Triton's interpreter, mended in place (Triton 3.6 to 3.9).
+"""The faults of Triton's interpreter, fixed in place (Triton 3.6 to 3.9).
 
-Each function below mends one fault and says which. `mend` applies them all; it is meant for the
-process of the user's application too, before that imports Triton's language.
+Each function below fixes one fault and says which. `fix_interpreter` applies them all; it is meant
+for the process of the user's application too, before that imports Triton's language.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,24 +26,33 @@ from intelliperf_swizzle.interpreter.driver import (
     do_bench_once_of,
 )
 
-_mended = False
+if TYPE_CHECKING:
+    import triton.language as tl
+    from triton.runtime.interpreter import (
+        GridExecutor,
+        InterpretedFunction,
+        InterpreterBuilder,
+        TensorHandle,
+    )
+
+_fixed = False
 
 
-def mend(
+def fix_interpreter(
     backend: str = "hip",
     arch: str | int = "gfx942",
     warp_size: int = 64,
     compute_units: int = 304,
 ) -> None:
-    """Mend the interpreter once; later calls do nothing.
+    """Fix the interpreter once; later calls do nothing.
 
     The arguments describe the GPU that host code is told of.
 
     Raises:
         RuntimeError: `TRITON_INTERPRET=1` was not set before Triton was imported.
     """
-    global _mended
-    if _mended:
+    global _fixed
+    if _fixed:
         return
     if os.environ.get("TRITON_INTERPRET") != "1":
         raise RuntimeError("TRITON_INTERPRET=1 must be set before Triton is imported")
@@ -52,21 +62,23 @@ def mend(
     driver.set_active(StandInDriver(backend, arch, warp_size, compute_units))
     triton.testing.do_bench = do_bench_once_of()
     triton.testing.do_bench_cudagraph = do_bench_once_of()
-    _mend_scalar_index(interpreter)
-    _mend_overflow_checks(interpreter)
-    _mend_bfloat16_dot(interpreter)
-    _mend_splat(interpreter)
-    _mend_repeated_patching(interpreter)
-    _mend_libdevice(interpreter)
-    _mend_launch(interpreter)
-    _mended = True
+    _fix_scalar_index()
+    _fix_overflow_checks(interpreter)
+    _fix_bfloat16_dot(interpreter)
+    _fix_splat(interpreter)
+    _fix_repeated_patching(interpreter)
+    _fix_libdevice(interpreter)
+    _fix_launch(interpreter)
+    _fixed = True
 
 
-def _mend_scalar_index(interpreter: Any) -> None:
+def _fix_scalar_index() -> None:
     """Triton 3.6 turns 1-element arrays into int by a conversion that NumPy 2.4 removed."""
+    from triton.runtime import interpreter
+
     original = interpreter._patch_lang_tensor
 
-    def patch_lang_tensor(tensor: Any, scope: Any) -> None:
+    def patch_lang_tensor(tensor: type[tl.tensor], scope: interpreter._LangPatchScope) -> None:
         original(tensor, scope)
         scope.set_attr(
             tensor, "__index__", lambda self: int(np.asarray(self.handle.data).reshape(-1)[0])
@@ -75,20 +87,26 @@ def _mend_scalar_index(interpreter: Any) -> None:
     interpreter._patch_lang_tensor = patch_lang_tensor
 
 
-def _mend_overflow_checks(interpreter: Any) -> None:
+def _fix_overflow_checks(interpreter: ModuleType) -> None:
     """Every integer operation is checked for overflow, which a GPU does not do."""
     builder = interpreter.interpreter_builder
     builder.options = dataclasses.replace(builder.options, sanitize_overflow=False)
 
 
-def _mend_bfloat16_dot(interpreter: Any) -> None:
+def _fix_bfloat16_dot(interpreter: ModuleType) -> None:
     """`tl.dot` multiplies the bit patterns of bfloat16 as if they were integers."""
     original = interpreter.InterpreterBuilder.create_dot
 
-    def create_dot(self: Any, a: Any, b: Any, d: Any, *options: Any) -> Any:
-        return original(self, widened(a), widened(b), d, *options)
+    def create_dot(
+        self: InterpreterBuilder,
+        a: TensorHandle,
+        b: TensorHandle,
+        d: TensorHandle,
+        *options: object,
+    ) -> TensorHandle:
+        return original(self, widen(a), widen(b), d, *options)
 
-    def widened(operand: Any) -> Any:
+    def widen(operand: TensorHandle) -> TensorHandle:
         import triton.language as tl
 
         if operand.dtype.scalar != tl.bfloat16:
@@ -103,10 +121,10 @@ def bfloat16_as_float32(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
-def _mend_splat(interpreter: Any) -> None:
+def _fix_splat(interpreter: ModuleType) -> None:
     """A comparison of scalars that is spread over a block becomes integers, and is no mask then."""
 
-    def create_splat(self: Any, ret_ty: Any, arg: Any) -> Any:
+    def create_splat(self: InterpreterBuilder, ret_ty: tl.dtype, arg: TensorHandle) -> TensorHandle:
         value = np.asarray(arg.data)
         spread = np.full(ret_ty.shape, value.reshape(-1)[0], dtype=value.dtype)
         return interpreter.TensorHandle(spread, arg.dtype.scalar)
@@ -114,11 +132,11 @@ def _mend_splat(interpreter: Any) -> None:
     interpreter.InterpreterBuilder.create_splat = create_splat
 
 
-def _mend_repeated_patching(interpreter: Any) -> None:
+def _fix_repeated_patching(interpreter: ModuleType) -> None:
     """Each call of a jit function patches the whole language again, half of the run time."""
-    language_modules: dict[Any, list[Any]] = {}
+    language_modules: dict[FunctionType, list[ModuleType]] = {}
 
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: InterpretedFunction, *args: object, **kwargs: object) -> object:
         import triton.language as tl
 
         if self.fn not in language_modules:
@@ -138,7 +156,7 @@ def _mend_repeated_patching(interpreter: Any) -> None:
     interpreter.InterpretedFunction.__call__ = call
 
 
-def forward_builtins(namespace: dict[str, Any]) -> None:
+def forward_builtins(namespace: dict[str, object]) -> None:
     """Builtins imported by name (`from triton.language import arange`) escape the patching."""
     import triton.language as tl
 
@@ -147,16 +165,16 @@ def forward_builtins(namespace: dict[str, Any]) -> None:
             namespace[name] = _forwarder(value)
 
 
-def _forwarder(builtin: Callable[..., Any]) -> Callable[..., Any]:
+def _forwarder(builtin: FunctionType) -> Callable[..., object]:
     @functools.wraps(builtin, updated=())
-    def forwarder(*args: Any, **kwargs: Any) -> Any:
+    def forwarder(*args: object, **kwargs: object) -> object:
         patched = getattr(sys.modules[builtin.__module__], builtin.__name__)
         return patched(*args, **kwargs)
 
     return forwarder
 
 
-LIBDEVICE: dict[str, Callable[..., Any]] = {
+LIBDEVICE: Mapping[str, Callable[..., npt.NDArray[np.generic]]] = {
     "abs": np.abs,
     "acos": np.arccos,
     "acosh": np.arccosh,
@@ -208,7 +226,7 @@ LIBDEVICE: dict[str, Callable[..., Any]] = {
 """The functions of libdevice that NumPy has; results may differ from a GPU's in the last bits."""
 
 
-def _mend_libdevice(interpreter: Any) -> None:
+def _fix_libdevice(interpreter: ModuleType) -> None:
     """The functions of `triton.language.extra.libdevice` are empty under the interpreter."""
     from triton.language.extra import libdevice
 
@@ -216,8 +234,10 @@ def _mend_libdevice(interpreter: Any) -> None:
         setattr(libdevice, name, _libdevice_function(interpreter, name, stub))
 
 
-def _libdevice_function(interpreter: Any, name: str, stub: Callable[..., Any]) -> Any:
-    def call(*operands: Any, _semantic: Any = None, **_: Any) -> Any:
+def _libdevice_function(
+    interpreter: ModuleType, name: str, stub: FunctionType
+) -> Callable[..., tl.tensor]:
+    def call(*operands: tl.tensor | float, _semantic: object = None, **_: object) -> tl.tensor:
         import triton.language as tl
 
         semantic = interpreter.interpreter_semantic
@@ -234,7 +254,9 @@ def _libdevice_function(interpreter: Any, name: str, stub: Callable[..., Any]) -
         shape = list(shaped.shape)
         return tl.tensor(handle, tl.block_type(handle.dtype, shape) if shape else handle.dtype)
 
-    def create_libdevice(self: Any, name: str, operands: list[Any]) -> Any:
+    def create_libdevice(
+        self: InterpreterBuilder, name: str, operands: list[TensorHandle]
+    ) -> TensorHandle:
         function = LIBDEVICE.get(name)
         if function is None:
             raise NotImplementedError(f"libdevice.{name} is not known to the interpreter")
@@ -247,10 +269,10 @@ def _libdevice_function(interpreter: Any, name: str, stub: Callable[..., Any]) -
     return call
 
 
-def _mend_launch(interpreter: Any) -> None:
+def _fix_launch(interpreter: ModuleType) -> None:
     """A launch takes no list as grid, returns None, and hangs where a program waits for another."""
 
-    def call(self: Any, *args_dev: Any, **kwargs: Any) -> StandInCompiled:
+    def call(self: GridExecutor, *args_dev: object, **kwargs: object) -> StandInCompiled:
         names = inspect.getfullargspec(self.fn)
         kwargs = {k: v for k, v in kwargs.items() if k in names.args or k in names.kwonlyargs}
         args_host, kwargs_host = self._init_args_hst(args_dev, kwargs)
@@ -263,7 +285,9 @@ def _mend_launch(interpreter: Any) -> None:
     interpreter.GridExecutor.__call__ = call
 
 
-def _run_launch(interpreter: Any, executor: Any, bound: dict[str, Any]) -> None:
+def _run_launch(
+    interpreter: ModuleType, executor: GridExecutor, bound: Mapping[str, object]
+) -> None:
     from intelliperf_swizzle.interpreter.sequential import patched_language, run_programs
 
     forward_builtins(executor.fn.__globals__)
@@ -292,7 +316,7 @@ class HostMemory:
     tensors whose addresses a kernel reads from memory (then nothing is known to be outside).
     """
 
-    def __init__(self, arguments: dict[str, Any]) -> None:
+    def __init__(self, arguments: Mapping[str, object]) -> None:
         spans = sorted(set(_spans(tuple(arguments.values()))))
         self._begin = np.array([begin for begin, _ in spans], np.uint64)
         self._end = np.array([end for _, end in spans], np.uint64)
