@@ -48,8 +48,8 @@ def first(effect: str, *traits: str) -> Application:
         for app in map(application, range(100_000))
         if app.effect == effect
         and set(traits) <= set(app.traits)
-        and not set(app.traits) & {"work list", "gated", "ragged", "more programs than tiles"}
-        and not any(trait.startswith("shared") for trait in app.traits)
+        and not set(app.traits) & {"work list", "ragged", "more programs than tiles"}
+        and not any(trait.startswith(("shared", "gated")) for trait in app.traits)
         and programs(app.launches[0]) > 3
     )
 

@@ -136,6 +136,26 @@ EFFECTS: Mapping[str, Effect] = {
         ("v = v + tl.load(y + at - BN, mask={beside}, other=0)",),
         {},
     ),
+    "shifts in place": Effect(
+        "order",
+        (
+            "four = tl.arange(0, 4)",
+            "later = tl.load(word + tile * 4 + 4 + four)",
+            "tl.store(word + tile * 4 + four, later + 1)",
+        ),
+        {"word": "torch.arange(4 * programs + 8, dtype=torch.int32, device=D)"},
+    ),
+    "two views of one tensor": Effect(
+        "order",
+        (
+            "four = tl.arange(0, 4)",
+            "tl.store(word + tile * 4 + four, tl.load(other + tile * 4 + four) + tile)",
+        ),
+        {
+            "word": "torch.arange(4 * programs + 16, dtype=torch.int32, device=D)",
+            "other": "word[4 * {k}:]",
+        },
+    ),
     "last writer": Effect(
         "order", ("tl.store(word + tile % {k} * {s}, tile + 1)",), {"word": _words()}
     ),
@@ -322,6 +342,14 @@ EFFECTS: Mapping[str, Effect] = {
         {"word": _words(), "lock": "torch.zeros(1, dtype=torch.int32, device=D)"},
     ),
     "equal stores": Effect("free", ("tl.store(word + tile % {k}, 7)",), {"word": _words()}),
+    "in place": Effect(
+        "free",
+        (
+            "eight = tl.arange(0, 8)",
+            "tl.store(word + tile * 8 + eight, tl.load(word + tile * 8 + eight) * 3 + 1)",
+        ),
+        {"word": "torch.arange(8 * programs + 16, dtype=torch.int32, device=D)"},
+    ),
     "its own words": Effect(
         "free",
         (
@@ -349,7 +377,7 @@ EFFECTS: Mapping[str, Effect] = {
 _COMMON_FREE = (
     *["none"] * 9, "atomic_add", "atomic_max", "atomic_min", "atomic_or", "atomic_and",
     "atomic_xor", "atomic_add of floats", "atomic_cas on its own word",
-    "atomic_xchg on its own word", "log by program", "loop of a length from memory",
+    "atomic_xchg on its own word", "in place", "log by program", "loop of a length from memory",
 )  # fmt: skip
 _FAMILIES = ("order", "atomics", "tickets", "wait")
 SHARED = ("helper elsewhere", "helper by module", "kernel as a function", "alias", "helper beside",
@@ -397,9 +425,13 @@ class _Writer:
         )[0]  # fmt: skip
         if self.plan == "late effect" and self.effect.family == "free":
             self.plan = "few"
-        self.gated = self.plan == "late effect" or (
-            self.plan == "few" and bool(self.effect.lines) and source.random() < 0.3
-        )
+        self.gate = ""
+        if self.plan == "late effect" or (
+            self.plan == "few" and self.effect.lines and source.random() < 0.3
+        ):
+            self.gate = source.choice(("scalar", "scalar", "int32", "float32"))
+        self.returns = self.extra and not self.effect.lines and source.random() < 0.5
+        self.read = source.choice(("tl.program_id({})", "tl.program_id(axis={})"))
         self.rows = self._launch_rows()
 
     def _effect(self) -> str:
@@ -424,9 +456,12 @@ class _Writer:
             return [*wide[::-1], (m, n, b, 1, 99)]
         count = 1 if self.plan == "one" else self.draw.randint(2, 4)
         on = self.draw.randrange(count)
+        rows = [(*self._size(1, 4), self.draw.randint(1, 9)) for _ in range(count)]
+        if self.draw.random() < 0.3:  # launches that differ in contents at most
+            rows = rows[:1] * count
         return [
-            (*self._size(1, 4), int(not self.gated or row == on), self.draw.randint(1, 9))
-            for row in range(count)
+            (m, n, b, int(not self.gate or row == on), seed)
+            for row, (m, n, b, seed) in enumerate(rows)
         ]
 
     def _size(self, least: int, most: int) -> tuple[int, int, int]:
@@ -458,7 +493,10 @@ class _Writer:
             self.effect_name,
             files,
             tuple(
-                Launch(self._grid(*row[:3]), {**blocks, **given})
+                Launch(
+                    self._grid(*row[:3]),
+                    {**blocks, **given, **({"MODE": 1} if self._gate_tensor else {})},
+                )
                 for row, given in zip(self.rows, constants, strict=True)
             ),
             self._readers(),
@@ -471,7 +509,8 @@ class _Writer:
             "work list": self.work_list,
             "persistent": self.persistent,
             "more programs than tiles": self.extra,
-            "gated": self.gated,
+            "early return": self.returns,
+            f"gated by {self.gate}": self.gate,
         }
         chosen = [name for name, present in named.items() if present]
         shared = [f"shared: {self.shared}"] if self.shared else []
@@ -482,13 +521,18 @@ class _Writer:
 
     def _parameters(self) -> list[str]:
         tensors = ["x", "y", *self.effect.tensors, *(["work"] if self.work_list else [])]
+        tensors += ["gate"] if self._gate_tensor else []
         return [*tensors, "M", "N", "B", "MODE", "SEED"]
+
+    @property
+    def _gate_tensor(self) -> bool:
+        return self.gate in ("int32", "float32")
 
     def _kernels(self) -> str:
         parts = [HEADER]
         if self.helper:
             parts += [
-                f"@triton.jit\ndef number_{axis}():\n    return tl.program_id({axis})\n"
+                f"@triton.jit\ndef number_{axis}():\n    return {self.read.format(axis)}\n"
                 for axis in range(self.axes)
             ]
         kernel = self._kernel()
@@ -509,7 +553,7 @@ class _Writer:
 
     def _body(self) -> list[str]:
         read = [
-            f"number_{axis}()" if self.helper else f"tl.program_id({axis})"
+            f"number_{axis}()" if self.helper else self.read.format(axis)
             for axis in range(self.axes)
         ]
         lines = ["nn = (N + BN - 1) // BN"]
@@ -521,6 +565,8 @@ class _Writer:
                 loop = "for tile in range(pid, (M + BM - 1) // BM * nn, tl.num_programs(0)):"
                 inner = [*split, *self._tile()]
                 return [*lines, loop, *(f"    {line}" for line in inner)]
+            if self.returns:
+                lines += ["if pid >= (M + BM - 1) // BM * nn:", "    return"]
             lines += [f"tile = {tile}", *split]
         else:
             lines += [f"pn = {read[0]}", f"pm = {read[1]}"]
@@ -532,7 +578,7 @@ class _Writer:
 
     def _tile(self) -> list[str]:
         base = "base + " if self.axes == 3 else ""
-        masked = self.ragged or self.extra
+        masked = self.ragged or (self.extra and not self.returns)
         inside = "inside" if masked else "None"
         effect = [
             line.format(
@@ -540,8 +586,9 @@ class _Writer:
             )
             for line in self.effect.lines
         ]
-        if self.gated and effect:
-            effect = ["if MODE > 0:", *(f"    {line}" for line in effect)]
+        if self.gate and effect:
+            on = "MODE > 0" if self.gate == "scalar" else "tl.load(gate) > 0"
+            effect = [f"if {on}:", *(f"    {line}" for line in effect)]
         to = f"{base}rn[None, :] * M + rm[:, None]" if self.transposed else "at"
         return [
             "rm = pm * BM + tl.arange(0, BM)",
@@ -657,8 +704,12 @@ class _Writer:
             tensors["work"] = "torch.arange(rows * cols, dtype=torch.int32, device=D)" + (
                 ".flip(0)" if step < 0 else ""
             )
-        kept = [name for name in tensors if name not in ("x", "length", "work")]
+        if self._gate_tensor:
+            tensors["gate"] = f"torch.full((1,), MODE, dtype=torch.{self.gate}, device=D)"
+        kept = [name for name in tensors if name not in ("x", "length", "work", "gate")]
         call = f"({', '.join(self._parameters())}, BM, BN)"
+        if self._gate_tensor:  # launches that differ in contents alone
+            call = call.replace("MODE", "1")
         return [
             "rows, cols = -(-M // BM), -(-N // BN)",
             f"grid = {grid}",

@@ -209,7 +209,7 @@ def _patched_part(part: str, app: Application, text: str) -> str:
         "\n".join(indent + line for line in _block(text, len(app.launches[0].grid)).splitlines())
         + "\n"
     )
-    body = re.sub(r"tl\.program_id\((\d)\)", r"new_\1", part[head.end() :])
+    body = re.sub(r"tl\.program_id\((?:axis=)?(\d)\)", r"new_\1", part[head.end() :])
     return part[: head.end()] + block + body
 
 
