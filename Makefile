@@ -13,14 +13,15 @@ JOBS ?= 2
 # For test-pythons: interpreters to look for, what to install, what to test
 PYTHONS ?= python3.10 python3.12 python3.13
 PURE_NEEDS := hatchling hypothesis jinja2 jsonschema numba numpy pytest pyyaml rich
-PURE_TESTS := $(addprefix tests/,adversarial cache hardware history mapping patterns rank) \
+PURE_TESTS := tests/adversarial/test_published_swizzles.py \
+  $(addprefix tests/,cache hardware history mapping patterns rank) \
   tests/language/test_parse.py tests/language/test_evaluate.py
 
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 INSTALL := -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
-.PHONY: help install demo test lint docs bench figures audit search-quality kills test-pythons clean
+.PHONY: help install demo test lint docs bench figures audit search-quality campaign kills test-pythons clean
 
 help:
 	@echo 'make demo            set up $(VENV), then find a swizzle for benchmarks/kernels/gemm.py'
@@ -35,6 +36,7 @@ help:
 	@echo 'make simulators      speed of the cache model beside public simulators'
 	@echo 'make search-quality  compare the default search with one a hundred times as long'
 	@echo 'make kills N=200     kill so many runs at random instants; nothing may be torn or left'
+	@echo 'make campaign N=20000   random applications against the gates; it resumes'
 	@echo 'make install         set up $(VENV) and no more'
 	@echo 'make clean           remove the environments and what was built'
 
@@ -93,10 +95,17 @@ simulators: install
 search-quality: install
 	$(BIN)/python benchmarks/search_quality.py
 
-N ?= 200
+# How many runs are killed, or how many pairs of application and swizzle; WHOLE=--whole takes them
+# through the whole command
+N ?=
+WHOLE ?=
 
 kills: install
-	$(BIN)/python tests/adversarial/kills.py $(N)
+	$(BIN)/python tests/adversarial/kills.py $(or $(N),200)
+
+campaign: install
+	cd tests/adversarial && $(BIN)/python -m hunt.campaign --pairs $(or $(N),20000) $(WHOLE) \
+	  --record $(CURDIR)/build/hunt$(WHOLE)/record.jsonl
 
 test-pythons:
 	@for python in $(PYTHONS); do \

@@ -1,0 +1,321 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Pairs of application and text by the thousand: what the gates say beside what is true.
+
+    python -m hunt.campaign --pairs 20000 --jobs 2 --record build/hunt/record.jsonl
+
+The record is only ever appended to; a campaign goes on after the applications that are in it. An
+accepted pair that is harmful is kept as a folder that fails its own check (`python main.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from hunt import swizzles
+from hunt.applications import EFFECTS, Application, application
+from hunt.truth import LAUNCH, ORDERS, REVERSED, SHUFFLED, Outcome, Truth
+
+if TYPE_CHECKING:
+    from hunt.gates import Offers, Verdict
+
+LIMIT_SECONDS = 900.0
+"""An application that takes longer, all its texts together, has hung the worker."""
+
+Truthful = Literal["harmless", "harmful", "undefined", "unwritable"]
+"""`undefined`: the original's result already depends on how a GPU orders the programs, and the
+patched one's is the same in launch order. `unwritable`: the function that reads the program id does
+not know an argument that the text reads."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An application and a text; a line of the record.
+
+    Attributes:
+        seed: of the application.
+        source: kind of text: `pattern`, `nest`, `simple`, `identity`, `dropping`, `conditional`.
+        text: the swizzle.
+        effect: what the kernel's programs do to each other.
+        traits: what else is in the application.
+        truth: by Triton's plain interpreter.
+        harm: which kind, where harmful.
+        accepted: whether the gates let it pass.
+        verdict: the tool's kind of verdict.
+        reason: its words.
+        outcomes: of the original and of the patched application, in the orders that were run.
+    """
+
+    seed: int
+    source: str
+    text: str
+    effect: str
+    traits: tuple[str, ...]
+    truth: Truthful
+    harm: str
+    accepted: bool
+    verdict: str
+    reason: str
+    outcomes: tuple[tuple[Outcome, ...], tuple[Outcome, ...]]
+
+
+# --- one application ------------------------------------------------------------------------------
+
+
+def hunt(seed: int, truth: Truth, kept: Path, *, in_process: bool = True) -> Iterator[Pair]:
+    """All pairs of one application.
+
+    Args:
+        seed: of the application.
+        truth: runs applications.
+        kept: folder for counterexamples.
+        in_process: whether the gates run without child processes; then with several texts.
+    """
+    from hunt import gates
+
+    app = application(seed)
+    source = random.Random(f"texts {seed}")
+    kinds: dict[str, str] = {}
+
+    def texts(offers: Offers) -> Sequence[str]:
+        kinds.update(swizzles.texts_for(app, offers, source))
+        return list(kinds)
+
+    with tempfile.TemporaryDirectory(prefix="hunt-") as name:
+        folder = Path(name) / "app"
+        _write(app, folder)
+        original = truth.outcomes(folder, ORDERS)
+        if not _is_digest(original[0]):
+            raise ValueError(f"application {seed} fails as it is: {original[0]}")
+        verdicts = (
+            gates.judge(folder, texts) if in_process else gates.judge_by_command(folder, seed)
+        )
+        for verdict in verdicts:
+            copy = Path(name) / "patched"
+            _write(app, copy)
+            _patch(app, verdict, copy)
+            found = _patched_outcomes(truth, copy, original)
+            truthful = _compare(app, original, found)
+            pair = Pair(
+                seed, kinds.get(verdict.text, ""), verdict.text, app.effect, app.traits, truthful,
+                _harm(app, verdict.text, found[0]) if truthful == "harmful" else "",
+                verdict.accepted, verdict.kind, verdict.reason[:300],
+                (tuple(original), tuple(found)),
+            )  # fmt: skip
+            if pair.accepted and pair.truth == "harmful":
+                _keep(pair, folder, copy, kept, verdict.patch or "")
+            shutil.rmtree(copy)
+            yield pair
+
+
+def _write(app: Application, folder: Path) -> None:
+    folder.mkdir()
+    for name, text in app.files.items():
+        (folder / name).write_text(text)
+
+
+def _patch(app: Application, verdict: Verdict, folder: Path) -> None:
+    """The tool's patch where there is one, else the one that it refused to make."""
+    if verdict.patch is None:
+        for name, text in swizzles.patched(app, verdict.text).items():
+            (folder / name).write_text(text)
+        return
+    subprocess.run(
+        ["git", "apply", "-"], cwd=folder, input=verdict.patch, text=True, check=True,
+        env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)},
+    )  # fmt: skip
+
+
+def _patched_outcomes(truth: Truth, folder: Path, original: Sequence[Outcome]) -> list[Outcome]:
+    """In launch order; in another order too where the original does not depend on it."""
+    orders = [LAUNCH]
+    if len(set(original)) == 1:
+        orders.append(random.Random(original[0]).choice((REVERSED, SHUFFLED)))
+    return truth.outcomes(folder, orders, original[0])
+
+
+def _compare(app: Application, original: Sequence[Outcome], found: Sequence[Outcome]) -> Truthful:
+    if found[0].startswith("error"):
+        return "unwritable"
+    if any(outcome != original[0] for outcome in found):
+        return "harmful"
+    ordered = len(set(original)) > 1 or EFFECTS[app.effect].race
+    return "undefined" if ordered else "harmless"
+
+
+def _is_digest(outcome: Outcome) -> bool:
+    return len(outcome) == 16 and ":" not in outcome
+
+
+def _harm(app: Application, text: str, outcome: Outcome) -> str:
+    """Which kind of harm, for the table."""
+    dropped = [swizzles.drops_tiles(text, launch) for launch in app.launches]
+    if all(dropped):
+        return "drops tiles"
+    if any(dropped):
+        return "drops tiles in some launches"
+    if outcome == "hang":
+        return "never ends"
+    family = EFFECTS[app.effect].family
+    if any(trait.startswith("shared") for trait in app.traits) and family == "free":
+        return "another user of the function"
+    if "launches: late effect" in app.traits:
+        return "order in a late launch"
+    return {"order": "order of loads and stores", "wait": "order of programs that wait"}.get(
+        family, family
+    )
+
+
+def _keep(pair: Pair, original: Path, patched: Path, kept: Path, patch: str) -> None:
+    """The patched application with the digest that it ought to have."""
+    folder = kept / f"{pair.seed}-{pair.source}"
+    while folder.exists():
+        folder = folder.with_name(folder.name + "-again")
+    shutil.copytree(patched, folder, ignore=shutil.ignore_patterns("__pycache__", "*-backup"))
+    (folder / "expected.txt").write_text(pair.outcomes[0][0])
+    (folder / "swizzle.txt").write_text(pair.text + "\n")
+    (folder / "best.patch").write_text(patch)
+    (folder / "pair.json").write_text(json.dumps(asdict(pair), indent=1) + "\n")
+
+
+# --- many -----------------------------------------------------------------------------------------
+
+
+def _work(pipe: Connection, kept: Path, in_process: bool) -> None:
+    """A worker: its own interpreter for the gates, and beside it one for the truth."""
+    os.environ.update(TRITON_INTERPRET="1", DEV="cpu", OMP_NUM_THREADS="1")
+    with Truth() as truth, contextlib.suppress(EOFError, BrokenPipeError):  # it is over
+        while True:
+            seed, begun = pipe.recv(), time.monotonic()
+            try:
+                pairs = [asdict(one) for one in hunt(seed, truth, kept, in_process=in_process)]
+                line = {"seconds": round(time.monotonic() - begun, 2), "pairs": pairs}
+            except Exception as error:
+                line = {"failed": f"{type(error).__name__}: {error}"[:500]}
+            pipe.send({"seed": seed, **line})
+
+
+class Campaign:
+    """Workers, each one application at a time; one that hangs or dies is replaced."""
+
+    def __init__(self, jobs: int, record: Path, kept: Path, *, in_process: bool = True) -> None:
+        self._context = multiprocessing.get_context("spawn")
+        self._jobs = jobs
+        self._record = record
+        self._arguments = (kept, in_process)
+        record.parent.mkdir(parents=True, exist_ok=True)
+        kept.mkdir(parents=True, exist_ok=True)
+
+    def run(self, pairs: int, first_seed: int = 0) -> None:
+        """Goes on until the record holds so many pairs."""
+        lines = list(read(self._record))
+        count = sum(len(line.get("pairs", ())) for line in lines)
+        done = {line["seed"] for line in lines}
+        seeds = (seed for seed in range(first_seed, sys.maxsize) if seed not in done)
+        workers = [_Worker(self._context, self._arguments) for _ in range(self._jobs)]
+        try:
+            with self._record.open("a", encoding="utf-8") as stream:
+                while count < pairs:
+                    for place, worker in enumerate(workers):
+                        if worker.idle:
+                            worker.give(next(seeds))
+                        line = worker.answer()
+                        if line is None:
+                            continue
+                        if line.get("failed", "").startswith("worker"):
+                            worker.end()
+                            workers[place] = _Worker(self._context, self._arguments)
+                        count += len(line.get("pairs", ()))
+                        stream.write(json.dumps(line, separators=(",", ":")) + "\n")
+                        stream.flush()
+                    time.sleep(0.02)
+        finally:
+            for worker in workers:
+                worker.end()
+
+
+class _Worker:
+    def __init__(self, context: Any, arguments: tuple[Any, ...]) -> None:
+        self._pipe, pipe = context.Pipe()
+        self._process = context.Process(target=_work, args=(pipe, *arguments), daemon=False)
+        self._process.start()
+        pipe.close()
+        self._seed: int | None = None
+        self._since = 0.0
+
+    @property
+    def idle(self) -> bool:
+        return self._seed is None
+
+    def give(self, seed: int) -> None:
+        self._seed, self._since = seed, time.monotonic()
+        self._pipe.send(seed)
+
+    def answer(self) -> dict[str, Any] | None:
+        """A line of the record, None while there is none."""
+        seed = self._seed
+        with contextlib.suppress(EOFError):
+            if self._pipe.poll():
+                line: dict[str, Any] = self._pipe.recv()
+                self._seed = None
+                return line
+            if time.monotonic() - self._since < LIMIT_SECONDS:
+                return None
+        dead = "took too long" if self._process.is_alive() else "died"
+        return {"seed": seed, "failed": f"worker {dead}"}
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+def read(record: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a record; one that a kill cut short is left out."""
+    if record.exists():
+        for line in record.read_text(encoding="utf-8").splitlines():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue
+
+
+def pairs_of(record: Path) -> list[Pair]:
+    """All pairs of a record."""
+    return [Pair(**pair) for line in read(record) for pair in line.get("pairs", ())]
+
+
+def main() -> None:
+    """Runs a campaign and prints its table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=20000)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--record", type=Path, default=Path("build/hunt/record.jsonl"))
+    parser.add_argument("--first_seed", type=int, default=0)
+    parser.add_argument("--whole", action="store_true", help="with child processes and the build")
+    options = parser.parse_args()
+    kept = options.record.parent / "counterexamples"
+    campaign = Campaign(options.jobs, options.record, kept, in_process=not options.whole)
+    campaign.run(options.pairs, options.first_seed)
+    from hunt.table import holes, refusals, table
+
+    pairs = pairs_of(options.record)
+    print(table(pairs), holes(pairs), refusals(pairs), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,351 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What the tool says of texts on an application; the only module here that touches it.
+
+The tool's own loop runs: recording, proofs, order, splice, tree, waits, same bytes. What it does in
+processes of its own (the application, the interpreter) is done in this one, by the same functions.
+Left out: the build for the GPU, and whether an order is worth having (each is held to be better).
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import json
+import linecache
+import os
+import pickle
+import random
+import runpy
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hunt.applications import application
+from hunt.swizzles import texts_for
+from intelliperf_swizzle import children, cli
+from intelliperf_swizzle.capture import application as recording
+from intelliperf_swizzle.capture import describe, process, recorder
+from intelliperf_swizzle.capture.settings import Settings as AgentSettings
+from intelliperf_swizzle.capture.settings import load_settings
+from intelliperf_swizzle.children import called
+from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.propose import Batch, Effort, Problem
+from intelliperf_swizzle.propose.axes import axis_choices
+from intelliperf_swizzle.propose.nest import neighbours, plain
+from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
+from intelliperf_swizzle.records import Candidate, Measurement
+from intelliperf_swizzle.search import on_model, run, stages, subject
+from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.setup import prepare
+
+TARGET = load_target("mi300x")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one text.
+
+    Attributes:
+        text: the swizzle.
+        accepted: whether a user would be given a patch.
+        kind: the tool's verdict.
+        reason: in its words.
+        patch: a unified diff from the application's folder; None where there is none.
+    """
+
+    text: str
+    accepted: bool
+    kind: str
+    reason: str
+    patch: str | None = None
+
+
+@dataclass(frozen=True)
+class Offers:
+    """What the tool's own proposers offer for a kernel; nothing where it refuses the kernel."""
+
+    problem: Problem | None = None
+
+    @cached_property
+    def patterns(self) -> Sequence[str]:
+        """The catalogue, with all choices of its parameters."""
+        return [one.text for one in pattern_candidates(self.problem)] if self.problem else []
+
+    def nest(self, source: random.Random) -> str:
+        """An order of the local search, some steps from the launch order."""
+        assert self.problem is not None
+        launch = max(self.problem.launches, key=lambda one: one.programs)
+        linear = sum(extent > 1 for extent in launch.grid) <= 1
+        axes = source.choice(axis_choices(self.problem.launches))
+        nest = plain(axes, linear=linear, chunk=source.choice((None, 1)))
+        for _ in range(source.randint(1, 4)):
+            nest = next(neighbours(nest, source))
+        return nest.text()
+
+
+Texts = Callable[[Offers], Sequence[str]]
+"""Given what the tool itself would offer, the texts to judge."""
+
+
+def judge(folder: Path, texts: Texts) -> tuple[Verdict, ...]:
+    """Runs the tool's loop on the application in a folder, in this process; a verdict a text."""
+    proposer = _Proposer(texts)
+    with (
+        tempfile.TemporaryDirectory(prefix="hunt-") as records,
+        contextlib.chdir(folder),
+        _in_this_process(),
+        _replaced(
+            *_ALL_BETTER,
+            (run, "is_promising", lambda *_: True),
+            (subject, "add_cautions", lambda kernel, *_: kernel),
+            (stages, "sweep_grids", lambda _: ()),
+            (Attempts, "screen", _screen_anew),
+        ),
+    ):
+        options = Options(
+            project_directory=str(folder), profiler="model", proposer="offline", kernel="kernel"
+        )
+        try:
+            setup = prepare(options, (sys.executable, "main.py"), Silent(), target=TARGET)
+            run.optimize(setup, [proposer], Path(records)).lock.release()
+        except SwizzleError as error:
+            proposer.refuse_all(error)
+    return tuple(proposer.verdicts)
+
+
+def judge_by_command(folder: Path, seed: int) -> tuple[Verdict, ...]:
+    """Runs the whole command in a process of its own, child processes and build included.
+
+    Only the proposer, which offers one text of `texts_for`, and what the cache model says of it are
+    replaced. The patch is the file that the user gets.
+    """
+    with tempfile.TemporaryDirectory(prefix="hunt-") as records:
+        child = subprocess.run(
+            [sys.executable, "-m", "hunt.gates", str(seed), records],
+            cwd=folder,
+            env={
+                **{k: v for k, v in os.environ.items() if k not in ("TRITON_INTERPRET", "DEV")},
+                "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path]),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        answer = Path(records) / "verdict.json"
+        if not answer.exists():
+            raise RuntimeError(f"the command died: {child.stderr[-300:]}")
+        verdict = Verdict(**json.loads(answer.read_text()))
+        patch = Path(records) / "kernel" / "best.patch"
+        if verdict.accepted != patch.exists():
+            raise RuntimeError(f"{verdict.kind}, and a patch: {patch.exists()}; {child.stderr}")
+        return (replace(verdict, patch=patch.read_text() if patch.exists() else None),)
+
+
+def main() -> None:
+    """The process of `judge_by_command`."""
+    seed, records = int(sys.argv[1]), Path(sys.argv[2])
+    source = random.Random(f"text {seed}")
+    app = application(seed)
+
+    def text(offers: Offers) -> Sequence[str]:
+        return [source.choice(list(texts_for(app, offers, source)))]
+
+    proposer = _Proposer(text)
+    with _replaced(
+        *_ALL_BETTER,
+        (run, "is_promising", lambda *_: True),
+        (OfflineProposer, "propose", lambda _, problem: proposer.propose(problem)),
+    ):
+        arguments = ["--proposer", "offline", "--profiler", "model", "--target", TARGET.name]
+        arguments += ["--report_dir", str(records), "-k", "kernel", "--", sys.executable, "main.py"]
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            code = cli.main(arguments)
+    if not proposer.verdicts:
+        proposer.refuse_all(SwizzleError(f"exit code {code}: {err.getvalue()[-250:]}"))
+    (records / "verdict.json").write_text(json.dumps(asdict(proposer.verdicts[0])))
+
+
+class _Proposer:
+    name = "offline"
+    effort = Effort()
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self.verdicts: list[Verdict] = []
+
+    def propose(self, problem: Problem) -> Iterator[Batch]:
+        for text in self._texts(Offers(problem)):
+            batch = Batch([Candidate(text, "hunted", "user")], evaluate_from=0.0)
+            try:
+                yield batch
+            except SwizzleError as error:
+                self.verdicts.append(Verdict(text, False, type(error).__name__, str(error)))
+                continue
+            [attempt] = batch.outcomes
+            accepted = attempt.verdict.kind == "better"
+            reason = "" if accepted else attempt.verdict.reason
+            patch = attempt.diff if accepted else None
+            self.verdicts.append(Verdict(text, accepted, attempt.verdict.kind, reason, patch))
+
+    def refuse_all(self, error: SwizzleError) -> None:
+        """The tool refuses the application, whatever the text."""
+        if not self.verdicts:
+            kind, reason = type(error).__name__, str(error)
+            texts = self._texts(Offers())
+            self.verdicts = [Verdict(text, False, kind, reason) for text in texts]
+
+
+_screen = Attempts.screen
+
+
+def _screen_anew(attempts: Attempts, *given: Any) -> Any:
+    """Has each text judged by itself, also if it is a permutation that is known."""
+    attempts._screened.clear()
+    return _screen(attempts, *given)
+
+
+def _modelled(rate: float) -> Callable[..., Measurement]:
+    return lambda *_: Measurement("model", "none", rate, l2_requests=1)
+
+
+_ALL_BETTER = (
+    (subject, "model_launches", _modelled(0.0)),
+    (on_model, "model_launches", _modelled(0.5)),
+)
+"""A model to which every swizzle is better than the unmodified kernel."""
+
+
+# --- instead of child processes -------------------------------------------------------------------
+
+
+@contextmanager
+def _in_this_process() -> Iterator[None]:
+    """What the tool starts as a child process is run here while this lasts."""
+    try:
+        with _replaced((children, "run", _run_here), (recording, "start", _start)):
+            yield
+    finally:
+        _clean()
+
+
+@contextmanager
+def _replaced(*replacements: tuple[Any, str, Any]) -> Iterator[None]:
+    """Attributes that are others for a while: owner, name, other value."""
+    before = [getattr(owner, name) for owner, name, _ in replacements]
+    for owner, name, other in replacements:
+        setattr(owner, name, other)
+    try:
+        yield
+    finally:
+        for (owner, name, _), original in zip(replacements, before, strict=True):
+            setattr(owner, name, original)
+
+
+_one_at_a_time = threading.RLock()
+
+
+def _run_here(command: Sequence[str], **_: Any) -> children.Ended:
+    """`children.run` of a call, here; a build succeeds unseen."""
+    folder = Path(command[-1])
+    function, request = pickle.loads((folder / children.REQUEST).read_bytes())
+    if function.endswith(":compile_all"):
+        build = asdict(Build(None, None, None, 0, 4, 0.0))
+        called.answer(folder, [build for _ in request[-1]])
+        return children.Ended(0, "")
+    with _one_at_a_time, _undone_afterwards():
+        try:
+            called.main(folder)
+        except Exception:
+            return children.Ended(1, traceback.format_exc())
+    return children.Ended(0, "")
+
+
+def _start(
+    command: Sequence[str], folder: Path, cwd: Any, environment: Any, *, interpreted: bool
+) -> _Ended:
+    """`capture.process.start` here: the application runs to its end, watched."""
+    from intelliperf_swizzle.capture import standin_triton
+
+    settings: AgentSettings = load_settings(folder)
+    (folder / process.LOG).touch()
+    assert settings.gpu is not None
+    standin_triton.install(settings.gpu)
+    sys.path.insert(0, str(cwd))
+    exit_code = 0
+    at_exit: list[Callable[[], object]] = []
+    register, atexit.register = atexit.register, at_exit.append
+    try:
+        with _undone_afterwards(), contextlib.redirect_stdout(io.StringIO()):
+            recorder.install(folder, settings)
+            runpy.run_path(str(Path(cwd) / "main.py"))
+        for function in at_exit:
+            function()
+    except Exception:
+        (folder / process.LOG).write_text(traceback.format_exc())
+        exit_code = 1
+    finally:
+        atexit.register = register
+        sys.path.remove(str(cwd))
+        for name in ("kernels", "others"):
+            sys.modules.pop(name, None)
+    return _Ended(exit_code)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """An application that is over."""
+
+    exit_code: int
+
+    def wait(self, seconds: float) -> int:
+        return self.exit_code
+
+    def end(self, patience_seconds: float = 0.0) -> None:
+        """Nothing is left of it."""
+
+
+@contextmanager
+def _undone_afterwards() -> Iterator[None]:
+    """What a child patches in Triton for itself is taken back."""
+    from triton.runtime import interpreter, jit
+
+    classes = (interpreter.InterpretedFunction, interpreter.InterpreterBuilder, jit.JITFunction)
+    before = [dict(vars(one)) for one in classes]
+    try:
+        yield
+    finally:
+        for one, names in zip(classes, before, strict=True):
+            for name, value in vars(one).copy().items():
+                if names.get(name) is not value and name in names:
+                    setattr(one, name, names[name])
+                elif name not in names:
+                    delattr(one, name)
+
+
+def _clean() -> None:
+    """Forgets the kernels of this application."""
+    for name in [name for name in sys.modules if name.startswith("rendered_")]:
+        del sys.modules[name]
+    linecache.clearcache()
+    read_once = getattr(describe, "_read_once", None)
+    if read_once is not None:
+        read_once.cache_clear()
+
+
+if __name__ == "__main__":
+    main()

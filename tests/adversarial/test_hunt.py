@@ -1,0 +1,116 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A hunt small enough for every change, and whether its own ground truth can be believed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hunt.applications import EFFECTS, Application, application, programs
+from hunt.campaign import Campaign, pairs_of
+from hunt.swizzles import drops_tiles, patched, renumber
+from hunt.truth import ORDERS, Truth
+
+PAIRS = 300
+SEED = 500_000
+"""Not among those of the recorded campaign."""
+
+
+def test_nothing_wrong_is_accepted_and_hardly_anything_right_refused(tmp_path: Path) -> None:
+    campaign = Campaign(2, tmp_path / "record.jsonl", tmp_path / "counterexamples")
+    campaign.run(PAIRS, SEED)
+    pairs = pairs_of(tmp_path / "record.jsonl")
+    wrong = [(p.seed, p.text) for p in pairs if p.accepted and p.truth == "harmful"]
+    assert wrong == []
+    harmless = [p for p in pairs if p.truth == "harmless"]
+    refused = Counter((p.effect, p.traits, p.reason) for p in harmless if not p.accepted)
+    assert sum(refused.values()) <= 0.1 * len(harmless), refused
+    assert 3 * sum(p.truth == "harmful" for p in pairs) >= len(pairs)
+    assert len({p.harm for p in pairs if p.harm}) >= 4
+
+
+# --- the ground truth -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def truth() -> Iterator[Truth]:
+    with Truth() as process:
+        yield process
+
+
+def first(effect: str, *traits: str) -> Application:
+    """The first application with an effect and traits, numbered as usual."""
+    return next(
+        app
+        for app in map(application, range(100_000))
+        if app.effect == effect
+        and set(traits) <= set(app.traits)
+        and not set(app.traits) & {"work list", "ragged", "more programs than tiles"}
+        and not any(trait.startswith(("shared", "gated")) for trait in app.traits)
+        and programs(app.launches[0]) > 3
+    )
+
+
+def outcomes(truth: Truth, app: Application, folder: Path, text: str | None = None) -> list[str]:
+    folder.mkdir()
+    for name, content in {**app.files, **(patched(app, text) if text else {})}.items():
+        (folder / name).write_text(content)
+    return truth.outcomes(folder, ORDERS)
+
+
+@pytest.mark.parametrize("effect", ["none", "atomic_add", "counts arrivals", "lock around a sum"])
+def test_no_order_changes_what_free_programs_compute(
+    truth: Truth, effect: str, tmp_path: Path
+) -> None:
+    assert EFFECTS[effect].family == "free"
+    found = outcomes(truth, first(effect, "launches: one"), tmp_path / "app")
+    assert len(set(found)) == 1
+    assert len(found[0]) == 16
+
+
+@pytest.mark.parametrize(
+    "effect", ["chained sum", "last writer", "atomic_xchg", "ticket is kept", "atomic_cas"]
+)
+def test_order_changes_what_dependent_programs_compute(
+    truth: Truth, effect: str, tmp_path: Path
+) -> None:
+    launch, backwards, _ = outcomes(truth, first(effect, "launches: one"), tmp_path / "app")
+    assert launch != backwards
+
+
+@pytest.mark.parametrize("effect", ["polls by atomic_add", "polls by load", "takes its turn"])
+def test_a_program_that_waits_for_a_later_one_hangs(
+    truth: Truth, effect: str, tmp_path: Path
+) -> None:
+    app = first(effect, "launches: one", "1 axes")
+    assert outcomes(truth, app, tmp_path / "app")[0] not in ("hang", "fault")
+    reverse = outcomes(truth, app, tmp_path / "patched", "pid = num_pids - 1 - pid")
+    assert reverse[0] == "hang"
+
+
+def test_a_tile_beyond_the_tensors_is_a_fault(truth: Truth, tmp_path: Path) -> None:
+    app = first("none", "launches: one", "1 axes")
+    assert outcomes(truth, app, tmp_path / "app", "pid = pid + num_pids * 9")[0] == "fault"
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_the_patch_made_by_hand_is_right(truth: Truth, axes: int, tmp_path: Path) -> None:
+    app = first("none", "launches: one", f"{axes} axes")
+    original = outcomes(truth, app, tmp_path / "app")
+    text = "last = num_pids - 1\npid = last if pid == 0 else max(pid, 1) - 1"
+    assert not drops_tiles(text, app.launches[0])
+    assert outcomes(truth, app, tmp_path / "moved", text) == original
+    dropping = "pid = where(pid == 1 and num_pids > 1, 0, pid)"
+    assert drops_tiles(dropping, app.launches[0])
+    assert outcomes(truth, app, tmp_path / "dropped", dropping) != original
+
+
+def test_plain_python_agrees_with_what_a_text_says() -> None:
+    app = first("none", "launches: one", "1 axes")
+    [launch] = app.launches
+    count = launch.grid[0]
+    assert renumber("pid = num_pids - 1 - pid", launch) == list(range(count))[::-1]
+    assert renumber("pid = pid + 1", launch) is None
