@@ -1,0 +1,245 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A candidate and what became of it: measured, timed, validated, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, TypeVar
+
+from intelliperf_swizzle.codec import INLINE, named
+from intelliperf_swizzle.records.proofs import Certificate, Witness
+from intelliperf_swizzle.records.quantities import Rate
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A median and the interval in which the true one lies, at 95 % confidence."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Times of a kernel on a GPU, taken in rounds with the kernel as it is.
+
+    All launches, each as often as the application makes it.
+
+    Attributes:
+        device: the GPU.
+        original_ms: of the kernel as it is, in the same rounds.
+        time_ms: of the kernel with the mapping.
+        ratio: of the latter to the former, round by round.
+        rounds: of the launch with the fewest.
+        ratios: of each distinct launch.
+    """
+
+    device: str
+    original_ms: Interval
+    time_ms: Interval
+    ratio: Interval
+    rounds: int
+    ratios: tuple[Interval, ...] = ()
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a profiler read for one mapping, over all launches of the kernel. None = not collected.
+
+    Rates are from 0 to 1 and are ratios of sums, as the hardware counters form them.
+
+    Attributes:
+        time_ms: measured, never modelled; of `timing` where there is one.
+        timing: on a GPU, also where the rates are modelled.
+        l2_counter_hit_rate: the profiler's own quotient where it counts other lookups, too: on
+            NVIDIA GPUs those from one L2 partition to the other; None where it is `l2_hit_rate`.
+        fabric_bytes: between the L2 partitions of an NVIDIA GPU.
+        l2_before: the L2 before each measured launch: `cold` (flushed) or `warm` (as the
+            application leaves it).
+        counters: name -> sum over the launches, as often as each was seen; what all else is made
+            of. None where nothing was counted.
+    """
+
+    profiler: str
+    device: str
+    l2_hit_rate: Rate
+    llc_hit_rate: float | None = None
+    l2_requests: int | None = None
+    l2_bytes: int | None = None
+    llc_bytes: int | None = None
+    memory_bytes: int | None = None
+    compulsory_bytes: int | None = None
+    balance: float | None = None
+    l2_hit_rate_per_domain: tuple[float, ...] | None = None
+    l2_requests_per_domain: tuple[int, ...] | None = None
+    time_ms: float | None = None
+    time_spread_ms: float | None = None
+    modelled_memory_time_ms: float | None = None
+    timing: Timing | None = None
+    fabric_bytes: int | None = None
+    l2_counter_hit_rate: float | None = None
+    l2_before: Literal["cold", "warm"] | None = None
+    counters: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """An L2 hit rate that no permutation exceeds, and how it was derived."""
+
+    l2_hit_rate: Rate
+    derivation: str
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The outcome of comparing the original with the swizzled kernel.
+
+    Attributes:
+        method: `all-tiles`, `mapping-and-sample` or `gpu`.
+        launches: distinct launches compared.
+        tiles_compared: tiles of which the bytes were compared.
+        tiles: tiles of these launches.
+        same_bits: whether all compared bytes agree (within `tolerance` where `rule` says so).
+        rule: `bits`, or `tolerance` where atomics make the order of additions matter.
+        difference: first difference in words, None where there is none.
+        distinct_launches: how many there are; those that were not compared were proved, and
+            checked for programs that depend on each other. None = not counted.
+    """
+
+    method: Literal["all-tiles", "mapping-and-sample", "gpu"]
+    launches: int
+    tiles_compared: int
+    tiles: int
+    same_bits: bool
+    rule: Literal["bits", "tolerance"] = "bits"
+    tolerance: float | None = None
+    difference: str | None = None
+    distinct_launches: int | None = None
+
+
+VerdictKind: TypeAlias = Literal[
+    "better",
+    "worse",
+    "no difference",
+    "within noise",
+    "not a swizzle",
+    "not a permutation",
+    "repeated",
+    "screened out",
+    "does not build",
+    "output differs",
+    "slower",
+    "unsafe order",
+    "not measured",
+    "not validated",
+]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of an attempt: one of a closed set of kinds, and the reason in one sentence."""
+
+    kind: VerdictKind = field(metadata=named("verdict"))
+    reason: str
+    witness: Witness | None = None
+
+    @property
+    def eligible(self) -> bool:
+        """Whether the attempt may be ranked."""
+        return self.kind in ("better", "no difference", "within noise", "worse")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What calls to a language model took.
+
+    Attributes:
+        calls: requests that were answered.
+        input_tokens: as the endpoint counted them; None = it did not say.
+        output_tokens: the same of the answers.
+        cost_usd: None where the price is not known.
+        seconds: wall time, waiting and repeated requests included.
+    """
+
+    calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    seconds: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """All tokens that the endpoint counted."""
+        return (self.input_tokens or 0) + (self.output_tokens or 0)
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            _sum(self.input_tokens, other.input_tokens),
+            _sum(self.output_tokens, other.output_tokens),
+            _sum(self.cost_usd, other.cost_usd),
+            self.seconds + other.seconds,
+        )
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
+    """The sum of what is known; None where nothing is."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A swizzle that a proposer offers.
+
+    Attributes:
+        text: in the swizzle language.
+        name: short, for tables.
+        origin: who offers it.
+        rationale: why it should be better, where the proposer says so.
+        critique: what the proposer says of earlier attempts.
+        idea: the proposer's summary of it in one sentence.
+        iteration: the proposer's iteration that it belongs to.
+        usage: what the call took that it came from.
+        flaw: why the answer that it came from cannot be read or kept; `text` is then its beginning.
+    """
+
+    text: str
+    name: str
+    origin: Literal["pattern", "search", "llm", "user"]
+    rationale: str | None = None
+    critique: str | None = None
+    idea: str | None = None
+    iteration: int | None = None
+    usage: Usage | None = None
+    flaw: str | None = None
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One candidate and what became of it.
+
+    Attributes:
+        proof: on the largest launch.
+        screened_l2_hit_rate: by the fast model that sorts candidates.
+        predicted: by the cache model with full physics, where hardware measures too.
+        measurement: what decides: of the hardware, or of the model where there is none.
+    """
+
+    number: int
+    candidate: Candidate = field(metadata=INLINE)
+    verdict: Verdict = field(metadata=INLINE)
+    fingerprint: str | None = None
+    proof: Certificate | None = None
+    screened_l2_hit_rate: Rate | None = None
+    predicted: Measurement | None = None
+    measurement: Measurement | None = None
+    validation: Validation | None = None
+    diff: str | None = None

@@ -1,0 +1,176 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A kernel and its launches, as they were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from intelliperf_swizzle.records.quantities import Grid
+
+
+@dataclass(frozen=True)
+class SourceFunction:
+    """One jit function as the user wrote it.
+
+    Attributes:
+        name: the function's name.
+        file: absolute path of the user's file.
+        first_line: 1-based line of the first line of `text` in `file` (decorators included).
+        text: the lines of the function in the file, decorators included, dedented.
+        indent: the white space that was removed from each line of `text`.
+        names: what the global names that the function reads mean: see `capture.sources`.
+        other_users: kernels and other jit functions of the application that use the function
+            beside the kernel it was recorded with, as "`name` (file:line)".
+    """
+
+    name: str
+    file: str
+    first_line: int
+    text: str
+    indent: str = ""
+    names: Mapping[str, Any] = field(default_factory=dict)
+    other_users: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """A kernel and every jit function that it calls; enough to run it without its application.
+
+    Attributes:
+        kernel: key of the kernel in `functions`.
+        functions: the kernel and the jit functions it reaches, by a key unique in this record.
+    """
+
+    kernel: str
+    functions: Mapping[str, SourceFunction]
+
+    @property
+    def entry(self) -> SourceFunction:
+        """The kernel itself."""
+        return self.functions[self.kernel]
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A piece of device memory that tensor arguments are views of.
+
+    Attributes:
+        bytes: its size.
+        contents: path of a `.npy` (uint8[bytes]) with its contents before the launch, or None
+            where they were not kept.
+    """
+
+    bytes: int
+    contents: str | None = None
+
+
+@dataclass(frozen=True)
+class TensorArgument:
+    """A tensor argument: a view of a storage. Shape and strides in elements, offset in bytes."""
+
+    storage: int
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class DescriptorArgument:
+    """A host-made tensor descriptor (`triton.tools.tensor_descriptor.TensorDescriptor`)."""
+
+    base: TensorArgument
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    block_shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class DtypeArgument:
+    """A Triton dtype passed as constexpr, by its Triton name (`fp16`)."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class FunctionArgument:
+    """A jit function passed as constexpr, by its key in `KernelSource.functions`."""
+
+    key: str
+
+
+Argument: TypeAlias = (
+    "TensorArgument | DescriptorArgument | DtypeArgument | FunctionArgument"
+    " | int | float | bool | str | tuple[Any, ...] | None"
+)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One recorded kernel call; calls that differ in nothing below are counted, not repeated.
+
+    Attributes:
+        kernel: the kernel's name.
+        source: its text and that of what it calls.
+        grid: programs along the three axes.
+        arguments: by parameter name in signature order; constexprs included.
+        constexprs: names of the parameters that are `tl.constexpr`.
+        options: launch options (`num_warps`, `num_stages`, `waves_per_eu`, …).
+        storages: what the tensor arguments are views of, by number.
+        count: how often this very launch was seen.
+        computed: whether the kernel was really executed when it was recorded.
+        ordinal: position among the recorded launches of the application.
+    """
+
+    kernel: str
+    source: KernelSource
+    grid: Grid
+    arguments: Mapping[str, Argument]
+    constexprs: tuple[str, ...]
+    options: Mapping[str, Any]
+    storages: Mapping[int, Storage]
+    count: int = 1
+    computed: bool = False
+    ordinal: int = 0
+
+    @property
+    def programs(self) -> int:
+        """Number of programs launched."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """The integer arguments and constexprs by name, as the swizzle language sees them."""
+        return {
+            name: int(value)
+            for name, value in self.arguments.items()
+            if isinstance(value, int) and not isinstance(value, bool)
+        }
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What one run of the application left behind.
+
+    Attributes:
+        launches: the distinct launches in order of first appearance.
+        ended_by: why recording ended: `exit` (the application did), `quiet` (some seconds passed
+            after the last new launch) or `limit` (the hard limit).
+        exit_code: the application's, None where it was ended by us.
+        seconds: wall time of the recording.
+        notes: sentences for the report, e.g. that launches were recorded and not computed.
+        last_lines: the end of what the application printed.
+        folder: where the records lie.
+    """
+
+    launches: tuple[Launch, ...]
+    ended_by: Literal["exit", "quiet", "limit"]
+    exit_code: int | None
+    seconds: float
+    notes: tuple[str, ...]
+    last_lines: tuple[str, ...]
+    folder: Path
