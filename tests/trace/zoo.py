@@ -312,6 +312,23 @@ def counters_of_their_own(x, o, mine, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def exchanged(last):
+    tl.atomic_xchg(last + tl.program_id(0) % 2, tl.program_id(0))
+
+
+@triton.jit
+def swapped_once(first):
+    """Nobody looks whether it was swapped: no lock."""
+    tl.atomic_cas(first + tl.program_id(0) % 2, 0, tl.program_id(0) + 1)
+
+
+@triton.jit
+def added_and_bounded(sums):
+    tl.atomic_add(sums, 1)
+    tl.atomic_min(sums, 3)
+
+
+@triton.jit
 def descriptor_copy(x, o, M, N, BM: tl.constexpr, BN: tl.constexpr):
     source = tl.make_tensor_descriptor(x, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
     target = tl.make_tensor_descriptor(o, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
@@ -584,6 +601,12 @@ def cases() -> dict[str, Case]:
         "counters_of_their_own": Case(counters_of_their_own, (9, 1, 1), {
             "x": _floats(9 * 64), "o": np.zeros(9 * 64, np.float32),
             "mine": np.zeros(9, np.int32), "BLOCK": 64}),
+        "exchanged": Case(exchanged, (9, 1, 1), {"last": np.zeros(16, np.int32)},
+            shared_writes=("last",), order_matters=True),
+        "swapped_once": Case(swapped_once, (9, 1, 1), {"first": np.zeros(16, np.int32)},
+            shared_writes=("first",), order_matters=True),
+        "added_and_bounded": Case(added_and_bounded, (9, 1, 1), {"sums": np.zeros(4, np.int32)},
+            shared_writes=("sums",), order_matters=True),
         "descriptor_copy": Case(descriptor_copy, (5, 4, 1), {
             "x": _floats(70, 120), "o": np.zeros((70, 120), np.float32), "M": 70, "N": 120,
             "BM": 16, "BN": 32}),

@@ -16,6 +16,7 @@ import triton.language as tl
 import triton.runtime.interpreter as triton_interpreter
 from triton.runtime.interpreter import TensorDescHandle, TensorHandle
 
+from intelliperf_swizzle.interpreter.answers import operation
 from intelliperf_swizzle.interpreter.batch import ARITHMETIC, Active, Batch, Poll, RefusalError
 from intelliperf_swizzle.interpreter.blocks import (
     Array,
@@ -291,7 +292,7 @@ def atomic_cas(
         raise RefusalError("a program takes a lock")
     batch.poll = None
     _touch(batch, Access.ATOMIC, ptr, None)
-    batch.noticed.waits = True
+    batch.noticed.waits |= operation().answer_is_used
     shape = shape_of(ptr)
     terms = terms_of(cmp, len(shape))
     return Block(terms, cmp.dtype.scalar, shape, origin_of(cmp), is_known(cmp))

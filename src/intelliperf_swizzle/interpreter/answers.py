@@ -1,27 +1,44 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Whether a kernel uses what an atomic operation returns."""
+"""Which atomic operation a kernel executes, and whether it uses what that returns."""
 
 from __future__ import annotations
 
 import dis
 import sys
+from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FrameType
 
 from intelliperf_swizzle.interpreter.render import PACKAGE
 
+EXCHANGES = frozenset(("atomic_xchg", "atomic_cas"))
+"""What these leave depends on the order of programs; others commute with their own kind."""
 
-def answer_is_used() -> bool:
-    """Whether the kernel takes the result of the operation that it is executing.
 
-    It does not where Python drops the result at once, as for a call that is a statement. To be
-    called while the operation is carried out; true where no kernel is.
+@dataclass(frozen=True)
+class Operation:
+    """The atomic operation that a kernel is executing.
+
+    Attributes:
+        name: as the language calls it, `atomic_add`; empty where no kernel is executing one.
+        answer_is_used: whether the kernel takes its result. It does not where Python drops the
+            result at once, as for a call that is a statement.
     """
+
+    name: str
+    answer_is_used: bool
+
+
+def operation() -> Operation:
+    """The atomic operation that is being carried out, found on the stack."""
+    name = ""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not frame.f_globals.get("__name__", "").startswith(PACKAGE):
+        called = frame.f_code.co_name
+        name = called if called.startswith("atomic_") else name
         frame = frame.f_back
-    return frame is None or not _is_dropped(frame.f_code, frame.f_lasti)
+    return Operation(name, frame is None or not _is_dropped(frame.f_code, frame.f_lasti))
 
 
 @cache

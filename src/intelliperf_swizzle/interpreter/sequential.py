@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import triton.runtime.interpreter as triton_interpreter
 
+from intelliperf_swizzle.interpreter.answers import operation
 from intelliperf_swizzle.interpreter.arithmetic import Counts, counting
 from intelliperf_swizzle.interpreter.scheduler import Scheduler
 from intelliperf_swizzle.records import Access, Grid, Int64Array
@@ -52,7 +53,7 @@ class SequentialRun:
 
     Attributes:
         waits: whether a program waited for another.
-        locks: whether a program took a lock (a compare-and-swap), and so might have waited.
+        locks: whether a program used what a compare-and-swap answers, and so might have waited.
         arithmetic: int64[programs of the launch, 3]; see `interpreter.arithmetic`.
     """
 
@@ -204,7 +205,7 @@ class _WatchedMemory:
 
     def atomic_cas(self, addresses: Addresses, compare: Any, value: Any, sem: Any) -> Any:
         """Compare and swap."""
-        self.locks = True
+        self.locks |= operation().answer_is_used
         mask = np.ones(addresses.shape, np.bool_)
 
         def swap() -> Any:

@@ -112,6 +112,6 @@ def _with_sharing(
     order_matters = bool((trace.shape_kind == Access.ATOMIC).any()) and updates_collide(
         trace, recorder.atomic_words
     )
-    answered = recorder.answered if order_matters else ()  # else each word has one program
-    shared = dict.fromkeys((*shared_writes(trace, answered), *overwritten(trace, run_again)))
+    ordered = recorder.ordered if order_matters else ()  # else each word has one program
+    shared = dict.fromkeys((*shared_writes(trace, ordered), *overwritten(trace, run_again)))
     return replace(trace, shared_writes=tuple(shared), order_matters=order_matters)

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.interpreter.answers import answer_is_used
+from intelliperf_swizzle.interpreter.answers import EXCHANGES, operation
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     Access,
@@ -95,7 +95,7 @@ class TraceRecorder:
         end: int64[storages]; address after its last byte.
 
     Attributes:
-        answered: places of the storages of which the kernel uses what an atomic returns.
+        ordered: places of the storages where it shows in what order programs update a word.
     """
 
     def __init__(self, begin: Int64Array, end: Int64Array) -> None:
@@ -110,7 +110,8 @@ class TraceRecorder:
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
         self.atomic_words: list[tuple[Int64Array, Int64Array]] | None = []
         self._word_count = 0
-        self.answered: set[int] = set()
+        self.ordered: set[int] = set()
+        self._updates: dict[int, set[str]] = {}
 
     # --- one by one ----------------------------------------------------------------------------
 
@@ -131,7 +132,7 @@ class TraceRecorder:
         if kind == Access.ATOMIC:
             words = lanes[active]
             if len(words):
-                self._note_answer(int(words.min()), int(words.max()))
+                self._note_update(int(words.min()), int(words.max()))
             self._keep_words(np.full(len(words), program), words)
         if shape[0] != NO_SHAPE:
             accesses.append((int(first[0]), int(shape[0])))
@@ -173,7 +174,7 @@ class TraceRecorder:
         if kind == Access.ATOMIC:
             self._note_words(addresses, mask)
             low, high = (sum(int(end(term)) for term in addresses) for end in (np.min, np.max))
-            self._note_answer(low, high)
+            self._note_update(low, high)
         selected = None if active.all() else np.flatnonzero(active)
         count = len(active) if selected is None else len(selected)
         grouped = [self._grouped(term, selected) for term in addresses]
@@ -206,11 +207,18 @@ class TraceRecorder:
         self._parts.append(_Part(programs, count, base.T[touching], shape.T[touching], outside))
         self._accesses = []
 
-    def _note_answer(self, low: int, high: int) -> None:
-        """Keep which storages an atomic between two addresses may read for its program."""
-        if answer_is_used():
-            first, last = np.searchsorted(self._begin, (low, high), side="right") - 1
-            self.answered.update(range(int(first), int(last) + 1))
+    def _note_update(self, low: int, high: int) -> None:
+        """Keep which storages show in what order programs update them between two addresses.
+
+        They do where an answer is used, and where the updates do not commute.
+        """
+        update = operation()
+        first, last = np.searchsorted(self._begin, (low, high), side="right") - 1
+        for place in range(int(first), int(last) + 1):
+            names = self._updates.setdefault(place, {update.name})
+            names.add(update.name)
+            if update.answer_is_used or names & EXCHANGES or len(names) > 1:
+                self.ordered.add(place)
 
     def _note_words(
         self, addresses: Sequence[npt.NDArray[np.int64]], mask: Sequence[npt.NDArray[np.bool_]]

@@ -32,16 +32,16 @@ _WINDOW_LINES = 1 << 22
 """Lines whose writers are looked up at once (64 MB)."""
 
 
-def shared_writes(trace: Trace, answered: Collection[int]) -> tuple[str, ...]:
+def shared_writes(trace: Trace, ordered: Collection[int]) -> tuple[str, ...]:
     """Names of tensors of which some program loads what another one stores or updates.
 
     Args:
         trace: of the launch.
-        answered: places of the segments where atomics load, too: what they return is used.
+        ordered: places of the segments where atomics load, too: their order shows.
     """
     names: list[str] = []
     for place, segment in enumerate(trace.segments):
-        loads = (Access.READ, Access.ATOMIC) if place in answered else (Access.READ,)
+        loads = (Access.READ, Access.ATOMIC) if place in ordered else (Access.READ,)
         reads = _accesses(trace, segment, loads)
         if not reads.any():
             continue
