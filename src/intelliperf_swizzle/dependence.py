@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
@@ -16,6 +17,7 @@ from intelliperf_swizzle.records import (
     SECTOR_BYTES,
     Access,
     Argument,
+    DescriptorArgument,
     Int64Array,
     Launch,
     TensorArgument,
@@ -52,17 +54,38 @@ def not_known(reason: str) -> Dependence:
     return Dependence(NO_PAIRS, unknown=reason)
 
 
-def find_dependence(trace: Trace) -> Dependence:
-    """Which tiles must keep their order.
+def find_dependence(trace: Trace, launch: Launch) -> Dependence:
+    """Which tiles of a launch must keep their order.
 
     Two programs depend on each other if they touch the same sector of a tensor of which one reads
     or stores over what another writes, and some program writes that sector; in a launch that
     waits, of any tensor. This takes too many pairs for dependent (neighbours in a sector), never
     too few.
+
+    Calls that differ only in what float tensors hold are recorded as one launch. A trace that had
+    to be made one program at a time may follow from floats, so nothing is known of the others then.
     """
+    if launch.count > 1 and trace.method == "sequential" and _holds_floats(launch):
+        return not_known("calls that differ in what float tensors hold were recorded as one launch")
     if not trace.shared_writes and not trace.waits:
         return Dependence(NO_PAIRS)
     return _found(_ByIdentity(trace))
+
+
+def _holds_floats(launch: Launch) -> bool:
+    return any(dtype.startswith(("fp", "bf")) for one in launch.arguments.values()
+               for dtype in _dtypes(one))  # fmt: skip
+
+
+def _dtypes(argument: Argument) -> Iterator[str]:
+    """The element types of the tensors in an argument."""
+    if isinstance(argument, TensorArgument):
+        yield argument.dtype
+    elif isinstance(argument, DescriptorArgument):
+        yield argument.base.dtype
+    elif isinstance(argument, tuple):
+        for item in argument:
+            yield from _dtypes(item)
 
 
 def safe_order(dependence: Dependence, tile: Int64Array) -> str | None:

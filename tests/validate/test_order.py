@@ -4,14 +4,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from intelliperf_swizzle.dependence import find_dependence, safe_order
-from intelliperf_swizzle.records import Access, Segment, Trace
+from intelliperf_swizzle.records import (
+    Access,
+    KernelSource,
+    Launch,
+    Segment,
+    Storage,
+    TensorArgument,
+    Trace,
+)
 
 IDENTITY = np.arange(6)
+LAUNCH = Launch(
+    "k", KernelSource("k", {}), (6, 1, 1), {"x": TensorArgument(0, "fp32", (6,), (1,))}, (), {},
+    {0: Storage(24)},
+)  # fmt: skip
 
 
 def trace_of(touches: list[list[tuple[Access, int]]], **flags: Any) -> Trace:
@@ -44,14 +57,14 @@ SHARED = [
 
 
 def test_independent_programs_may_go_anywhere() -> None:
-    assert safe_order(find_dependence(trace_of(SHARED)), IDENTITY[::-1].copy()) is None
+    assert safe_order(find_dependence(trace_of(SHARED), LAUNCH), IDENTITY[::-1].copy()) is None
 
 
 def test_order_of_writer_and_reader_is_kept() -> None:
     trace = trace_of(SHARED, shared_writes=("x",))
-    assert safe_order(find_dependence(trace), IDENTITY) is None
-    assert safe_order(find_dependence(trace), np.array([5, 1, 3, 2, 4, 0])) is None
-    reason = safe_order(find_dependence(trace), np.array([0, 4, 2, 3, 1, 5]))
+    assert safe_order(find_dependence(trace, LAUNCH), IDENTITY) is None
+    assert safe_order(find_dependence(trace, LAUNCH), np.array([5, 1, 3, 2, 4, 0])) is None
+    reason = safe_order(find_dependence(trace, LAUNCH), np.array([0, 4, 2, 3, 1, 5]))
     assert reason is not None
     assert "tiles 1 and 4" in reason
     assert "`x`" in reason
@@ -59,20 +72,35 @@ def test_order_of_writer_and_reader_is_kept() -> None:
 
 def test_a_chain_binds_all_its_members() -> None:
     trace = trace_of([[(Access.WRITE, 12)]] * 6, shared_writes=("x",))
-    assert safe_order(find_dependence(trace), IDENTITY) is None
+    assert safe_order(find_dependence(trace, LAUNCH), IDENTITY) is None
     for swap in ([1, 0, 2, 3, 4, 5], [0, 1, 2, 3, 5, 4], [5, 1, 2, 3, 4, 0]):
-        assert safe_order(find_dependence(trace), np.array(swap)) is not None
+        assert safe_order(find_dependence(trace, LAUNCH), np.array(swap)) is not None
 
 
 def test_other_tensors_do_not_bind() -> None:
     trace = trace_of(SHARED, shared_writes=("flag",))
-    assert safe_order(find_dependence(trace), IDENTITY[::-1].copy()) is None
+    assert safe_order(find_dependence(trace, LAUNCH), IDENTITY[::-1].copy()) is None
 
 
 def test_programs_that_wait_keep_their_places() -> None:
     waiting = [[(Access.ATOMIC, 20)], [(Access.ATOMIC, 20)], *([[(Access.READ, 13)]] * 4)]
     trace = trace_of(waiting, waits=True)
-    assert safe_order(find_dependence(trace), IDENTITY) is None
-    assert safe_order(find_dependence(trace), np.array([0, 1, 5, 4, 3, 2])) is None
-    reason = safe_order(find_dependence(trace), np.array([2, 0, 1, 3, 4, 5]))
+    assert safe_order(find_dependence(trace, LAUNCH), IDENTITY) is None
+    assert safe_order(find_dependence(trace, LAUNCH), np.array([0, 1, 5, 4, 3, 2])) is None
+    reason = safe_order(find_dependence(trace, LAUNCH), np.array([2, 0, 1, 3, 4, 5]))
     assert reason == ("programs wait for each other, and tile 0 would be launched as number 1")
+
+
+def test_of_calls_that_floats_may_tell_apart_nothing_is_known() -> None:
+    """A call with other floats may touch other lines; it was not recorded, so nothing may move."""
+    by_floats = replace(trace_of(SHARED), method="sequential")
+    twice = replace(LAUNCH, count=2)
+    integers = {"x": TensorArgument(0, "int32", (6,), (1,))}
+    moved = IDENTITY[::-1].copy()
+    assert "recorded as one" in (safe_order(find_dependence(by_floats, twice), moved) or "")
+    for trace, launch in (
+        (by_floats, LAUNCH),
+        (replace(by_floats, method="batched"), twice),
+        (by_floats, replace(twice, arguments=integers)),
+    ):
+        assert safe_order(find_dependence(trace, launch), moved) is None

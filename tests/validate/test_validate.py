@@ -177,7 +177,7 @@ def test_programs_that_wait_are_all_run(tmp_path: Path) -> None:
     launch = locked_launch(tmp_path)
     traced = trace(launch)
     assert traced.waits
-    found = find_dependence(traced)
+    found = find_dependence(traced, launch)
     assert safe_order(found, proved(launch, "pid = pid").tile) is None
     assert "wait for each other" in (safe_order(found, proved(launch, REVERSED).tile) or "")
     edit, proof = edited(launch, "pid = pid"), proved(launch, "pid = pid")

@@ -113,7 +113,7 @@ def prove_candidate(candidate: Candidate, subject: Subject, target: Target) -> P
         if isinstance(proofs, Witness):
             return _refuse(proofs)
         for one, proof in zip(subject.traced, proofs, strict=True):
-            if reason := safe_order(find_dependence(one.trace), proof.tile):
+            if reason := safe_order(find_dependence(one.trace, one.launch), proof.tile):
                 return Verdict("unsafe order", reason)
         if refusal := _refuse_elsewhere(swizzle, subject, target):
             return refusal

@@ -42,7 +42,7 @@ def _traced(
         trace = trace_here(launch, folder)
     except TraceError as error:
         return not_known(error.fact)
-    found = find_dependence(trace)
+    found = find_dependence(trace, launch)
     known.append((launch, _without_accesses(trace), found))
     return found
 

@@ -70,7 +70,7 @@ def validate(
     difference = _file_difference(edit)
     answers: list[Answer] = []
     for one in mapped:
-        difference = difference or safe_order(find_dependence(one.trace), one.tile)
+        difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
         if difference is not None:
             break
         probes = _probes(one.launch, edit.functions)
@@ -102,7 +102,7 @@ def difference_of_text(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None
     """What can be told without running anything: the cheap gates of `validate`, in words."""
     difference = _file_difference(edit)
     for one in mapped:
-        difference = difference or safe_order(find_dependence(one.trace), one.tile)
+        difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
         if difference is None and isinstance(probes := _probes(one.launch, edit.functions), str):
             difference = probes
     return difference
