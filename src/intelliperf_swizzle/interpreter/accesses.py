@@ -287,15 +287,18 @@ def atomic_rmw(
 def atomic_cas(
     batch: Batch, ptr: TensorHandle, cmp: TensorHandle, val: TensorHandle, *_: object
 ) -> Block:
-    """A compare-and-swap is a lock: it is taken to succeed at once."""
+    """A compare-and-swap is a lock: it is taken to succeed at once, unless it is polled."""
     if batch.math:
         raise RefusalError("a program takes a lock")
-    batch.poll = None
-    _touch(batch, Access.ATOMIC, ptr, None)
-    batch.noticed.waits |= operation().answer_is_used
-    shape = shape_of(ptr)
-    terms = terms_of(cmp, len(shape))
-    return Block(terms, cmp.dtype.scalar, shape, origin_of(cmp), is_known(cmp))
+    block = _repeat(batch, ptr, None)
+    if block is None:
+        number = _touch(batch, Access.ATOMIC, ptr, None)
+        batch.noticed.waits |= operation().answer_is_used
+        shape = shape_of(ptr)
+        terms = terms_of(cmp, len(shape))
+        block = Block(terms, cmp.dtype.scalar, shape, origin_of(cmp), is_known(cmp))
+        batch.poll = Poll(_word(ptr, None), block, number) if is_single(shape) else None
+    return block
 
 
 def atomic_poll(batch: Batch, ptr: TensorHandle, expected: TensorHandle, *_: object) -> Block:

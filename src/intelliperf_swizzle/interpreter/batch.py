@@ -146,7 +146,7 @@ class BatchedRun:
 
 @dataclass
 class Poll:
-    """The last load, where it was of a single word.
+    """The last load or compare-and-swap, if it was of a single word.
 
     Attributes:
         word: its address and mask.
