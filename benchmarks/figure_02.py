@@ -274,8 +274,7 @@ def _models(record: Record) -> list[str]:
     ]
     if not rows:
         return [
-            "No language model was asked for this page (`--model` names one); "
-            "[llm_runs.md](../llm_runs.md) has such runs."
+            "No language model was asked for this page (`--model` names one)."
         ]
     header = ["kernel", "model", "formula", "as it is %", "best %", ""]
     return [
