@@ -264,7 +264,7 @@ def _nearest(entry: Mapping[str, Any]) -> str:
     grid = " × ".join(str(extent) for extent in modelled["grid"] if extent > 1)
     return (
         f"{sentence} L2 hit rate on `{_application(entry['kernel'])}` ({grid} programs), modelled, "
-        f"mi300x: {percent(modelled['unchanged'])} % as it is, {percent(modelled['nearest'])} % "
+        f"mi300x: {percent(modelled['unchanged'])} % unmodified, {percent(modelled['nearest'])} % "
         f"with `{name}`, at most {percent(modelled['ceiling'])} % with any permutation."
     )
 

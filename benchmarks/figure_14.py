@@ -94,7 +94,7 @@ def _page(record: Record) -> str:
         end = "nothing to gain" if run["nothing_to_gain"] else str(len(course))
         rows.append([kernel["name"], percent(run["unchanged"]), *reached, end,
                      percent(run["best"]), percent(run["ceiling"])])  # fmt: skip
-    header = ["kernel", "as it is %", *(f"after {count}" for count in MILESTONES), "tried",
+    header = ["kernel", "baseline %", *(f"after {count}" for count in MILESTONES), "tried",
               "best, full physics %", "ceiling %"]  # fmt: skip
     return page(
         generated("figure_14.py"),

@@ -119,10 +119,10 @@ def _page(record: Record) -> str:
                 f"```\n{kernel['found']['text'].rstrip()}\n```",
             ]
         else:
-            parts.append("No swizzle is better at the default size; the rates are as it is.")
+            parts.append("No swizzle is better at the default size; the rates are the baseline's.")
         parts.append(
             table(
-                ["size", "programs", "as it is %", "swizzled %", "gain", "ceiling %", ""],
+                ["size", "programs", "baseline %", "swizzled %", "gain", "ceiling %", ""],
                 [_row(size) for size in kernel["sizes"]],
             )
         )
@@ -155,7 +155,7 @@ def _svg(record: Record) -> str:
             places = range(len(sizes))
             for key, label, colour, line in (
                 ("ceiling", "ceiling", "ceiling", ":"),
-                ("unchanged", "as it is", "unchanged", "o-"),
+                ("unchanged", "baseline", "unchanged", "o-"),
                 ("swizzled", "swizzled", "best", "o-"),
             ):
                 rates_ = [float("nan") if s[key] is None else 100 * s[key] for s in sizes]

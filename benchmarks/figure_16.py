@@ -67,7 +67,7 @@ def render(record: Record) -> dict[str, str]:
             *head,
             words,
             "![Several language models](figure_16.svg)",
-            table(["kernel", "model", "as it is %", "best %", "gain", ""], rows),
+            table(["kernel", "model", "baseline %", "best %", "gain", ""], rows),
         ),
         "results/figure_16.svg": _svg(record),
     }

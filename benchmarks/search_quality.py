@@ -171,7 +171,7 @@ def rendered(records: Mapping[str, Any]) -> str:
         if behind
         else f"Every default run is within {100 * WITHIN:g} point of the long search."
     )
-    header = ["kernel", "as it is %", "default %", "scored", "best pattern %", "long search %",
+    header = ["kernel", "baseline %", "default %", "scored", "best pattern %", "long search %",
               "scored (allowed)", "default − long", "ceiling %"]  # fmt: skip
     return page(
         generated("search_quality.py"),

@@ -122,7 +122,7 @@ def _page(record: Record) -> str:
         "as most published remaps do. A dash: no permutation there, or nothing better was found.",
         "![Targets side by side](targets.svg)",
         table(
-            ["kernel", "target", "as it is %", "best %", "found for 8 %", "8 fixed %", "ceiling %"],
+            ["kernel", "target", "baseline %", "best %", "found for 8 %", "8 fixed %", "ceiling %"],
             [_row(row) for row in record["rows"]],
         ),
         "## When does a swizzle for 8 XCDs hurt on 6?",
@@ -172,7 +172,7 @@ def _eight_on_six(record: Record) -> list[str]:
         "lie in three of the six."
     )
     left_out = f"Left out, as no permutation on these grids: {refused}." if refused else ""
-    header = ["kernel", "pattern", "as it is %", "with 6", "with 8 fixed"]
+    header = ["kernel", "pattern", "baseline %", "with 6", "with 8 fixed"]
     return [*filter(None, [words, left_out]), table(header, rows)]
 
 
@@ -190,7 +190,7 @@ def _svg(record: Record) -> str:
 
 def _bars(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     series = {
-        "as it is": ("unchanged", [row["unchanged"] for row in rows]),
+        "baseline": ("unchanged", [row["unchanged"] for row in rows]),
         "found for 8 XCDs": ("swizzle", [row["swizzles"].get("found for 8") for row in rows]),
         "8 fixed": (
             "swizzle-unaware",

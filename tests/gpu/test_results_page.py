@@ -59,11 +59,26 @@ def test_a_record_becomes_rows(h200: ModuleType) -> None:
     }  # fmt: skip
     page = h200.page([record])
     faster = "1.250× (1.220 to 1.282)"
-    assert f"| a case | 2.000 ms | – | 1.111× (1.099 to 1.124) | – | {faster} | 80 s |" in page
+    assert (
+        f"| a case | 2.000 ms | – | 1.111× (1.099 to 1.124) | – | {faster} | not measured | 80 s |"
+        in page
+    )
     assert "| a case | ~50.0 % | – | – | 75.0 %, 2.00 GB |" in page
     costs = "860 MB | 4.00 ms | 1.00 ms | 4.0 | 5.0 | 2.0"
     assert f"| a case | +0.10 % ± 0.10 | – | – | {costs} |" in page
     assert "| a case | `best` | ~80.0 % / 75.0 %, 2.00 GB | 1 |" in page
+
+
+def test_what_is_named_is_compared_with_groups_of_eight_in_the_same_rounds(
+    h200: ModuleType,
+) -> None:
+    rounds = [[4.0, 2.0, 3.0], [8.0, 4.0, 6.0], [4.0, 2.0, 3.2]]
+    record = {
+        "round_order": ["original", "named", "GROUP_M = 8"], "device": "a GPU",
+        "launches": [[8, 1, 1, 2]], "rounds": [{"rounds_ns": rounds}],
+    }  # fmt: skip
+    assert h200.against_grouped(record) == "1.500× (1.500 to 1.600)"
+    assert h200.against_grouped({**record, "round_order": ["original", "x", "GROUP_M = 8"]}) == "–"
 
 
 def test_the_page_in_the_repository_is_that_of_its_records(h200: ModuleType) -> None:

@@ -291,7 +291,7 @@ def _no_launch(
             " its old value, and Python must not run with -E, -I or -S"
         )
     elif watch.refusals:
-        hint = "what cannot be recorded is named above; docs/capture.md has the limits"
+        hint = "what cannot be recorded is named above; docs/limits.md has more"
     elif not watch.imported_triton:
         hint = "it never imported Triton, and only Triton kernels can be renumbered yet"
     elif outcome.ended_by == "limit":

@@ -14,7 +14,7 @@ it is counted once, of the kernel as it is, and a measurement is
     sectors that hit / (requests × sectors per request)
 
 with both counts of one run (71 to 73 % of that GEMM). The traffic between the L2 partitions is
-counted in the same way; there a request has 2.14 to 2.17 sectors. docs/profilers.md has the tables.
+counted in the same way; there a request has 2.14 to 2.17 sectors. docs/decisions/0006 has more.
 """
 
 from __future__ import annotations
