@@ -26,7 +26,7 @@ def test_nothing_wrong_is_accepted_and_hardly_anything_right_refused(tmp_path: P
     wrong = [(p.seed, p.text) for p in pairs if p.accepted and p.truth == "harmful"]
     assert wrong == []
     harmless = [p for p in pairs if p.truth == "harmless"]
-    refused = Counter((p.effect, p.traits, p.reason) for p in harmless if not p.accepted)
+    refused = Counter((p.effect, p.reason) for p in harmless if not p.accepted)
     assert sum(refused.values()) <= 0.1 * len(harmless), refused
     assert 3 * sum(p.truth == "harmful" for p in pairs) >= len(pairs)
     assert len({p.harm for p in pairs if p.harm}) >= 4

@@ -234,10 +234,13 @@ def _parts_of(line: _Line, together: Int64Array, orders: Sequence[Int64Array]) -
     distinct, times = np.unique(line.offset, return_counts=True)
     own = np.bincount(np.append(line.program, line.strays))
     own = own[own > 0]
-    lattices = _lattices(line)
-    rooms = [_room(_elements(line, distinct), axes) for axes in lattices]
+    run, by_strides = _run_axis(line), _stride_axes(line)
+    rooms = [_room(_elements(line, distinct), by_strides)]
+    if run.block == _lanes(line):  # a block with gaps is no piece of the memory as it lies
+        rooms.append(_room(_elements(line, distinct), [run]))
     room = min(rooms, key=lambda room: abs(room - len(line.offset) - len(line.strays)))
-    pitch = _pitch(_elements(line, distinct), lattices[0][0].block)
+    in_one_run = len(rooms) > 1 and room == rooms[1]
+    pitch = _pitch(_elements(line, distinct), run.block)
     step = pitch * item_bytes_of(line.view)
     hull = (int(distinct[-1]) - int(distinct[0])) // step + 1 if step else 1
     programs, first = _first_parts(line)
@@ -249,7 +252,7 @@ def _parts_of(line: _Line, together: Int64Array, orders: Sequence[Int64Array]) -
         outside=len(line.strays) + int((~line.touched).sum()),
         room=room,
         left=room - len(together),
-        gaps=hull - len(distinct) if rooms[0] == room and len(together) == len(distinct) else 0,
+        gaps=hull - len(distinct) if in_one_run and len(together) == len(distinct) else 0,
         least=int(own.min()),
         most=int(own.max()),
         even=bool((times == times[0]).all()),
@@ -283,21 +286,28 @@ class _Axis:
     block: int
 
 
-def _lattices(line: _Line) -> list[list[_Axis]]:
-    """Ways to cut a line's tensor into its blocks, slowest axis first.
+def _block(line: _Line) -> list[tuple[int, int]]:
+    """Extent and stride, in elements, of a line's block along the axes that it has."""
+    item = item_bytes_of(line.view)
+    axes = zip(line.key.extents, line.key.strides, strict=True)
+    return [(extent, stride // item) for extent, stride in axes if extent > 1 and stride >= item]
 
-    As it lies in memory; and by the strides of tensor and block.
-    """
-    view, item = line.view, item_bytes_of(line.view)
-    block = [
-        (extent, stride // item)
-        for extent, stride in zip(line.key.extents, line.key.strides, strict=True)
-        if extent > 1 and stride >= item
-    ]
-    span = _span(view)
+
+def _lanes(line: _Line) -> int:
+    return math.prod(extent for extent, _ in _block(line))
+
+
+def _run_axis(line: _Line) -> _Axis:
+    """A line's tensor as it lies in memory, cut into runs as long as its block has them."""
     run = 1
-    for extent, stride in sorted(block, key=lambda axis: axis[1]):
+    for extent, stride in sorted(_block(line), key=lambda axis: axis[1]):
         run = run * extent if stride == run else run
+    return _Axis(1, _span(line.view), run)
+
+
+def _stride_axes(line: _Line) -> list[_Axis]:
+    """A line's tensor cut into its blocks by the strides of both, slowest axis first."""
+    view, block, span = line.view, _block(line), _span(line.view)
     strides = [1]
     of_view = (s for n, s in zip(view.shape, view.strides, strict=True) if n > 1)
     for stride in sorted({s for s in (*of_view, *(s for _, s in block)) if s > 1}):
@@ -309,7 +319,7 @@ def _lattices(line: _Line) -> list[list[_Axis]]:
         own = [1 + (n - 1) * (s // stride) for n, s in block if s % stride == 0 and s < above]
         own += [1 + (n - 1) * (s // stride) for n, s in block if not above and s % stride == 0]
         axes.append(_Axis(stride, extent, max(own, default=1)))
-    return [[_Axis(1, span, run)], axes[::-1]]
+    return axes[::-1]
 
 
 def _room(first: Int64Array, axes: Sequence[_Axis]) -> int:
