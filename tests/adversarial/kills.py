@@ -173,7 +173,7 @@ class Kills:
 
 def phase(said: str) -> str:
     """What a run was doing, from what it has said last."""
-    known = ("recording", "tracing", "searching", "measuring", "validating")
+    known = ("recording", "tracing", "searching", "evaluating", "validating")
     words = [line.split()[0] for line in said.splitlines() if line.split()]
     return next((word for word in reversed(words) if word in known), "starting")
 

@@ -148,7 +148,7 @@ PHASES = {
     ),
     "tracing": ("tracing", [*MODEL, "9", "--", "python", "endless.py"]),
     "searching": ("searching", [*MODEL, "4000", "--", *GEMM]),
-    "measuring": ("measuring", [*MODEL, "100", "--", *GEMM]),
+    "evaluating": ("evaluating", [*MODEL, "100", "--", *GEMM]),
     "validating": ("validating", [*MODEL, "8", "--validation_seconds", "500", "--", *GEMM]),
     "unit test": (
         "validating",
@@ -166,7 +166,7 @@ PAUSE = {"recording": 1.0, "tracing": 2.0, "unit test": 12.0}
         ("recording", signal.SIGTERM),
         ("tracing", signal.SIGINT),
         ("searching", signal.SIGTERM),
-        ("measuring", signal.SIGINT),
+        ("evaluating", signal.SIGINT),
         ("validating", signal.SIGTERM),
         ("unit test", signal.SIGINT),
     ],
