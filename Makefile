@@ -21,11 +21,12 @@ BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 INSTALL := -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
-.PHONY: help install demo test lint docs bench figures audit search-quality campaign kills test-pythons clean
+.PHONY: help install demo test test-all lint docs bench figures audit search-quality campaign kills test-pythons clean
 
 help:
 	@echo 'make demo            set up $(VENV), then find a swizzle for benchmarks/kernels/gemm.py'
-	@echo 'make test            set up $(VENV), then run the test suite'
+	@echo 'make test            set up $(VENV), then run the tests that take no more than seconds'
+	@echo 'make test-all        the long tests, too'
 	@echo 'make lint            ruff, mypy and the order of imports'
 	@echo 'make docs            the documentation as a site, in build/site'
 	@echo 'make test-pythons    the rooms that need neither torch nor Triton, on other Pythons'
@@ -58,6 +59,9 @@ demo: install
 	PATH="$(BIN):$$PATH" intelliperf-swizzle -- python benchmarks/kernels/gemm.py
 
 test: install
+	$(BIN)/python -m pytest -n $(JOBS) -m 'not long'
+
+test-all: install
 	$(BIN)/python -m pytest -n $(JOBS)
 
 lint: install
