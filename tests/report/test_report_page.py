@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -18,22 +19,28 @@ from intelliperf_swizzle import history
 from intelliperf_swizzle.cli import main
 from intelliperf_swizzle.cli.arguments import Parser
 from intelliperf_swizzle.options import add_options
-from intelliperf_swizzle.report.result import SCHEMA
+from intelliperf_swizzle.report.result import SCHEMA, result
+from intelliperf_swizzle.search.run import Outcome
 
 PAGE = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
 ACTION = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0])
 STEPS = {
     step.get("name"): step["run"] for step in ACTION["jobs"]["swizzle"]["steps"] if "run" in step
 }
-OLD = Path(__file__).parent / "results" / "schema-1.json"
+
+
+@pytest.fixture(scope="module")
+def result_text(outcome: Outcome) -> str:
+    """The result file of a real run."""
+    return json.dumps(result(outcome.run, initial=outcome.initial, optimized=outcome.optimized))
 
 
 def test_the_commands_of_the_page_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, result_text: str
 ) -> None:
     folder = tmp_path / "swizzle-out" / "gemm_kernel"
     folder.mkdir(parents=True)
-    (folder / "result.json").write_bytes(OLD.read_bytes())
+    (folder / "result.json").write_text(result_text)
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL)[0].splitlines()
     assert len(commands) == 4
@@ -42,12 +49,12 @@ def test_the_commands_of_the_page_work(
     assert (tmp_path / "report.html").is_file()
 
 
-def test_the_action_runs_what_there_is(tmp_path: Path) -> None:
+def test_the_action_runs_what_there_is(tmp_path: Path, result_text: str) -> None:
     parser = Parser()
     add_options(parser)
     words = shlex.split(STEPS["Find a swizzle"])
     assert parser.parse_args(words[1 : words.index("--")]).output_file == "result.json"
-    (tmp_path / "result.json").write_bytes(OLD.read_bytes())
+    (tmp_path / "result.json").write_text(result_text)
     (tmp_path / "gh").write_text('#!/bin/sh\necho "$@" > called\n')
     (tmp_path / "gh").chmod(0o755)
     path = f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}"
