@@ -377,7 +377,7 @@ def test_a_hostile_endpoint_leaves_a_small_history(stage, endpoint):
     endpoint.script = [
         answer("x" * 1_000_000, idea="\ud800" * 100_000),
         answer("pid = pid  # " + "é" * 9_000, idea="é" * 500_000, critiques="{}"),
-        "\0" * 1_000_000,
+        "\0" * 300_000,
     ]
     run = stage(iterations=10)
     run.run()
