@@ -20,9 +20,9 @@ import triton.runtime.interpreter as triton_interpreter
 
 PLAIN_LAUNCH = triton_interpreter.GridExecutor.__call__
 
-from intelliperf_swizzle.trace.files import save_trace  # noqa: E402
 from zoo import Case, Descriptor, cases, record  # noqa: E402
 
+from intelliperf_swizzle.codec import save_arrays  # noqa: E402
 from intelliperf_swizzle.interpreter.fixes import fix_interpreter  # noqa: E402
 from intelliperf_swizzle.interpreter.revive import revive, run_sequential  # noqa: E402
 from intelliperf_swizzle.records import Access, Launch  # noqa: E402
@@ -138,7 +138,7 @@ def main(folder: Path) -> None:
     fix_interpreter()
     launches = {name: record(case, folder / name) for name, case in cases().items()}
     for name, launch in launches.items():  # all of them first: Triton 3.6 leaves its patches behind
-        save_trace(trace_here(launch, folder), folder / f"{name}.npz")
+        save_arrays(trace_here(launch, folder), folder / f"{name}.npz")
     alone = {
         name: run_sequential(revive(launch, folder)).arithmetic.tolist()
         for name, launch in launches.items()
