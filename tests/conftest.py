@@ -28,6 +28,14 @@ from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject, choose_kernel
 
 GOLDEN = Path(__file__).parent / "golden"
+LONG = (
+    "accuracy", "adversarial/test_hunt.py", "adversarial/test_kills.py",
+    "adversarial/test_order_of_all_launches.py", "adversarial/test_shared_functions.py",
+    "adversarial/test_stopping.py", "agents", "benchmark_kernels", "benchmark_tables/test_items.py",
+    "documentation", "end_to_end", "host/test_run.py", "language/test_emitters_agree.py",
+    "llm/test_command.py", "loop", "packaging", "source_proofs/test_sizes.py",
+)  # fmt: skip
+"""Where the tests take many seconds each."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"
 
 
@@ -40,8 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.update(CUDA_VISIBLE_DEVICES="", HIP_VISIBLE_DEVICES="")
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
+        if str(item.path.relative_to(Path(__file__).parent)).startswith(LONG):
+            item.add_marker(pytest.mark.long)
         if item.get_closest_marker("gpu") and not _on_gpu(config):
             item.add_marker(pytest.mark.skip(reason="needs a GPU, and `-m gpu`"))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.cli import main
-from intelliperf_swizzle.options import OWN_OPTIONS, PREFIX
+from intelliperf_swizzle.options import PREFIX, options_of
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_number_that_is_none_is_refused_as_option_and_as_variable(
     assert said.count("error:") == 1
     assert name in said
     assert len(said) < 300
-    if name in {option.name for option in OWN_OPTIONS}:
+    if name in {option.name for option in options_of("optimize", host=False)}:
         monkeypatch.setenv(PREFIX + name.upper(), text)
         assert main(["--", "true"]) == 2
         said = capsys.readouterr().err

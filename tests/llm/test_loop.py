@@ -336,9 +336,8 @@ def test_a_fault_of_the_endpoint_leaves_the_best_so_far_and_is_named(stage, endp
     assert says in told
     assert KEY not in told
     assert len(told) < 1000
-    best = run.trial.decide()
-    assert best is not None
-    assert best.number == 1
+    assert run.best is not None
+    assert run.best.number == 1
 
 
 def test_a_redirect_is_not_followed_with_the_key(stage, endpoint):
@@ -370,7 +369,7 @@ def test_wrong_counts_of_tokens_are_not_believed(stage, endpoint, usage):
     assert 100 <= known.input_tokens < 2**31
     assert 20 <= known.output_tokens < 2**31
     assert known.cost_usd is None
-    assert run.trial.decide().number == 1
+    assert run.best.number == 1
 
 
 def test_a_hostile_endpoint_leaves_a_small_history(stage, endpoint):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 
@@ -22,18 +23,27 @@ GRID = (32, 24, 1)
 
 def problem(budget: int = 300, ceiling: float = 1.0, seed: int = 0) -> Problem:
     launch = Launch("k", SOURCE, GRID, {}, (), {}, {})
-    return Problem((launch,), MI300X, 0.0, ceiling, budget, seed)
+    return Problem((launch,), MI300X, 0.0, ceiling, budget, no_context, lambda: (), seed)
+
+
+def no_context() -> NoReturn:
+    raise AssertionError("the search asks for no context")
 
 
 class Neighbourly:
-    """A trial whose score is high where tiles of one domain that follow each other are close."""
+    """Screens: the rate is high if tiles of one domain that follow each other are close."""
 
     def __init__(self) -> None:
         self.attempts: list[Attempt] = []
         self._seen: dict[bytes, Attempt] = {}
 
-    def __call__(self, candidates: Sequence[Candidate]) -> list[Attempt]:
+    def screen(self, candidates: Sequence[Candidate]) -> list[Attempt]:
         return [self._attempt(candidate) for candidate in candidates]
+
+    def follow(self, proposer: OfflineProposer, problem: Problem) -> None:
+        """Tells the proposer what becomes of each batch, until it has no more to offer."""
+        for batch in proposer.propose(problem):
+            batch.outcomes = self.screen(batch.candidates)
 
     def _attempt(self, candidate: Candidate) -> Attempt:
         tile = evaluate(parse(candidate.text), GRID, {}, num_xcds=8, cus_per_xcd=38)
@@ -52,12 +62,6 @@ class Neighbourly:
         self.attempts.append(attempt)
         return attempt
 
-    def settle(self, attempt: Attempt) -> Attempt:
-        return attempt
-
-    def decide(self) -> Attempt | None:
-        return None
-
     @property
     def best(self) -> float:
         return max(attempt.screened_l2_hit_rate or 0.0 for attempt in self.attempts)
@@ -65,19 +69,19 @@ class Neighbourly:
 
 def test_the_search_is_better_than_every_pattern_and_keeps_to_its_budget() -> None:
     patterns, searched = Neighbourly(), Neighbourly()
-    patterns(list(pattern_candidates(problem())))
-    OfflineProposer().propose(problem(), searched)
+    patterns.screen(list(pattern_candidates(problem())))
+    searched.follow(OfflineProposer(), problem())
     assert searched.best > patterns.best
     assert len(searched.attempts) <= 300
     few = Neighbourly()
-    OfflineProposer().propose(problem(budget=20), few)
+    few.follow(OfflineProposer(), problem(budget=20))
     assert len(few.attempts) <= 20
 
 
 def test_the_same_seed_tries_the_same_candidates_in_the_same_order() -> None:
     def tried(seed: int) -> list[str]:
         trial = Neighbourly()
-        OfflineProposer().propose(problem(seed=seed), trial)
+        trial.follow(OfflineProposer(), problem(seed=seed))
         return [attempt.candidate.text for attempt in trial.attempts]
 
     assert tried(1) == tried(1)
@@ -86,12 +90,12 @@ def test_the_same_seed_tries_the_same_candidates_in_the_same_order() -> None:
 
 def test_the_search_stops_when_the_headroom_is_used() -> None:
     trial = Neighbourly()
-    OfflineProposer().propose(problem(budget=5000, ceiling=0.5), trial)
+    trial.follow(OfflineProposer(), problem(budget=5000, ceiling=0.5))
     assert trial.best >= 0.49
     assert len(trial.attempts) < 1000
 
 
 def test_a_long_search_does_not_run_dry() -> None:
     trial = Neighbourly()
-    OfflineProposer(patience=10_000).propose(problem(budget=1500, ceiling=2.0), trial)
+    trial.follow(OfflineProposer(patience=10_000), problem(budget=1500, ceiling=2.0))
     assert len(trial.attempts) == 1500
