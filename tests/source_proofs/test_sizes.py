@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import resizable
 import torch
-from applications import resizable
 
 from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.errors import UsageError
@@ -17,7 +17,7 @@ from intelliperf_swizzle.records import Launch, TensorArgument
 from intelliperf_swizzle.source_proofs.sizes import scale_launch
 from intelliperf_swizzle.testing import assert_kernel_is_permutation
 
-APPLICATION = Path(__file__).parent / "applications" / "resizable.py"
+APPLICATION = Path(__file__).parent / "resizable.py"
 
 
 @pytest.fixture(scope="module")
