@@ -85,6 +85,10 @@ class History:
         """All attempts by number, each as it stands now."""
         return tuple(self._attempts[number] for number in sorted(self._attempts))
 
+    def current(self, attempt: Attempt) -> Attempt:
+        """The attempt as it stands now."""
+        return self._attempts[attempt.number]
+
     def next_number(self) -> int:
         """The number of the next new attempt; the first is 1."""
         return max(self._attempts, default=0) + 1

@@ -45,6 +45,8 @@ class Attempts:
         self._screened: dict[str, Screened] = {}
         self.baseline = self._model.baseline()
         """The unmodified kernel's L2 hit rate as the fast model sees it, from 0 to 1."""
+        self.best = self.baseline
+        """The highest such rate so far."""
         self.reported: list[Attempt] = []
         """Attempts of which an earlier run has told a language model the numbers."""
         self._take_over(history.attempts)
@@ -52,23 +54,24 @@ class Attempts:
     @property
     def screened(self) -> list[Screened]:
         """Every permutation so far with its attempt as it stands now, by number."""
-        numbered = {one.number: one for one in self._history.attempts}
-        return [
-            replace(one, attempt=numbered[one.attempt.number])
-            for one in sorted(self._screened.values(), key=lambda one: one.attempt.number)
+        current = [
+            replace(one, attempt=self._history.current(one.attempt))
+            for one in self._screened.values()
         ]
+        return sorted(current, key=lambda one: one.attempt.number)
 
     def promising(self, attempts: Sequence[Attempt], least: float | None) -> list[Screened]:
         """The best of these attempts, if it was screened at least so high (None = none is)."""
-        numbers = {one.number for one in attempts}
-        chosen = [
-            one
-            for one in self.screened
-            if one.attempt.number in numbers
-            and least is not None
-            and (one.attempt.screened_l2_hit_rate or 0) >= least
+        rated = [
+            (one.screened_l2_hit_rate, one)
+            for one in attempts
+            if least is not None and one.screened_l2_hit_rate is not None
         ]
-        return sorted(chosen, key=lambda one: -(one.attempt.screened_l2_hit_rate or 0))[:1]
+        rate, best = max(rated, key=lambda pair: pair[0], default=(-1.0, None))
+        if best is None or least is None or rate < least:
+            return []
+        one = self._screened[best.fingerprint or ""]
+        return [replace(one, attempt=self._history.current(best))]
 
     def all(self) -> Sequence[Attempt]:
         """All attempts by number, refused ones included."""
@@ -76,8 +79,7 @@ class Attempts:
 
     def current(self, attempts: Iterable[Attempt]) -> list[Attempt]:
         """The attempts as they stand now."""
-        numbered = {one.number: one for one in self._history.attempts}
-        return [numbered[one.number] for one in attempts]
+        return [self._history.current(one) for one in attempts]
 
     def prove(self, candidates: Sequence[Candidate]) -> list[Proved | Verdict]:
         """Proves candidates on all cores."""
@@ -134,6 +136,7 @@ class Attempts:
         assert rate is not None
         one = screen_candidate(outcome, number, rate, self.baseline)
         self._screened[outcome.fingerprint] = one
+        self.best = max(self.best, rate)
         return self._history.record(one.attempt)
 
     def _repeated(self, number: int, candidate: Candidate, known: Attempt) -> Attempt:
@@ -141,7 +144,7 @@ class Attempts:
 
         A language model is told that it repeats it, however it has written it.
         """
-        [known] = self.current([known])
+        known = self._history.current(known)
         if candidate.origin != "llm":
             return known
         reason = (

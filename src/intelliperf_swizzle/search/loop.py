@@ -62,9 +62,7 @@ def search(
 
 
 def _show_best(attempts: Attempts, problem: Problem, progress: Progress) -> None:
-    rates = (one.attempt.screened_l2_hit_rate or 0.0 for one in attempts.screened)
-    best = max(problem.baseline_l2_hit_rate, *rates, 0.0)
-    below = 100 * max(0.0, problem.ceiling_l2_hit_rate - best)
+    below = 100 * max(0.0, problem.ceiling_l2_hit_rate - attempts.best)
     done = min(len(attempts.all()), problem.budget)
-    said = f"best {percent(best)}, {below:.1f} points below the ceiling"
+    said = f"best {percent(attempts.best)}, {below:.1f} points below the ceiling"
     progress.step(done, problem.budget, said)
