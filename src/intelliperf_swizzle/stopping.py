@@ -5,7 +5,8 @@
 A command line opens `stopped_by_signals`. There the first signal kills all child processes and
 raises `Interrupted` in the main thread, and the second ends the process. Python runs a signal's
 handler in the main thread only, and only between two of its instructions: so what computes for
-long, or waits in a thread pool or for a server, is called by `apart`.
+long, or waits in a thread pool or for a server, is called by `apart`. The kernel may hand a signal
+to another thread, which wakes nobody: so the main thread waits `TICK_SECONDS` at a time.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
+
+TICK_SECONDS = 0.2
+"""What a signal may go unnoticed by a main thread that waits."""
 
 Result = TypeVar("Result")
 
@@ -105,7 +109,8 @@ def apart(work: Callable[[], Result]) -> Result:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join()
+    while thread.is_alive():
+        thread.join(TICK_SECONDS)
     if errors:
         raise errors[0]
     return results[0]

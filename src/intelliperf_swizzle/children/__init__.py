@@ -96,10 +96,20 @@ class Child:
         return self.exit_code
 
     def _until_gone(self, seconds: float) -> None:
-        self._socket.settimeout(max(0.0, seconds))
-        with suppress(TimeoutError, ConnectionError, BlockingIOError, subprocess.TimeoutExpired):
-            self._socket.recv(1)  # nothing is sent, so it waits for the end
+        deadline = time.monotonic() + seconds
+        with suppress(ConnectionError, subprocess.TimeoutExpired):
+            while not self._is_gone():
+                if time.monotonic() >= deadline:
+                    return
             self._keeper.wait(_END_SECONDS)
+
+    def _is_gone(self) -> bool:
+        """Looks for a moment: nothing is sent, so what can be received is the end."""
+        self._socket.settimeout(stopping.TICK_SECONDS)
+        with suppress(TimeoutError):
+            self._socket.recv(1)
+            return True
+        return False
 
     def ask(self) -> None:
         """Asks the command to end (SIGTERM)."""
