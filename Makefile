@@ -108,8 +108,8 @@ kills: install
 	$(BIN)/python tests/adversarial/kills.py $(or $(N),200)
 
 campaign: install
-	cd tests/adversarial && $(BIN)/python -m hunt.campaign --pairs $(or $(N),20000) $(WHOLE) \
-	  --record $(CURDIR)/build/hunt$(WHOLE)/record.jsonl
+	cd tests/adversarial && $(BIN)/python -m hunt.campaign --pairs $(or $(N),20000) \
+	  $(and $(SEED),--first_seed $(SEED)) $(WHOLE) --record $(CURDIR)/build/hunt$(WHOLE)/record.jsonl
 
 test-pythons:
 	@for python in $(PYTHONS); do \

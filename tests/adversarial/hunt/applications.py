@@ -385,16 +385,24 @@ SHARED = ("helper elsewhere", "helper by module", "kernel as a function", "alias
 """Who else uses the functions of `kernel`."""
 
 
+RARE = 10_000_000
+"""Seeds from here on give applications of the kinds of harm that are rare among the others."""
+
+
 def application(seed: int) -> Application:
     """The application of a seed."""
-    return _Writer(random.Random(seed)).application(seed)
+    source = random.Random(seed)
+    kinds = ("shared", "wait", "tickets", "atomics", "late effect")
+    rare = source.choices(kinds, (6, 3, 2, 3, 2))[0] if seed >= RARE else ""
+    return _Writer(source, rare).application(seed)
 
 
 class _Writer:
     """Draws the parts, then writes the files."""
 
-    def __init__(self, source: random.Random) -> None:
+    def __init__(self, source: random.Random, rare: str) -> None:
         self.draw = source
+        self.rare = rare
         self.effect_name = self._effect()
         self.effect = EFFECTS[self.effect_name]
         self.axes = source.choice((1, 1, 1, 2, 2, 3))
@@ -404,7 +412,7 @@ class _Writer:
         self.transposed = source.random() < 0.5 and self.effect_name != "reads the output beside"
         self.stride = source.choice((1, 1, 4, 32))
         self.few = source.choice((2, 3, 5))
-        self.shared = source.choice(SHARED) if source.random() < 0.09 else ""
+        self.shared = source.choice(SHARED) if source.random() < 0.09 or rare == "shared" else ""
         self.helper = bool(self.shared) or source.random() < 0.2
         if self.shared in ("kernel as a function", "alias", "two from one text"):
             self.helper = False
@@ -423,6 +431,8 @@ class _Writer:
         self.plan = source.choices(
             ("one", "few", "late effect", "late argument"), (50, 30, 17, 3)
         )[0]  # fmt: skip
+        if rare:
+            self.plan = rare if rare == "late effect" else "few"
         if self.plan == "late effect" and self.effect.family == "free":
             self.plan = "few"
         self.gate = ""
@@ -435,11 +445,11 @@ class _Writer:
         self.rows = self._launch_rows()
 
     def _effect(self) -> str:
-        if self.draw.random() < 0.62:
+        if self.rare == "shared" or (not self.rare and self.draw.random() < 0.62):
             return self.draw.choice(_COMMON_FREE)
-        if self.draw.random() < 0.08:
+        if not self.rare and self.draw.random() < 0.08:
             return self.draw.choice([n for n, e in EFFECTS.items() if e.family == "free"])
-        family = self.draw.choice(_FAMILIES)
+        family = self.rare if self.rare in _FAMILIES else self.draw.choice(_FAMILIES)
         return self.draw.choice([n for n, e in EFFECTS.items() if e.family == family])
 
     # --- launches ---------------------------------------------------------------------------------

@@ -169,9 +169,9 @@ def _harm(app: Application, text: str, outcome: Outcome) -> str:
         return "drops tiles"
     if any(dropped):
         return "drops tiles in some launches"
-    if outcome == "hang":
-        return "never ends"
     family = EFFECTS[app.effect].family
+    if outcome == "hang" and family != "wait":
+        return "never ends"
     if any(trait.startswith("shared") for trait in app.traits) and family == "free":
         return "another user of the function"
     if "launches: late effect" in app.traits:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from hunt.applications import Application, Launch, programs
+from hunt.applications import RARE, Application, Launch, programs
 
 NUM_XCDS, CUS_PER_XCD = 8, 38
 """Of an MI300X."""
@@ -129,12 +129,14 @@ _WRITERS = {
 TEXTS = ("pattern", "pattern", "nest", "nest", "simple", "simple", "identity", "dropping",
          "dropping", "conditional", "conditional")  # fmt: skip
 """Kinds of the texts that are tried on each application."""
+TEXTS_OF_RARE = ("pattern", "pattern", "nest", "simple", "simple")
+"""The same for those with a rare kind of harm, which permutations do."""
 
 
 def texts_for(app: Application, offers: Offers, source: random.Random) -> dict[str, str]:
     """Text -> its kind; each text once."""
     chosen: dict[str, str] = {}
-    for kind in TEXTS:
+    for kind in TEXTS_OF_RARE if app.seed >= RARE else TEXTS:
         if kind in ("pattern", "nest"):
             if not offers.patterns:
                 continue
