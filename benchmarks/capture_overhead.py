@@ -65,7 +65,7 @@ def plain(folder: Path, arguments: list[str]) -> float:
 
 def recorded(folder: Path, arguments: list[str]) -> float:
     """Seconds of the application while it is recorded."""
-    from intelliperf_swizzle.capture import capture
+    from intelliperf_swizzle.kernels.triton.capture import capture
 
     place = folder / f"records-{time.monotonic_ns()}" / "capture"
     command = [sys.executable, "app.py", *arguments]

@@ -30,15 +30,15 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.codec import encode
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.gpu import Rig, Trial
-from intelliperf_swizzle.gpu.statistics import timing
 from intelliperf_swizzle.hardware import Device, Target, devices
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.kernel.edit import Edit
-from intelliperf_swizzle.kernel.splice import splice
-from intelliperf_swizzle.kernels.triton.on_gpu import RACE_SECONDS, task_of
+from intelliperf_swizzle.kernels.triton.gpu import Rig, Trial
+from intelliperf_swizzle.kernels.triton.gpu.statistics import timing
+from intelliperf_swizzle.kernels.triton.source.splice import splice
+from intelliperf_swizzle.kernels.triton.trials import RACE_SECONDS, task_of
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.propose.offline import OfflineProposer
@@ -46,7 +46,7 @@ from intelliperf_swizzle.rank import judge, order
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.evaluate import Evaluator
+from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.run import (
     choose_evaluator,

@@ -27,14 +27,14 @@ import numpy as np
 from intelliperf_swizzle.cache import FULL, Physics, ReplayedLaunch, Screen, ceiling, replay
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import merge
-from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.propose.axes import Axis
 from intelliperf_swizzle.propose.nest import neighbours, plain
 from intelliperf_swizzle.records import Int64Array, Trace
-from intelliperf_swizzle.trace import trace
 
 TILES = 4096
 OCCUPANCY = 2

@@ -103,7 +103,7 @@ ROWS: dict[str, tuple[Callable[[], Launch], bool, str]] = {
 
 def measure(name: str) -> dict[str, Any]:
     """One row, in this process and its children."""
-    from intelliperf_swizzle.trace import trace
+    from intelliperf_swizzle.kernels.triton.tracing import trace
 
     launch = ROWS[name][0]()
     begun = time.perf_counter()
@@ -124,8 +124,8 @@ def measure_inside(name: str) -> dict[str, Any]:
     import triton.runtime.interpreter as triton_interpreter
 
     plain = triton_interpreter.GridExecutor.__call__
-    from intelliperf_swizzle.interpreter.fixes import fix_interpreter
-    from intelliperf_swizzle.trace.child import trace_here
+    from intelliperf_swizzle.kernels.triton.interpreter.fixes import fix_interpreter
+    from intelliperf_swizzle.kernels.triton.tracing.interpret import trace_here
 
     make, with_plain, _ = ROWS[name]
     launch = make()

@@ -14,10 +14,10 @@ from intelliperf_swizzle.accuracy.configuration import (
     Renumbered,
     resident_workgroups,
 )
-from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.records import Int64Array, Launch
-from intelliperf_swizzle.trace import trace
 
 BENCHMARKS = Path(__file__).parents[1]
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     )
     from intelliperf_swizzle.errors import SwizzleError
     from intelliperf_swizzle.hardware import Target, load_target
+    from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict
     from intelliperf_swizzle.language import Swizzle, parse
     from intelliperf_swizzle.records import Proof, Witness
-    from intelliperf_swizzle.source_proofs import RemapVerdict
 
 __version__ = "0.1.0"
 

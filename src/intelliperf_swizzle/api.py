@@ -17,10 +17,12 @@ from typing import Any, TypeAlias
 
 from intelliperf_swizzle import mapping
 from intelliperf_swizzle.context import render
+from intelliperf_swizzle.edit import Edit, apply
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import Target, load_target
-from intelliperf_swizzle.kernel.edit import Edit, apply
+from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict
+from intelliperf_swizzle.kernels.triton.source_proofs import prove_source as _prove_source
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.options import DEFAULT_TARGET, Options, options_of
 from intelliperf_swizzle.progress import Progress, Silent
@@ -39,8 +41,6 @@ from intelliperf_swizzle.report.html import fragment
 from intelliperf_swizzle.search import run
 from intelliperf_swizzle.search.deliver import deliver
 from intelliperf_swizzle.search.setup import Setup, choose_proposers, prepare
-from intelliperf_swizzle.source_proofs import RemapVerdict
-from intelliperf_swizzle.source_proofs import prove_source as _prove_source
 
 AnySwizzle: TypeAlias = "str | Swizzle"
 """A swizzle's text, the name of a pattern of the catalogue, or a parsed swizzle."""

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 from test_applications import SMALL
 
-from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernel import splice
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.source import splice
+from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.records import Launch, TensorArgument
-from intelliperf_swizzle.trace import trace
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 RUNNER = Path(__file__).parent / "run_applications.py"

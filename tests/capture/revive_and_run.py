@@ -9,8 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-from intelliperf_swizzle.interpreter.revive import revive, run_sequential
-from intelliperf_swizzle.launches import load_launch
+from intelliperf_swizzle.kernels.triton.interpreter.revive import revive, run_sequential
+from intelliperf_swizzle.launch_files import load_launch
 
 folder, *records = sys.argv[1:]
 for record in records:

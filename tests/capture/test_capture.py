@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.launches import save_launch
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import (
     Capture,
     DescriptorArgument,
@@ -474,7 +474,7 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
         [
             sys.executable,
             "-c",
-            "from intelliperf_swizzle.capture import capture\n"
+            "from intelliperf_swizzle.kernels.triton.capture import capture\n"
             f"capture([{sys.executable!r}, 'app.py'], folder='out', cwd='.')",
         ],
         cwd=tmp_path,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from intelliperf_swizzle.capture import capture
+from intelliperf_swizzle.kernels.triton.capture import capture
 
 APPLICATION = """
 import torch, triton, triton.language as tl

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from applications import ROWS
 
-from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.gpu.order import form
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.gpu.order import form
+from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.records import Capture, Trace
-from intelliperf_swizzle.trace import trace
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 HIDDEN = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}

@@ -16,7 +16,8 @@ PROGRAM = """\
 import sys
 
 import torch
-from intelliperf_swizzle.gpu.memory import add_differing, add_digest, first_difference, poison
+from intelliperf_swizzle.kernels.triton.gpu.passes import add_differing, add_digest
+from intelliperf_swizzle.kernels.triton.gpu.passes import first_difference, poison
 
 device = sys.argv[1]
 

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 from applications import FULL, ROWS
 
-from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.capture.settings import Gpu, gpu_of
-from intelliperf_swizzle.gpu import Rig, Task, Trial
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, gpu_of
+from intelliperf_swizzle.kernels.triton.gpu import Rig, Task, Trial
 
 WHERE = [False, pytest.param(True, marks=pytest.mark.gpu)]
 

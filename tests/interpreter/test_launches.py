@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.launches import load_launch, save_launch
+from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import (
     DescriptorArgument,
     DtypeArgument,

@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 import triton.language as tl
 
-from intelliperf_swizzle.interpreter.render import import_functions, literal, render_module
+from intelliperf_swizzle.kernels.triton.interpreter.render import (
+    import_functions,
+    literal,
+    render_module,
+)
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
 

@@ -27,9 +27,10 @@ from launches_by_hand import (
     write_kernel,
 )
 
+from intelliperf_swizzle.edit import Edit, apply
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernel import Edit, apply, splice
+from intelliperf_swizzle.kernels.triton.source import splice
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.records import Launch
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.context import hardware_context
 from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.propose.llm.feedback import remembered, stuck
 from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
 from intelliperf_swizzle.records import (
@@ -25,7 +26,6 @@ from intelliperf_swizzle.records import (
     Measurement,
     Verdict,
 )
-from intelliperf_swizzle.trace import trace
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 SIZES = {

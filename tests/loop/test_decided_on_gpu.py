@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.capture.settings import gpu_of
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.gpu import Rig
 from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.kernels.base import GpuOutcome
-from intelliperf_swizzle.kernels.triton.on_gpu import TritonOnGpu
+from intelliperf_swizzle.kernels.triton.capture.settings import gpu_of
+from intelliperf_swizzle.kernels.triton.gpu import Rig
+from intelliperf_swizzle.kernels.triton.trials import TritonOnGpu
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate, Interval, Measurement, Timing
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.evaluate import Setting
+from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.run import record_application
 from intelliperf_swizzle.search.setup import prepare

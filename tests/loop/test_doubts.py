@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Silent
@@ -21,7 +22,6 @@ from intelliperf_swizzle.records import Ceiling, Launch, Measurement
 from intelliperf_swizzle.search.run import record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject, add_cautions, choose_kernel
-from intelliperf_swizzle.trace import trace
 
 TARGET = load_target("mi300x")
 APPLICATION = """\

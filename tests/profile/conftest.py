@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.kernels.base import load_language
 from intelliperf_swizzle.profile import Application, TracedLaunch
 from intelliperf_swizzle.profile.tools import Machine
 from intelliperf_swizzle.records import Grid, KernelSource, Launch, SourceFunction
@@ -63,7 +64,8 @@ class Bench:
         return Machine(self.folder / "root", str(self.folder / "bin"), 5.0)
 
     def application(self, *command: str, **more: Any) -> Application:
-        return Application(command or (sys.executable, "app.py"), self.project, **more)
+        command = command or (sys.executable, "app.py")
+        return Application(command, self.project, load_language(), **more)
 
     def stand_in(self, name: str, body: str, **behaviour: Any) -> None:
         """Installs an executable, in which the behaviour is `BEHAVIOUR`; it logs its calls."""

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.doctor import diagnose
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import devices
-from intelliperf_swizzle.kernel.splice import splice
+from intelliperf_swizzle.kernels.base import load_language
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.source.splice import splice
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import Application, TracedLaunch
@@ -79,7 +80,7 @@ def recorded(command, project, tmp_path):
 def test_a_gemm_and_an_order_of_it(gemm, device, tmp_path):
     project, command = gemm
     launches = recorded(command, project, tmp_path)
-    application = Application(command, project, device)
+    application = Application(command, project, load_language(), device)
     profiler = choose_profiler("auto", device.target, application)
     assert profiler.name == "ncu"
     before = profiler.measure(launches)
@@ -117,7 +118,9 @@ def test_an_autotuned_kernel(device, tmp_path):
     (project / "app.py").write_text(AUTOTUNED)
     command = (sys.executable, "app.py")
     launches = recorded(command, project, tmp_path)
-    profiler = choose_profiler("ncu", device.target, Application(command, project, device))
+    profiler = choose_profiler(
+        "ncu", device.target, Application(command, project, load_language(), device)
+    )
     measured = profiler.measure(launches)
     # of three sectors two are read, and come from memory; the third is written
     assert measured.l2_hit_rate == pytest.approx(1 / 3, abs=0.02)
@@ -129,7 +132,9 @@ def test_a_kernel_that_is_absent(gemm, device, tmp_path):
     project, command = gemm
     [one] = recorded(command, project, tmp_path)
     other = dataclasses.replace(one, launch=dataclasses.replace(one.launch, kernel="absent"))
-    profiler = choose_profiler("ncu", device.target, Application(command, project, device))
+    profiler = choose_profiler(
+        "ncu", device.target, Application(command, project, load_language(), device)
+    )
     with pytest.raises(ProfileError, match="does not show `absent`") as caught:
         profiler.measure([other])
     assert "gemm_kernel" in caught.value.details[0]

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from intelliperf_swizzle.edit import Edit, unified_diff
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.kernel.edit import Edit, unified_diff
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer

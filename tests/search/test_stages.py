@@ -16,7 +16,7 @@ from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
-from intelliperf_swizzle.search.evaluate import Setting
+from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.on_model import OnModel
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import (

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.source_proofs import RemapVerdict, described, prove_launches
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict, described, prove_launches
 
 APPLICATION = Path(__file__).parent / "applications" / "dropped_and_kept.py"
 KERNELS = [

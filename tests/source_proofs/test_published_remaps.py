@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.capture import capture
-from intelliperf_swizzle.source_proofs import RemapVerdict, described, prove_launches
-from intelliperf_swizzle.source_proofs.observation import UNDEFINED
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict, described, prove_launches
+from intelliperf_swizzle.kernels.triton.source_proofs.observation import UNDEFINED
 
 APPLICATIONS = Path(__file__).parent / "applications"
 

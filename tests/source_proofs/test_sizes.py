@@ -11,10 +11,10 @@ import pytest
 import resizable
 import torch
 
-from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.source_proofs.sizes import scale_launch
 from intelliperf_swizzle.records import Launch, TensorArgument
-from intelliperf_swizzle.source_proofs.sizes import scale_launch
 from intelliperf_swizzle.testing import assert_kernel_is_permutation
 
 APPLICATION = Path(__file__).parent / "resizable.py"

@@ -20,8 +20,9 @@ from zoo import Case, add, cases, record, route_by_score, source_of
 
 from intelliperf_swizzle.codec import load_arrays, save_arrays
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.records import Access, Launch, Storage, TensorArgument, Trace
-from intelliperf_swizzle.trace import overwrites, trace
+from intelliperf_swizzle.trace import overwrites
 from intelliperf_swizzle.trace.shapes import touched_lines
 
 ZOO = cases()

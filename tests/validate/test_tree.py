@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 
+from intelliperf_swizzle.kernels.triton.validate import same_tree
+from intelliperf_swizzle.kernels.triton.validate.tree import Difference, Insertion, reads_program_id
 from intelliperf_swizzle.records import SourceFunction
-from intelliperf_swizzle.validate import same_tree
-from intelliperf_swizzle.validate.tree import Difference, Insertion, reads_program_id
 
 ORIGINAL = """\
 @triton.jit

@@ -32,9 +32,12 @@ from launches_by_hand import (
 )
 
 from intelliperf_swizzle.dependence import find_dependence, safe_order
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernel import Edit, splice
+from intelliperf_swizzle.kernels.triton.source import splice
+from intelliperf_swizzle.kernels.triton.tracing import trace
+from intelliperf_swizzle.kernels.triton.validate import compare, validate
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.records import (
@@ -45,8 +48,6 @@ from intelliperf_swizzle.records import (
     TensorArgument,
     Validation,
 )
-from intelliperf_swizzle.trace import trace
-from intelliperf_swizzle.validate import compare, validate
 
 MI300X = load_target("mi300x")
 ALL, SAMPLE = 60.0, 0.0

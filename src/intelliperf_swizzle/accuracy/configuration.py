@@ -27,9 +27,9 @@ from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import occupancy
-from intelliperf_swizzle.kernel import build
+from intelliperf_swizzle.kernels.triton.source import build
+from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.records import Int64Array, Launch, Measurement, Trace
-from intelliperf_swizzle.trace import trace
 
 
 class Work(Protocol):

@@ -30,10 +30,10 @@ from intelliperf_swizzle.accuracy.configuration import (
 )
 from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError, read, records_of
 from intelliperf_swizzle.accuracy.order_table import find_table
-from intelliperf_swizzle.capture import capture
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.launches import load_launch
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.launch_files import load_launch
 from intelliperf_swizzle.records import Int64Array, Launch
 
 FILES = ("kernels.py", "mappings.py", "measured.json")

@@ -51,7 +51,7 @@ def _run_source(arguments: Sequence[str]) -> int:
     options, command = parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.hardware import load_target
-    from intelliperf_swizzle.source_proofs import described, prove_source
+    from intelliperf_swizzle.kernels.triton.source_proofs import described, prove_source
 
     with progress_display() as progress:
         verdicts = prove_source(

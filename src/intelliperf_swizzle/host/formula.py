@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.children import leave
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.host.probe import probe
+from intelliperf_swizzle.host.requirements import probe
 from intelliperf_swizzle.options import FORMULAS, add_options
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 

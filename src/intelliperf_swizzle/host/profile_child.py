@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.host.cards import Reading, readings
-from intelliperf_swizzle.host.probe import probe
+from intelliperf_swizzle.host.requirements import probe
 
 
 def profile(request: Mapping[str, Any], _: Path) -> tuple[Reading, ...]:

@@ -21,11 +21,11 @@ from pathlib import Path
 
 from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit.copy import copy_project, moved_command
 from intelliperf_swizzle.errors import ProfileError, SpliceError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.host.cards import Reading, reading_of
-from intelliperf_swizzle.kernel.copy import copy_project, moved_command
-from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Measurement
 from intelliperf_swizzle.search.setup import Setup

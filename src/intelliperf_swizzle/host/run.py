@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.errors import ProfileError, UsageError
-from intelliperf_swizzle.host.probe import Host, probe
 from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, why_not
+from intelliperf_swizzle.host.requirements import Host, probe
 from intelliperf_swizzle.options import Options, read_options
 from intelliperf_swizzle.profile.tools import PROFILERS
 from intelliperf_swizzle.progress import Progress

@@ -8,6 +8,7 @@ knows how a kernel is written, compiled or executed.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +16,9 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from intelliperf_swizzle.dependence import Dependence
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import (
     Capture,
@@ -27,6 +28,9 @@ from intelliperf_swizzle.records import (
     Trace,
     Validation,
 )
+
+LANGUAGES: Mapping[str, str] = {"triton": "intelliperf_swizzle.kernels.triton.language:TRITON"}
+"""Where each language is; it is imported when it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -147,3 +151,10 @@ class KernelLanguage(Protocol):
 
     def cautions(self, launches: Sequence[Launch], prove_command: str) -> tuple[str, ...]:
         """What is doubtful about the unmodified kernel, such as tiles that it never computes."""
+
+
+def load_language(name: str = "triton") -> KernelLanguage:
+    """The language of a name in `LANGUAGES`."""
+    module, _, attribute = LANGUAGES[name].partition(":")
+    language: KernelLanguage = getattr(importlib.import_module(module), attribute)
+    return language

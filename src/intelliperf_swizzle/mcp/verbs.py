@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle import api
+from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.mcp.answers import (
     Explained,
@@ -26,7 +27,6 @@ from intelliperf_swizzle.records import Measurement, Witness
 from intelliperf_swizzle.report.markdown import markdown
 from intelliperf_swizzle.report.read import read_run
 from intelliperf_swizzle.report.words import message
-from intelliperf_swizzle.source_proofs import RemapVerdict
 
 
 def prove(arguments: Mapping[str, Any], progress: Progress) -> Proved:

@@ -14,10 +14,11 @@ from typing import Literal
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit.copy import copy_project, moved_command
 from intelliperf_swizzle.errors import ProfileError, SpliceError
 from intelliperf_swizzle.hardware import Device
-from intelliperf_swizzle.kernel.copy import copy_project, moved_command
-from intelliperf_swizzle.kernel.edit import Edit
+from intelliperf_swizzle.kernels.base import KernelLanguage
 
 GRACE_SECONDS = 30.0
 """After its limit a profiler is asked to end, and may take this long to write what it has."""
@@ -32,6 +33,7 @@ class Application:
     Attributes:
         command: as the user starts it.
         project: where it is started; each run is in a copy of this directory.
+        language: of its kernels, which says what a compiled one takes of the GPU.
         device: the GPU it is to see, None for the first one.
         limit_seconds: a run is ended after this; what was measured until then counts.
         l2_before: whether the L2 is flushed before each measured launch, where the profiler can.
@@ -39,6 +41,7 @@ class Application:
 
     command: tuple[str, ...]
     project: Path
+    language: KernelLanguage
     device: Device | None = None
     limit_seconds: float = 300.0
     l2_before: Literal["cold", "warm"] = "cold"

@@ -22,10 +22,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernel.build import build
-from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.application import Application, Ran, failure, profiled
 from intelliperf_swizzle.profile.ncu_csv import DURATION, PASSES, read_ncu
@@ -114,7 +113,7 @@ class NcuProfiler:
             launches,
             readings,
             self._target,
-            lambda launch: build(launch, self._target, edit.functions if edit else {}),
+            lambda launch: self._application.language.build(launch, self._target, edit),
         )
 
     def _run(self, kernel: str, counters: Sequence[str], edit: Edit | None) -> list[Reading]:

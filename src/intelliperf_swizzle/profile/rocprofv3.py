@@ -13,10 +13,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernel.build import build
-from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.application import Application, Ran, failure, profiled
 from intelliperf_swizzle.profile.readings import Reading, Totals, totals
@@ -67,7 +66,7 @@ class Rocprofv3Profiler:
             launches,
             self._readings(kernel, edit),
             self._target,
-            lambda launch: build(launch, self._target, edit.functions if edit else {}),
+            lambda launch: self._application.language.build(launch, self._target, edit),
         )
         return self._measurement(kernel, sums)
 

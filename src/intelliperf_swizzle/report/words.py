@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
-from intelliperf_swizzle.kernel.edit import quoted
+from intelliperf_swizzle.edit import quoted
 from intelliperf_swizzle.records import (
     Attempt,
     Interval,

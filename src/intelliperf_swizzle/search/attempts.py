@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from intelliperf_swizzle import stopping
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.profile.model import ModelScreen
+from intelliperf_swizzle.profile.modelled import ModelScreen
 from intelliperf_swizzle.records import Attempt, Candidate, Verdict
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (

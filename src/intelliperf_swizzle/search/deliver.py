@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from intelliperf_swizzle.kernel.edit import apply
+from intelliperf_swizzle.edit import apply
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.report.files import write_files
 from intelliperf_swizzle.search.run import Outcome

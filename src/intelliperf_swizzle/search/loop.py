@@ -10,7 +10,7 @@ from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.evaluate import Evaluator
+from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.units import percent
 

@@ -13,10 +13,10 @@ from typing import TypeVar
 from intelliperf_swizzle.errors import ProfileError, ValidationError
 from intelliperf_swizzle.hardware import Device
 from intelliperf_swizzle.kernels.base import GpuOutcome, GpuRuns
-from intelliperf_swizzle.profile.model import model_launches
+from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
-from intelliperf_swizzle.search.evaluate import Setting
+from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
 from intelliperf_swizzle.search.unit_test import UnitTest
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
-from intelliperf_swizzle.profile.model import model_launches
+from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.rank import finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Verdict
-from intelliperf_swizzle.search.evaluate import Setting
+from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
 from intelliperf_swizzle.search.subject import variants
 from intelliperf_swizzle.search.unit_test import UnitTest

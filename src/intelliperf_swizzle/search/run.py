@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.context import HardwareContext, hardware_context
 from intelliperf_swizzle.disk import FolderLock, remove_partial, temporary_folder
+from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.kernel.edit import Edit, read_exactly
 from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress, Silent
@@ -33,7 +33,7 @@ from intelliperf_swizzle.records import (
     Trace,
 )
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.evaluate import Evaluator, Setting
+from intelliperf_swizzle.search.evaluator import Evaluator, Setting
 from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.on_model import OnModel

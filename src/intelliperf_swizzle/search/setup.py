@@ -15,8 +15,7 @@ from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target
 from intelliperf_swizzle.hardware.device import unknown
-from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest
-from intelliperf_swizzle.kernels.triton import TRITON
+from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest, load_language
 from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOSERS, Options
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.application import Application
@@ -87,7 +86,7 @@ def prepare(
     progress: Progress,
     *,
     target: Target | None = None,
-    language: KernelLanguage = TRITON,
+    language: KernelLanguage | None = None,
     invocation: str = "",
 ) -> Setup:
     """Finds out what the options ask for and what is here.
@@ -97,7 +96,7 @@ def prepare(
         command: the application.
         progress: told of what is chosen.
         target: in place of the one that the options name.
-        language: of the kernels.
+        language: of the kernels; Triton if not given.
         invocation: shell text that repeats the run.
 
     Raises:
@@ -117,7 +116,7 @@ def prepare(
         target=target or choose_target(options, progress),
         device=None,
         profiler=None,
-        language=language,
+        language=language or load_language(),
         invocation=invocation,
     )
     return with_hardware(setup, progress)
@@ -135,7 +134,9 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
     application = None
     if device is not None or name not in ("auto", "model"):
         limit = setup.options.limit_seconds
-        application = Application(setup.command, setup.project, device, limit_seconds=limit)
+        application = Application(
+            setup.command, setup.project, setup.language, device, limit_seconds=limit
+        )
     profiler = choose_profiler(name, setup.target, application, progress)
     return replace(setup, device=device, profiler=profiler)
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from intelliperf_swizzle.dependence import find_dependence, safe_order
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import LanguageError, SpliceError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.language import Swizzle, evaluate, parse
 from intelliperf_swizzle.mapping import describe, prove, sweep_grids
 from intelliperf_swizzle.records import (

@@ -15,6 +15,7 @@ import numpy as np
 
 from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.dependence import Dependence, not_known
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import (
     BuildError,
     ProfileError,
@@ -25,10 +26,9 @@ from intelliperf_swizzle.errors import (
 )
 from intelliperf_swizzle.hardware import Target, targets
 from intelliperf_swizzle.hardware.occupancy import Build, occupancy
-from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.model import model_launches
+from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import (
     Access,

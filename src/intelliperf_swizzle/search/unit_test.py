@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit.copy import copy_project, moved_command
 from intelliperf_swizzle.errors import CaptureError, SpliceError, ValidationError
 from intelliperf_swizzle.hardware import Device
-from intelliperf_swizzle.kernel.copy import copy_project, moved_command
-from intelliperf_swizzle.kernel.edit import Edit
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.records import Attempt, Verdict
 
 if TYPE_CHECKING:
-    from intelliperf_swizzle.search.evaluate import Setting
+    from intelliperf_swizzle.search.evaluator import Setting
 
 LIMIT_SECONDS = 600.0
 """A user's test that takes longer on a CPU is not worth its wait."""

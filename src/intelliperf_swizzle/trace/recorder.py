@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +13,6 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.interpreter.answers import EXCHANGES, operation
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     Access,
@@ -38,6 +37,23 @@ _MOST_WORDS = 1 << 22
 """Words of atomics that are kept (64 MB) to tell whether programs update the same one."""
 _MOST_LANES = 1 << 22
 """Lanes that are spread out at once where programs are irregular (32 MB of addresses)."""
+
+
+EXCHANGES = frozenset(("atomic_xchg", "atomic_cas"))
+"""What these leave depends on the order of programs; others commute with their own kind."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """The atomic operation that a kernel is executing.
+
+    Attributes:
+        name: as Triton calls it, `atomic_add`; empty where no kernel is executing one.
+        answer_is_used: whether the kernel takes its result.
+    """
+
+    name: str
+    answer_is_used: bool
 
 
 @dataclass(frozen=True)
@@ -93,13 +109,17 @@ class TraceRecorder:
     Args:
         begin: int64[storages]; first address of each storage, increasing.
         end: int64[storages]; address after its last byte.
+        current_update: the atomic operation that is being carried out, if one is.
 
     Attributes:
         ordered: places of the storages where it shows in what order programs update a word.
     """
 
-    def __init__(self, begin: Int64Array, end: Int64Array) -> None:
+    def __init__(
+        self, begin: Int64Array, end: Int64Array, current_update: Callable[[], Update]
+    ) -> None:
         self._begin, self._end = begin, end
+        self._current_update = current_update
         self._shapes = ShapeTable()
         self._parts: list[_Part] = []
         self._patterns: dict[tuple[Any, ...], int] = {}
@@ -212,7 +232,7 @@ class TraceRecorder:
 
         They do where an answer is used, and where the updates do not commute.
         """
-        update = operation()
+        update = self._current_update()
         first, last = np.searchsorted(self._begin, (low, high), side="right") - 1
         for place in range(int(first), int(last) + 1):
             names = self._updates.setdefault(place, {update.name})

@@ -33,14 +33,13 @@ from typing import Any
 from hunt.applications import application
 from hunt.swizzles import texts_for
 from intelliperf_swizzle import children, cli
-from intelliperf_swizzle.capture import application as recording
-from intelliperf_swizzle.capture import describe, process, recorder
-from intelliperf_swizzle.capture.settings import Settings as AgentSettings
-from intelliperf_swizzle.capture.settings import load_settings
 from intelliperf_swizzle.children import called
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.kernels.triton.capture import begin, describe, process, recording
+from intelliperf_swizzle.kernels.triton.capture.settings import Settings as AgentSettings
+from intelliperf_swizzle.kernels.triton.capture.settings import load_settings
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import Batch, Effort, Problem
@@ -278,8 +277,8 @@ def _run_here(command: Sequence[str], **_: Any) -> children.Ended:
 def _start(
     command: Sequence[str], folder: Path, cwd: Any, environment: Any, *, interpreted: bool
 ) -> _Ended:
-    """`capture.process.start` here: the application runs to its end, watched."""
-    from intelliperf_swizzle.capture import standin_triton
+    """`process.start` here: the application runs to its end, watched."""
+    from intelliperf_swizzle.kernels.triton.capture import standin_triton
 
     settings: AgentSettings = load_settings(folder)
     (folder / process.LOG).touch()
@@ -291,7 +290,7 @@ def _start(
     register, atexit.register = atexit.register, at_exit.append
     try:
         with _undone_afterwards(), contextlib.redirect_stdout(io.StringIO()):
-            recorder.install(folder, settings)
+            begin.install(folder, settings)
             runpy.run_path(str(Path(cwd) / "main.py"))
         for function in at_exit:
             function()

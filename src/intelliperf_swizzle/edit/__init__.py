@@ -1,0 +1,213 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A change of a user's file: made on lines, shown as a diff, written atomically."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from intelliperf_swizzle.disk import Staged
+from intelliperf_swizzle.errors import SpliceError
+
+BACKUP_SUFFIX = ".swizzle-backup"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stretch of a text; lines count from 1, columns are characters and count from 0."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A kernel with a swizzle in it.
+
+    Attributes:
+        functions: new text of each changed function, by its key in the `KernelSource`.
+        files: absolute path of each changed file and its whole new text, line ends as they were.
+        before: the same files as they were when the edit was made.
+        diff: unified, for `git apply` and `patch -p1` from the root that it was made for.
+        lines_added: lines that the diff adds.
+    """
+
+    functions: Mapping[str, str]
+    files: Mapping[str, str] = field(repr=False)
+    before: Mapping[str, str] = field(repr=False)
+    diff: str
+    lines_added: int
+
+
+def read_exactly(path: Path) -> str:
+    """A file's text with its line ends as they are.
+
+    Raises:
+        SpliceError: if it cannot be read or is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise SpliceError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SpliceError(f"{path} is not UTF-8", hint="save it as UTF-8") from error
+
+
+def lines_of(text: str) -> list[str]:
+    r"""The lines of a file as Python counts them (`\n`, `\r\n`, `\r`), line ends kept."""
+    return list(io.StringIO(text, newline=""))
+
+
+def change_lines(
+    lines: Sequence[str],
+    replacements: Sequence[tuple[Place, str]],
+    before_line: int,
+    inserted: Sequence[str],
+    *,
+    indent: str = "",
+) -> list[str]:
+    """Replaces stretches of some lines by names and inserts lines.
+
+    Args:
+        lines: with their line ends.
+        replacements: places, in order and apart, and what to write there.
+        before_line: the line (from 1, as it was) before which to insert.
+        inserted: lines to insert, without line ends; they get the indentation of that line.
+        indent: white space in front of every line that the places do not count.
+
+    Returns:
+        The new lines.
+    """
+    changed = list(lines)
+    for spot, new in reversed(replacements):
+        head = changed[spot.line - 1][: spot.column + len(indent)]
+        tail = changed[spot.end_line - 1][spot.end_column + len(indent) :]
+        changed[spot.line - 1 : spot.end_line] = [head + new + tail]
+    target = lines[before_line - 1]
+    margin = target[: len(target) - len(target.lstrip(" \t"))]
+    ending = target[len(target.rstrip("\r\n")) :] or "\n"
+    # Everything before `before_line` is unchanged, so the line number still holds.
+    changed[before_line - 1 : before_line - 1] = [f"{margin}{line}{ending}" for line in inserted]
+    return changed
+
+
+def unified_diff(before: Mapping[str, str], after: Mapping[str, str], root: Path) -> str:
+    """The difference of some files that lie in a root, for `git apply` and `patch -p1` there."""
+    return "".join(
+        "".join(_diff_of(before[path], after[path], Path(path).relative_to(root).as_posix()))
+        for path in sorted(after)
+    )
+
+
+def _diff_of(before: str, after: str, name: str) -> Iterator[str]:
+    old, new = _git_lines(before), _git_lines(after)
+    for line in difflib.unified_diff(old, new, quoted(f"a/{name}"), quoted(f"b/{name}")):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _git_lines(text: str) -> list[str]:
+    r"""Lines as git counts them: only `\n` ends one."""
+    return list(io.StringIO(text, newline="\n"))
+
+
+def quoted(name: str) -> str:
+    """A name as git writes it in a patch: in quotes, if it holds what would end it.
+
+    Source: gitdiffcore, `core.quotePath`; GNU patch reads the same since 2.7.
+    """
+    plain = "".join(
+        f"\\{ord(c):03o}" if ord(c) < 32 or ord(c) == 127 else f"\\{c}" if c in '"\\' else c
+        for c in name
+    )
+    return f'"{plain}"' if plain != name or " " in name else name
+
+
+def patch_root(file: str, roots: Sequence[Path]) -> Path:
+    """The first folder that a file lies in, links followed: a patch's names are relative to it.
+
+    Raises:
+        SpliceError: it lies in none, so `git apply` and `patch` would not reach it; or its name is
+            not UTF-8.
+    """
+    try:
+        file.encode()
+    except UnicodeEncodeError:
+        written = file.encode(errors="backslashreplace").decode()
+        raise SpliceError(f"the name of {written} is not UTF-8", hint="rename it") from None
+    for root in roots:
+        if root.resolve() in Path(file).parents:
+            return root.resolve()
+    raise SpliceError(
+        f"{file} lies outside {roots[0]}, so a patch cannot reach it",
+        hint="start the run where the file is; -p names the project directory",
+    )
+
+
+def apply(edit: Edit, *, backup: bool = True) -> tuple[Path, ...]:
+    """Writes an edit into the user's files: all of them, or none.
+
+    A file keeps its mode; a symbolic link stays one. With `backup`, the file as it was stays
+    beside it as `<file>.swizzle-backup`, with a number where that name is taken.
+
+    Returns:
+        The backups.
+
+    Raises:
+        SpliceError: if a file has changed since the edit was made, is read-only or cannot be
+            written; no file is changed then.
+    """
+    targets = {Path(path).resolve(): text for path, text in edit.files.items()}
+    for path in edit.files:
+        _check_writable(Path(path), edit.before[path])
+    staged: list[Staged] = []
+    backups: list[Path] = []
+    made: list[Path] = []
+    try:
+        for target, text in targets.items():
+            staged.append(Staged(target, text.encode()))
+        for target in targets if backup else ():
+            name, taken = _backup_name(target)
+            backups.append(name)
+            if not taken:
+                copy = Staged(name, target.read_bytes(), like=target)
+                made.append(name)
+                copy.commit()
+        for one in staged:
+            one.commit()
+    except OSError as error:
+        for name in made:
+            name.unlink(missing_ok=True)
+        raise SpliceError(f"cannot write {error.filename}: {error.strerror}") from error
+    finally:  # a signal, too
+        for one in staged:
+            one.discard()
+    return tuple(backups)
+
+
+def _check_writable(path: Path, expected: str) -> None:
+    if read_exactly(path) != expected:
+        raise SpliceError(
+            f"{path} has changed since the swizzle was spliced into it",
+            hint="run again on the file as it is now",
+        )
+    if not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+        raise SpliceError(f"{path} is read-only", hint="make it writable, or apply the patch")
+
+
+def _backup_name(target: Path) -> tuple[Path, bool]:
+    """Where a file's backup goes, and whether it is there: of a run that was killed next."""
+    name = target.with_name(target.name + BACKUP_SUFFIX)
+    number = 2
+    while name.exists():
+        if name.read_bytes() == target.read_bytes():
+            return name, True
+        name = target.with_name(f"{target.name}{BACKUP_SUFFIX}-{number}")
+        number += 1
+    return name, False

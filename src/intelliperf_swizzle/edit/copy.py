@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A copy of the user's project that carries an edit, so that the project itself stays as it is."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import SpliceError
+
+NOT_COPIED = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "swizzle-out")
+"""What a run of a kernel does not need and a copy should not cost."""
+
+
+def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:
+    """Copies the project directory and writes the edited files into the copy.
+
+    Raises:
+        SpliceError: a file of the edit lies outside the project.
+    """
+    root = project.resolve()
+    outside = [path for path in (edit.files if edit else ()) if root not in _parents(path)]
+    if outside:
+        raise SpliceError(f"{outside[0]} lies outside {project}", hint="-p names a wider directory")
+    shutil.copytree(root, copy, symlinks=True, ignore=_ignored, ignore_dangling_symlinks=True)
+    for path, text in (edit.files if edit else {}).items():
+        (copy / Path(path).resolve().relative_to(root)).write_bytes(text.encode())
+
+
+def moved_command(command: Sequence[str], project: Path, copy: Path) -> list[str]:
+    """The command with paths into the project turned into paths into its copy.
+
+    A file that was not copied (the Python of a virtual environment) is still that of the project.
+    """
+    root = project.resolve()
+    return [_moved(word, root, copy) for word in command]
+
+
+def _moved(word: str, root: Path, copy: Path) -> str:
+    if root not in Path(word).parents:
+        return word
+    moved = copy / Path(word).relative_to(root)
+    return word if Path(word).exists() and not moved.exists() else str(moved)
+
+
+def _parents(path: str) -> Sequence[Path]:
+    return Path(path).resolve().parents
+
+
+def _ignored(folder: str, names: list[str]) -> set[str]:
+    """Names that are not copied: those of `NOT_COPIED`, pipes, sockets and devices."""
+    return {name for name in names if name in NOT_COPIED or not _is_ordinary(Path(folder) / name)}
+
+
+def _is_ordinary(path: Path) -> bool:
+    return path.is_symlink() or path.is_dir() or path.is_file()

@@ -1,0 +1,13 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Run the user's application unchanged and record its kernel launches.
+
+`application` starts, watches and ends it (`process`). In its processes, `startup/sitecustomize.py`
+waits for an import of torch or Triton, and `hook` then installs `standin` (a GPU that is none)
+where there is no GPU, and `recorder`: `interpreted` without a GPU, `compiled` on one. They use
+`describe`, `sources` and `store`. `journal` and `settings` are what the two sides tell each other.
+"""
+
+from intelliperf_swizzle.kernels.triton.capture.recording import capture
+
+__all__ = ["capture"]

@@ -1,0 +1,176 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""From the live arguments of a kernel call to a `Launch`, and back to the bytes of its tensors."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from intelliperf_swizzle.kernels.triton.capture.sources import (
+    NOT_A_CONSTANT,
+    UnreadableKernelError,
+    constant,
+    is_jit_function,
+    python_function,
+    read_source,
+)
+from intelliperf_swizzle.records import (
+    Argument,
+    DescriptorArgument,
+    DtypeArgument,
+    FunctionArgument,
+    Grid,
+    Launch,
+    Storage,
+    TensorArgument,
+    UInt8Array,
+)
+
+_read_once = functools.lru_cache(maxsize=None)(read_source)
+"""An application may launch a kernel thousands of times, and Triton wants its globals constant."""
+
+
+@dataclass(frozen=True)
+class LiveLaunch:
+    """A launch and the memory of its tensors.
+
+    Attributes:
+        launch: without contents of storages.
+        memory: bytes of each storage, a live view: a torch tensor, uint8[bytes].
+        integers: storages that a tensor of integers (or bools) is a view of.
+    """
+
+    launch: Launch
+    memory: Mapping[int, Any]
+    integers: frozenset[int]
+
+    def contents(self, number: int) -> UInt8Array:
+        """Bytes of a storage on the host: a live view of host memory, a copy of a GPU's."""
+        view = self.memory[number]
+        on_host = view.untyped_storage().device.type == "cpu"  # whatever a stand-in says
+        array: UInt8Array = view.numpy() if on_host else view.cpu().numpy()
+        return array
+
+
+def describe(
+    kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
+) -> LiveLaunch:
+    """Describe one call `kernel[grid](*args, **kwargs)`.
+
+    Raises:
+        TypeError: the arguments do not fit the kernel's signature.
+        UnreadableKernelError: the kernel or an argument cannot be recorded.
+    """
+    signature = inspect.signature(kernel.fn)
+    bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
+    bound.apply_defaults()
+    values = {name: _unwrapped(value) for name, value in bound.arguments.items()}
+    passed = tuple(value for value in values.values() if is_jit_function(value))
+    source, keys = _read_once(kernel, passed)
+    converter = _Converter(keys)
+    arguments = {name: converter.convert(name, value) for name, value in values.items()}
+    launch = Launch(
+        kernel=kernel.fn.__name__,
+        source=source,
+        grid=normalise(grid(dict(values)) if callable(grid) else grid),
+        arguments=arguments,
+        constexprs=tuple(
+            name for name in values if _is_constexpr(signature.parameters[name].annotation)
+        ),
+        options={
+            name: constant(value)
+            for name, value in kwargs.items()
+            if name not in signature.parameters and constant(value) is not NOT_A_CONSTANT
+        },
+        storages={number: Storage(memory.nbytes) for number, memory in converter.memory.items()},
+    )
+    return LiveLaunch(launch, converter.memory, frozenset(converter.integers))
+
+
+def normalise(grid: Any) -> Grid:
+    """A grid of one to three extents as three."""
+    extents = [int(extent) for extent in (grid if isinstance(grid, Iterable) else (grid,))]
+    if not 1 <= len(extents) <= 3:
+        raise UnreadableKernelError(f"a grid has 1 to 3 dimensions, not {len(extents)}")
+    x, y, z = (*extents, 1, 1)[:3]
+    return (x, y, z)
+
+
+@dataclass
+class _Converter:
+    """Turns live arguments into records; numbers storages in the order of the arguments."""
+
+    keys: Mapping[int, str]
+    memory: dict[int, Any] = field(default_factory=dict)
+    integers: set[int] = field(default_factory=set)
+    _numbers: dict[int, int] = field(default_factory=dict)
+
+    def convert(self, name: str, value: Any) -> Argument:
+        value = _unwrapped(value)
+        if hasattr(value, "block_shape") and hasattr(value, "base"):
+            return DescriptorArgument(
+                base=self._tensor(value.base),
+                shape=_integers(value.shape),
+                strides=_integers(value.strides),
+                block_shape=_integers(value.block_shape),
+            )
+        if hasattr(value, "data_ptr"):
+            return self._tensor(value)
+        if is_jit_function(value):
+            return FunctionArgument(self.keys[id(python_function(value))])
+        if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":
+            return DtypeArgument(value.name)
+        if isinstance(value, (tuple, list)):
+            return tuple(self.convert(name, item) for item in value)
+        plain = constant(value)
+        if plain is NOT_A_CONSTANT or isinstance(plain, dict):
+            raise UnreadableKernelError(
+                f"its argument `{name}` is a {type(value).__name__}, which cannot be recorded"
+            )
+        return plain  # type: ignore[no-any-return]
+
+    def _tensor(self, value: Any) -> TensorArgument:
+        from triton.runtime.interpreter import _implicit_cvt
+
+        tensor = value.base if type(value).__name__ == "TensorWrapper" else value
+        storage = tensor.untyped_storage()
+        address = storage.data_ptr()
+        if address not in self._numbers or not storage.nbytes():
+            number = self._numbers[address] = len(self.memory)
+            self.memory[number] = _bytes_of(storage)
+        dtype = _implicit_cvt(value).dtype.element_ty.name
+        if dtype.startswith(("int", "uint")):
+            self.integers.add(self._numbers[address])
+        return TensorArgument(
+            storage=self._numbers[address],
+            dtype=dtype,
+            shape=_integers(tensor.shape),
+            strides=_integers(tensor.stride()),
+            offset_bytes=tensor.storage_offset() * tensor.element_size(),
+        )
+
+
+def _bytes_of(storage: Any) -> Any:
+    import torch
+
+    view = torch.tensor([], dtype=torch.uint8, device=storage.device)
+    view.set_(storage, 0, (storage.nbytes(),), (1,))
+    return view
+
+
+def _unwrapped(value: Any) -> Any:
+    import triton.language as tl
+
+    return value.value if isinstance(value, tl.constexpr) else value
+
+
+def _integers(extents: Iterable[Any]) -> tuple[int, ...]:
+    return tuple(int(_unwrapped(extent)) for extent in extents)
+
+
+def _is_constexpr(annotation: Any) -> bool:
+    return getattr(annotation, "__name__", str(annotation)).rpartition(".")[2] == "constexpr"

@@ -1,0 +1,307 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Start the user's command, watch what it records, end it, and read the launches."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from intelliperf_swizzle.children import Child, signal_name
+from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.kernels.triton.capture import journal
+from intelliperf_swizzle.kernels.triton.capture.journal import Execution, Journal
+from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS, last_lines, start
+from intelliperf_swizzle.kernels.triton.capture.settings import Settings, gpu_of, save_settings
+from intelliperf_swizzle.kernels.triton.capture.uses import with_other_users
+from intelliperf_swizzle.launch_files import load_launch, save_launch
+from intelliperf_swizzle.records import Capture, Launch
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.hardware import Target
+
+RECORDER = "intelliperf_swizzle.kernels.triton.capture.begin"
+"""What is installed in the application."""
+_POLL_SECONDS = 0.05
+
+EndedBy = Literal["exit", "quiet", "limit"]
+Compute = Literal["auto", "always", "never"]
+
+
+def capture(
+    command: Sequence[str],
+    *,
+    folder: str | os.PathLike[str],
+    cwd: str | os.PathLike[str],
+    kernel: str | None = None,
+    quiet_seconds: float = 10.0,
+    limit_seconds: float = 300.0,
+    compute: Compute = "auto",
+    compute_budget_seconds: float = 20.0,
+    fill: bool = False,
+    environment: Mapping[str, str] | None = None,
+    target: Target | None = None,
+    on_gpu: bool = False,
+    on_progress: Callable[[str], None] | None = None,
+) -> Capture:
+    """Run a command that launches Triton kernels, and record the launches.
+
+    Nothing of the command is left when this returns or raises, Ctrl-C included.
+
+    Args:
+        command: as the user would type it; any command that at some point runs Python.
+        folder: for the records, and for `app.log` with what the application prints; not shared
+            with another capture.
+        cwd: where the command runs.
+        kernel: record this kernel only.
+        quiet_seconds: the application is ended this long after the last new launch.
+        limit_seconds: the application is ended after this time in any case.
+        compute: whether recorded launches are also executed: `always`, `never`, or `auto`: those
+            that take less than half a second, others as far as the budget goes, and beyond it
+            those that write integers, from which later launches may compute addresses, where
+            they take less than half of what is left of the time limit.
+        compute_budget_seconds: seconds that `auto` spends on executing launches.
+        fill: random tensors of more than 32 MiB are filled, too, and not left zero: some kernels'
+            addresses are made of them. Costs a second for 100 million elements.
+        environment: of the command, ours by default.
+        target: the GPU that the application is told of, by default an MI300X.
+        on_gpu: the application runs for real on the GPU that its environment shows; launches are
+            recorded and nothing else is changed. `compute` and `target` mean nothing then.
+        on_progress: told in a sentence of each new launch.
+
+    Raises:
+        CaptureError: no launch (of the kernel) was recorded, or the folder cannot be written.
+    """
+    # the application imports this package too, and its Python need not have PyYAML
+    from intelliperf_swizzle.hardware import load_target
+
+    begun = time.monotonic()
+    gpu = None if on_gpu else gpu_of(target or load_target("mi300x"))
+    deadline = begun + limit_seconds
+    settings = Settings(RECORDER, gpu, compute, compute_budget_seconds, deadline, fill)
+    place = _prepared(Path(folder), settings)
+    watch = _Watch(Journal(place), on_progress)
+    ours = os.environ if environment is None else environment
+    application = start(command, place, cwd, ours, interpreted=not on_gpu)
+    try:
+        ended_by = watch.until_over(application, quiet_seconds, deadline)
+        exit_code = application.exit_code
+    finally:
+        application.end(PATIENCE_SECONDS)
+    watch.read()
+    outcome = _Outcome(ended_by, exit_code, quiet_seconds, limit_seconds, last_lines(place))
+    launches = _launches(place, watch)
+    chosen = tuple(launch for launch in launches if kernel in (None, launch.kernel))
+    if not chosen:
+        raise _no_launch(kernel, launches, watch, outcome)
+    return Capture(
+        launches=chosen,
+        ended_by=ended_by,
+        exit_code=exit_code,
+        seconds=time.monotonic() - begun,
+        notes=(
+            *outcome.notes(),
+            *_computed(chosen, watch, compute_budget_seconds),
+            *dict.fromkeys(watch.refusals + watch.notes),
+        ),
+        last_lines=outcome.last_lines,
+        folder=place,
+    )
+
+
+def _prepared(folder: Path, settings: Settings) -> Path:
+    """The folder, with the settings and with nothing of an earlier capture."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / journal.FILE).unlink(missing_ok=True)
+        for name in ("launches", "contents"):
+            shutil.rmtree(folder / name, ignore_errors=True)
+        save_settings(settings, folder)
+    except OSError as error:
+        raise CaptureError(f"the folder for the records cannot be written: {error}") from error
+    return folder.resolve()
+
+
+# --- watching -----------------------------------------------------------------------------------
+
+
+@dataclass
+class _Watch:
+    """What the journal has told so far."""
+
+    journal: Journal
+    on_progress: Callable[[str], None] | None
+    records: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    executions: dict[str, Execution] = field(default_factory=dict)
+    refusals: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    uses: list[dict[str, Any]] = field(default_factory=list)
+    pythons: int = 0
+    imported_triton: bool = False
+    _running: set[str] = field(default_factory=set)
+    _further: set[str] = field(default_factory=set)
+
+    def until_over(self, application: Child, quiet_seconds: float, deadline: float) -> EndedBy:
+        """Wait until the application exits, is quiet, or its time is up."""
+        last_new = time.monotonic()
+        while application.exit_code is None:
+            now = time.monotonic()
+            if self.read() or self._running:
+                last_new = now
+            if now > deadline:
+                return "limit"
+            if self.records and now - last_new > quiet_seconds:
+                return "quiet"
+            application.wait(_POLL_SECONDS)
+        return "exit"
+
+    def read(self) -> bool:
+        """Take in what the journal has to tell; whether a launch is new or has just been run."""
+        active = False
+        for event in self.journal.unread():
+            self._take(event)
+            fresh = event["event"] in ("new", "ran")
+            active |= fresh and event["record"] not in self._further
+        return active
+
+    def _take(self, event: dict[str, Any]) -> None:
+        record = event.get("record", "")
+        if event["event"] == "python":
+            self.pythons += 1
+        elif event["event"] == "triton":
+            self.imported_triton = True
+        elif event["event"] == "uses":
+            self.uses.append(event)
+        elif event["event"] == "refused":
+            self.refusals.append(event["text"])
+        elif event["event"] == "note":
+            self.notes.append(event["text"])
+        elif event["event"] in ("new", "further"):
+            if event["event"] == "further":  # a training loop has no end of them
+                self._further.add(record)
+            if record not in self.counts:  # two processes may see it for the first time at once
+                self.records.append(record)
+            self.counts[record] += 1
+            self._running.add(record)
+            if self.on_progress:
+                self.on_progress(f"launch {len(self.records)}: {record.rpartition('-')[0]}")
+        elif event["event"] == "again":
+            self.counts[record] += event.get("times", 1)
+        elif event["event"] == "ran":
+            self._running.discard(record)
+            self.executions[record] = Execution(
+                event["computed"], event["seconds"], event["for_integers"]
+            )
+
+
+def _launches(folder: Path, watch: _Watch) -> list[Launch]:
+    """The recorded launches, completed with what the journal says of them, here and on disk."""
+    paths = [folder / "launches" / f"{record}.json" for record in watch.records]
+    launches = [
+        replace(
+            load_launch(path),
+            count=watch.counts[record],
+            computed=record in watch.executions and watch.executions[record].computed,
+            ordinal=ordinal,
+        )
+        for ordinal, (record, path) in enumerate(zip(watch.records, paths, strict=True))
+    ]
+    launches = with_other_users(launches, watch.uses)
+    for launch, path in zip(launches, paths, strict=True):
+        save_launch(launch, path)
+    return launches
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    ended_by: EndedBy
+    exit_code: int | None
+    quiet_seconds: float
+    limit_seconds: float
+    last_lines: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """How the application ended."""
+        if self.ended_by == "quiet":
+            return (
+                "the application was ended by the recording,"
+                f" {self.quiet_seconds:g} s after its last new launch"
+            )
+        if self.ended_by == "limit":
+            return f"the application was ended at the time limit of {self.limit_seconds:g} s"
+        if self.exit_code is not None and self.exit_code < 0:
+            return f"the application was killed by {signal_name(-self.exit_code)}"
+        return f"the application ended with exit status {self.exit_code}"
+
+    def notes(self) -> tuple[str, ...]:
+        """What a report says of it, where a launch was recorded: nothing if all went well."""
+        if self.exit_code == 0:
+            return ()
+        failed = self.ended_by == "exit"
+        return (self.sentence() + (", after its launches were recorded" if failed else ""),)
+
+
+def _computed(launches: Sequence[Launch], watch: _Watch, budget_seconds: float) -> list[str]:
+    """Which launches were computed and why, where it is not all of them within the budget."""
+    longest: dict[tuple[str, bool], float] = {}
+    for launch in launches:
+        execution = watch.executions.get(watch.records[launch.ordinal])
+        if execution is None or (execution.computed and not execution.for_integers):
+            continue
+        key = (launch.kernel, execution.computed)
+        longest[key] = max(longest.get(key, 0.0), execution.seconds or 0.0)
+    notes = []
+    for (kernel, computed), seconds in longest.items():
+        if computed:
+            notes.append(
+                f"`{kernel}` took {seconds:.0f} s, beyond the budget: it writes integers, which"
+                " later launches may need"
+            )
+            continue
+        reason = f" (about {seconds:.0f} s; the budget is {budget_seconds:g} s)" if seconds else ""
+        notes.append(
+            f"`{kernel}` was recorded and not computed{reason}: what the application makes of its"
+            " output means nothing"
+        )
+    return notes
+
+
+def _no_launch(
+    kernel: str | None, launches: Sequence[Launch], watch: _Watch, outcome: _Outcome
+) -> CaptureError:
+    if launches:
+        names = ", ".join(sorted({f"`{launch.kernel}`" for launch in launches}))
+        return CaptureError(
+            f"the application never launches the kernel `{kernel}`", hint=f"it launches {names}"
+        )
+    if not watch.pythons:
+        hint = (
+            "the command started no Python that could be watched: only Triton kernels can be"
+            " renumbered yet, not HIP or CUDA binaries; a script that sets PYTHONPATH must keep"
+            " its old value, and Python must not run with -E, -I or -S"
+        )
+    elif watch.refusals:
+        hint = "what cannot be recorded is named above; docs/limits.md has more"
+    elif not watch.imported_triton:
+        hint = "it never imported Triton, and only Triton kernels can be renumbered yet"
+    elif outcome.ended_by == "limit":
+        hint = "give it smaller inputs, or raise the time limit"
+    elif outcome.exit_code:
+        hint = "it failed before its first launch; its last lines are above, all are in app.log"
+    else:
+        hint = "it imported Triton and launched no kernel"
+    return CaptureError(
+        f"no Triton launch was recorded: {outcome.sentence()}",
+        hint=hint,
+        details=(*dict.fromkeys(watch.refusals), *outcome.last_lines),
+    )

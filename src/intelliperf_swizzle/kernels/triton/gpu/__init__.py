@@ -1,0 +1,14 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""On a real GPU, in the application's own process: same bytes, and times in interleaved rounds.
+
+`rig` starts the application and watches it; `order` is what it asks for and `statistics` what it
+makes of the answers. In the application, `agent` waits for the launches, `check` compares the
+original with a candidate and `race` times them; `memory` and `kernels` work on their tensors.
+"""
+
+from intelliperf_swizzle.kernels.triton.gpu.order import Task
+from intelliperf_swizzle.kernels.triton.gpu.rig import Rig
+from intelliperf_swizzle.kernels.triton.gpu.trial import Check, Failure, Trial
+
+__all__ = ["Check", "Failure", "Rig", "Task", "Trial"]

@@ -1,0 +1,247 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""In the application: waits for the launches of the order and tries the candidates there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from intelliperf_swizzle.codec import encode
+from intelliperf_swizzle.kernels.triton.capture import journal
+from intelliperf_swizzle.kernels.triton.capture.calls import before_each_launch
+from intelliperf_swizzle.kernels.triton.capture.describe import LiveLaunch, describe
+from intelliperf_swizzle.kernels.triton.capture.settings import Settings
+from intelliperf_swizzle.kernels.triton.capture.sources import UnreadableKernelError
+from intelliperf_swizzle.kernels.triton.capture.store import digest
+from intelliperf_swizzle.kernels.triton.gpu.check import Bench, InputChangedError
+from intelliperf_swizzle.kernels.triton.gpu.moved import UnreachableMemoryError
+from intelliperf_swizzle.kernels.triton.gpu.order import Order, Task, form, load_order
+from intelliperf_swizzle.kernels.triton.gpu.passes import warm_up
+from intelliperf_swizzle.kernels.triton.gpu.race import race
+from intelliperf_swizzle.kernels.triton.gpu.trial import Check, Failure
+from intelliperf_swizzle.kernels.triton.interpreter.render import import_functions, render_module
+
+BUILD_SECONDS = 180.0
+"""A kernel that compiles for longer hangs."""
+TIMES_ORIGINAL = 200.0
+"""A candidate may take so many times as long as the original."""
+LOST_PROCESS = 70
+"""Exit status where a candidate has ruined the process."""
+
+
+def install(folder: Path, settings: Settings) -> None:
+    """Tries out what the folder's order says."""
+    agent = Agent(folder, load_order(folder), on_gpu=settings.gpu is None)
+    before_each_launch(agent.launch, interpreted=settings.gpu is not None)
+
+
+class Agent:
+    """Tries candidates at the launches of an order, each task once.
+
+    Args:
+        folder: of the order and the journal.
+        order: what to do.
+        on_gpu: whether there is a GPU; under the interpreter there is none.
+    """
+
+    def __init__(self, folder: Path, order: Order, *, on_gpu: bool) -> None:
+        self._folder = folder
+        self._order = order
+        self._on_gpu = on_gpu
+        self._waiting = dict(enumerate(order.tasks))
+        self._kernels = {task.launch.kernel for task in order.tasks}
+        self._failed = set(order.failed)
+        self._busy = False
+
+    def launch(
+        self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
+    ) -> None:
+        """Looks at one call before it is made, and works where it is one of the order's."""
+        if self._busy or not self._waiting or kernel.fn.__name__ not in self._kernels:
+            return
+        if self._on_gpu and torch.cuda.is_current_stream_capturing():
+            return
+        self._busy = True
+        try:
+            live = describe(kernel, args, kwargs, grid)
+            number = self._task(live)
+            if number is not None:
+                with torch.no_grad():
+                    self._work(number, live, kernel, args, dict(kwargs), grid)
+                del self._waiting[number]
+                self._tell("idle")
+        except UnreadableKernelError:
+            return
+        finally:
+            self._busy = False
+
+    def _task(self, live: LiveLaunch) -> int | None:
+        """The number of the task that this launch is; contents tell those of one form apart."""
+        found = form(live.launch)
+        alike = [n for n, task in enumerate(self._order.tasks) if form(task.launch) == found]
+        if len(alike) < 2:
+            return next((number for number in alike if number in self._waiting), None)
+        held = {number: digest(live.contents(number)) for number in live.integers}
+        for number in alike:
+            recorded = self._order.tasks[number].launch.storages
+            if all(Path(recorded[n].contents or "").stem == name for n, name in held.items()):
+                return number if number in self._waiting else None
+        return None
+
+    # --- one task -------------------------------------------------------------------------------
+
+    def _work(
+        self,
+        number: int,
+        live: LiveLaunch,
+        kernel: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        grid: Any,
+    ) -> None:
+        def runner(function: Any) -> Any:
+            return lambda own_args, own_kwargs: function.run(
+                *own_args, grid=grid, warmup=False, **own_kwargs
+            )
+
+        task = self._order.tasks[number]
+        original = runner(kernel)
+        built = dict(self._built(number, task, kernel, args, kwargs, grid))
+        candidates = {c: runner(function) for c, function in built.items()}
+        self._compare(number, task, live, original, candidates, args, kwargs)
+        racing = [c for c in candidates if c not in self._failed]
+        if number not in self._order.raced and self._order.race_seconds and racing:
+            kernels = [original, *(candidates[c] for c in racing)]
+            self._race(number, live, kernels, racing, args, kwargs)
+
+    def _built(
+        self,
+        number: int,
+        task: Task,
+        kernel: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        grid: Any,
+    ) -> Iterator[tuple[int, Any]]:
+        """The candidates that compile, as live functions; the original is compiled first."""
+        source = task.launch.source
+        if self._on_gpu:
+            self._working(number, None, "building", BUILD_SECONDS)
+            kernel.run(*args, grid=grid, warmup=True, **kwargs)._init_handles()
+        for candidate, edits in self._order.candidates.items():
+            if candidate in self._failed:
+                continue
+            self._working(number, candidate, "building", BUILD_SECONDS)
+            try:
+                rendered = render_module(source, self._folder / "rendered", edits)
+                function = import_functions(rendered)[source.kernel]
+                if self._on_gpu:
+                    function.run(*args, grid=grid, warmup=True, **kwargs)._init_handles()
+                yield candidate, function
+            except Exception as error:
+                self._fail(number, candidate, Failure("does not build", _words(error)))
+
+    def _compare(
+        self,
+        number: int,
+        task: Task,
+        live: LiveLaunch,
+        original: Any,
+        candidates: Mapping[int, Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        todo = [c for c in candidates if (number, c) not in self._order.checked]
+        if not todo:
+            return
+        self._working(number, None, "preparing", BUILD_SECONDS)
+        warm_up(next(iter(live.memory.values())).device)
+        try:
+            arguments = (args, kwargs)
+            bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
+        except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:
+            for candidate in todo:
+                self._fail(number, candidate, Failure("not validated", _words(error)))
+            return
+        limit = max(self._order.run_seconds, TIMES_ORIGINAL * bench.original_seconds)
+        for candidate in todo:
+            self._working(number, candidate, "running", limit)
+            with self._ruin(number, candidate):
+                self._checked(number, candidate, bench.compare(candidates[candidate]))
+
+    @contextmanager
+    def _ruin(self, number: int, candidate: int) -> Iterator[None]:
+        """Ends the process where the candidate has ruined it: memory, or the GPU's state."""
+        try:
+            yield
+        except InputChangedError as error:
+            self._checked(number, candidate, error.args[0])
+            os._exit(LOST_PROCESS)
+        except torch.cuda.OutOfMemoryError as error:
+            self._fail(number, candidate, Failure("not validated", _words(error)))
+        except Exception as error:
+            self._fail(number, candidate, Failure("faulted", _words(error)))
+            if self._on_gpu and _is_lost():
+                os._exit(LOST_PROCESS)
+
+    def _race(
+        self,
+        number: int,
+        live: LiveLaunch,
+        kernels: list[Any],
+        candidates: list[int],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        seconds = self._order.race_seconds / len(self._order.tasks)
+        self._working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
+        try:
+            rounds, sets = race(
+                kernels,
+                (args, kwargs),
+                live.memory,
+                cache_bytes=self._order.cache_bytes,
+                seconds=seconds,
+                on_gpu=self._on_gpu,
+            )
+        except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:
+            self._tell("not raced", launch=number, text=_words(error))
+            return
+        self._tell("raced", launch=number, candidates=candidates, rounds_ns=rounds, sets=sets)
+
+    # --- words to the parent --------------------------------------------------------------------
+
+    def _tell(self, event: str, **fields: Any) -> None:
+        journal.write(self._folder, event, **fields)
+
+    def _working(self, number: int, candidate: int | None, what: str, seconds: float) -> None:
+        self._tell("working", launch=number, candidate=candidate, what=what, limit_seconds=seconds)
+
+    def _checked(self, number: int, candidate: int, check: Check) -> None:
+        if not check.same:
+            self._failed.add(candidate)
+        self._tell("checked", launch=number, candidate=candidate, check=encode(check))
+
+    def _fail(self, number: int, candidate: int, failure: Failure) -> None:
+        self._failed.add(candidate)
+        self._tell("failed", launch=number, candidate=candidate, failure=encode(failure))
+
+
+def _is_lost() -> bool:
+    """Whether the GPU answers no more in this process."""
+    try:
+        torch.cuda.synchronize()
+    except Exception:
+        return True
+    return False
+
+
+def _words(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:500]

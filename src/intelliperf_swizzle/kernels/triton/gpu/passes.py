@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""In the application: what is done to the memory of a launch, at memory speed.
+
+Memory is a tensor of bytes. What is counted is added to a number that stays on the GPU, so that
+nothing waits for the host until all of it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from intelliperf_swizzle.kernels.triton.gpu.kernels import (
+    BLOCK,
+    differing_kernel,
+    digest_kernel,
+    poison_kernel,
+)
+
+_CHUNK_BYTES = 64 << 20
+"""Compared at a time where differences are looked up; that makes a byte for each."""
+
+
+def add_digest(memory: Any, found: Any) -> None:
+    """Adds a number that is equal for equal contents; else by a chance of 2⁻⁶⁴. One pass.
+
+    Args:
+        memory: uint8[bytes].
+        found: int64[], on the GPU.
+    """
+    words, rest, grid = _parts(memory)
+    digest_kernel[grid](_words(memory), memory, words, rest, found, size=BLOCK)
+
+
+def add_differing(memory: Any, other: Any, found: Any) -> None:
+    """Adds a number that is 0 if all bytes agree. One pass over both.
+
+    Args:
+        memory: uint8[bytes].
+        other: uint8[bytes].
+        found: int64[], on the GPU.
+    """
+    words, rest, grid = _parts(memory)
+    differing_kernel[grid](
+        _words(memory), memory, _words(other), other, words, rest, found, size=BLOCK
+    )
+
+
+def poison(memory: Any) -> None:
+    """Fills memory with the same odd bytes each time. One pass."""
+    words, rest, grid = _parts(memory)
+    poison_kernel[grid](_words(memory), memory, words, rest, size=BLOCK)
+
+
+def first_difference(memory: Any, expected: Any) -> tuple[int, int]:
+    """Place of the first byte that differs, and how many do, at least one of them."""
+    first, count = None, 0
+    for start in range(0, len(memory), _CHUNK_BYTES):
+        part, other = memory[start : start + _CHUNK_BYTES], expected[start : start + _CHUNK_BYTES]
+        differing = torch.nonzero(part != other)
+        if len(differing) and first is None:
+            first = start + int(differing[0])
+        count += len(differing)
+    assert first is not None
+    return first, count
+
+
+def first_beyond(memory: Any, expected: Any, dtype: Any, tolerance: float) -> int | None:
+    """Place of the first byte of a float that differs by more than the tolerance, or None."""
+    whole = len(memory) // dtype.itemsize * dtype.itemsize
+    values, others = memory[:whole].view(dtype), expected[:whole].view(dtype)
+    step = _CHUNK_BYTES // dtype.itemsize
+    for start in range(0, len(values), step):
+        part, other = values[start : start + step], others[start : start + step]
+        close = torch.isclose(part, other, rtol=tolerance, atol=tolerance, equal_nan=True)
+        if not bool(close.all()):
+            return (start + int(torch.nonzero(~close)[0])) * int(dtype.itemsize)
+    return None
+
+
+def warm_up(device: Any) -> None:
+    """Has all of this compiled and loaded, so that no validation is charged for it."""
+    memory = torch.zeros(BLOCK, dtype=torch.uint8, device=device)
+    other = torch.empty_like(memory).copy_(memory)
+    found = torch.zeros(1, dtype=torch.int64, device=device)
+    poison(memory)
+    add_differing(memory, other, found)
+    add_digest(memory, found)
+    found.tolist()
+
+
+def _words(memory: Any) -> Any:
+    return memory[: len(memory) // 8 * 8].view(torch.int64)
+
+
+def _parts(memory: Any) -> tuple[int, int, tuple[int]]:
+    """Whole words, bytes behind them, and a grid of programs for both."""
+    words, rest = divmod(len(memory), 8)
+    return words, rest, (max(1, -(-words // BLOCK)),)

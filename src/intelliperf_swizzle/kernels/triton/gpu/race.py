@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""In the application: original and candidates in turns, on copies of a launch's arguments.
+
+Each round launches every kernel once, in an order drawn anew, and each launch takes the next of
+several sets of tensors, which together exceed the caches. Nothing waits for the host within a
+round. The application's own tensors are not touched.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, moved
+
+MOST_SETS = 64
+FEWEST_ROUNDS, MOST_ROUNDS = 11, 200
+"""Eleven is the least of which a 95 % interval leaves out the extremes."""
+_WARM_UP = 3
+_HOST_CYCLES = 60_000
+"""About 30 µs of a GPU's clock: what the host may take to launch one kernel."""
+
+
+def race(
+    kernels: Sequence[Launch],
+    arguments: Arguments,
+    memory: Mapping[int, Any],
+    *,
+    cache_bytes: int,
+    seconds: float,
+    on_gpu: bool,
+) -> tuple[list[list[int]], int]:
+    """Times kernels on copies of the arguments.
+
+    Args:
+        kernels: the original first.
+        arguments: of the launch.
+        memory: bytes of its storages, by number.
+        cache_bytes: of all caches of the GPU.
+        seconds: to take, about; a fewest number of rounds is run in any case.
+        on_gpu: whether there is a GPU at all.
+
+    Returns:
+        A row of nanoseconds per round, in the order of `kernels`; and the number of sets.
+
+    Raises:
+        torch.cuda.OutOfMemoryError: there is no room for two sets.
+    """
+    bytes_ = sum(view.nbytes for view in memory.values())
+    sets = [_copied(arguments, memory) for _ in range(_sets(bytes_, cache_bytes))]
+    turn = 0
+
+    def one_round(order: Sequence[int]) -> list[int]:
+        nonlocal turn
+        events = [(_event(), _event()) for _ in kernels]
+        if on_gpu:  # lets the host get ahead, so that no kernel waits for its launch
+            torch.cuda._sleep(_HOST_CYCLES * (len(kernels) + 2))
+        for index in order:
+            own_args, own_kwargs = sets[turn % len(sets)]
+            turn += 1
+            events[index][0].record()
+            kernels[index](own_args, own_kwargs)
+            events[index][1].record()
+        torch.cuda.synchronize()
+        return [max(1, round(1e6 * start.elapsed_time(end))) for start, end in events]
+
+    every = range(len(kernels))
+    warm = [one_round(every) for _ in range(_WARM_UP)]
+    rounds = min(MOST_ROUNDS, max(FEWEST_ROUNDS, int(1e9 * seconds / sum(warm[-1]))))
+    # Behind one that leaves the GPU cool, or data in its caches, a kernel is up to 3 % faster.
+    draw = random.Random(0)
+    orders = [draw.sample(every, len(kernels)) for _ in range(rounds)]
+    return [one_round(order) for order in orders], len(sets)
+
+
+def _sets(bytes_: int, cache_bytes: int) -> int:
+    """Several, larger than the caches together twice over, and no more than fit."""
+    wanted = min(MOST_SETS, max(2, -(-2 * cache_bytes // max(1, bytes_)) + 1))
+    free, _ = torch.cuda.mem_get_info()
+    return max(2, min(wanted, int(free * 0.6) // max(1, bytes_)))
+
+
+def _event() -> Any:
+    return torch.cuda.Event(enable_timing=True)
+
+
+def _copied(arguments: Arguments, memory: Mapping[int, Any]) -> Arguments:
+    return moved(arguments, {view.data_ptr(): view.clone() for view in memory.values()})

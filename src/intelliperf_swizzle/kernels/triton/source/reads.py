@@ -1,0 +1,175 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Finds where a jit function reads its program id."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from intelliperf_swizzle.edit import Place
+from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.records import SourceFunction
+
+AXES = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Read:
+    """One `tl.program_id(axis)`.
+
+    Attributes:
+        axis: the axis it reads.
+        axis_name: the name by which the axis is given, None where it is a literal.
+        place: the call in the function's text.
+        statement: index of the top-level statement of the body that contains the call.
+        language: how the call spells `triton.language` (`tl`), None where it does not.
+    """
+
+    axis: int
+    axis_name: str | None
+    place: Place
+    statement: int
+    language: str | None
+
+
+def definition(function: SourceFunction) -> ast.FunctionDef:
+    """The syntax tree of a function's own text.
+
+    Raises:
+        SpliceError: if the text is not one function of that name.
+    """
+    try:
+        body = ast.parse(function.text).body
+    except SyntaxError as error:
+        line = function.first_line + (error.lineno or 1) - 1
+        raise SpliceError(f"{function.file}:{line}: the kernel's text is not Python") from error
+    found = [n for n in body if isinstance(n, ast.FunctionDef) and n.name == function.name]
+    if len(found) != 1 or len(body) != 1:
+        raise SpliceError(f"{where(function, 1)}: the recorded text is not `def {function.name}`")
+    return found[0]
+
+
+def where(function: SourceFunction, line: int) -> str:
+    """`file:line` of a line of a function's text."""
+    return f"{function.file}:{function.first_line + line - 1}"
+
+
+def language_name(function: SourceFunction) -> str | None:
+    """An expression that means `triton.language` in a function, by what its globals mean."""
+    modules = {m[1]: name for name, m in function.names.items() if m[0] == "module"}
+    if "triton.language" in modules:
+        return modules["triton.language"]
+    return f"{modules['triton']}.language" if "triton" in modules else None
+
+
+def find_reads(function: SourceFunction, constexprs: Mapping[str, int]) -> tuple[Read, ...]:
+    """Finds the reads of the program id in a function, in the order of its text.
+
+    Args:
+        function: the function.
+        constexprs: values of the parameters by which an axis may be given.
+
+    Raises:
+        SpliceError: if an axis is unknown or `program_id` is used other than by a call.
+    """
+    tree = definition(function)
+    local = bound_names(tree)
+    bare = _names_of_program_id(function) - local
+    constants = {**_global_integers(function), **constexprs}
+    reads: list[Read] = []
+    for index, statement in enumerate(tree.body):
+        calls = {id(n.func): n for n in ast.walk(statement) if isinstance(n, ast.Call)}
+        for node in ast.walk(statement):
+            by_string = isinstance(node, ast.Constant) and node.value == "program_id"
+            if not by_string and not _is_program_id(node, bare, local):
+                continue
+            call = calls.get(id(node))
+            if call is None:  # `getattr(tl, "program_id")` too
+                raise SpliceError(
+                    f"{where(function, _line(node))}: `program_id` is used without calling it",
+                    hint="call it where the program id is needed",
+                )
+            reads.append(_read(function, call, index, constants))
+    return tuple(sorted(reads, key=lambda read: (read.place.line, read.place.column)))
+
+
+def _names_of_program_id(function: SourceFunction) -> frozenset[str]:
+    """The bare names that mean `program_id` (`from triton.language import program_id`)."""
+    return frozenset(
+        name
+        for name, meaning in function.names.items()
+        if meaning[0] == "attribute" and meaning[2].split(".")[-1] == "program_id"
+    )
+
+
+def _global_integers(function: SourceFunction) -> dict[str, int]:
+    return {
+        name: meaning[1]
+        for name, meaning in function.names.items()
+        if meaning[0] in ("constant", "constexpr") and type(meaning[1]) is int
+    }
+
+
+def bound_names(tree: ast.AST) -> frozenset[str]:
+    """The names that a piece of code binds: parameters and assignments."""
+    names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    names |= {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    }
+    return frozenset(names)
+
+
+def _is_program_id(node: ast.AST, bare: frozenset[str], local: frozenset[str]) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in bare
+    if not isinstance(node, ast.Attribute) or node.attr != "program_id":
+        return False
+    root: ast.AST = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return isinstance(root, ast.Name) and root.id not in local
+
+
+def _read(
+    function: SourceFunction, call: ast.Call, statement: int, constants: Mapping[str, int]
+) -> Read:
+    given = [*call.args, *(k.value for k in call.keywords if k.arg == "axis")]
+    axis = given[0] if len(given) == 1 else None
+    value: object = None
+    name: str | None = None
+    if isinstance(axis, ast.Constant):
+        value = axis.value
+    elif isinstance(axis, ast.Name):
+        name, value = axis.id, constants.get(axis.id)
+    if type(value) is not int or value not in AXES:
+        written = ast.unparse(call)
+        raise SpliceError(
+            f"{where(function, call.lineno)}: the axis of `{written}` is not known",
+            hint="give the axis as a literal, or as a constexpr of the kernel",
+        )
+    language = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else None
+    return Read(value, name, place(function.text, call), statement, language)
+
+
+def place(text: str, node: ast.expr | ast.stmt) -> Place:
+    """Where a node stands, in characters (the syntax tree counts UTF-8 bytes)."""
+    lines = text.split("\n")
+    end_line, end_bytes = node.end_lineno or node.lineno, node.end_col_offset or 0
+    return Place(
+        node.lineno,
+        _characters(lines[node.lineno - 1], node.col_offset),
+        end_line,
+        _characters(lines[end_line - 1], end_bytes),
+    )
+
+
+def _characters(line: str, utf8_bytes: int) -> int:
+    return len(line.encode()[:utf8_bytes].decode())
+
+
+def _line(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 1))

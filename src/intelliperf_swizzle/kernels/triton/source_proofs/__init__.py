@@ -1,0 +1,27 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The remap that a kernel's own source computes from its program ids: is it a permutation?
+
+`instrument` makes the source tell its scalars; `observe` runs it in batches (`child`), while
+`stores` notes who stores each element and `parts` who accesses which part; `judge` draws the
+verdict; `sizes` makes a launch anew at other sizes.
+"""
+
+from intelliperf_swizzle.kernels.triton.source_proofs.judge import RemapVerdict, SizesTried
+from intelliperf_swizzle.kernels.triton.source_proofs.parent import (
+    launches_of,
+    prove_calls,
+    prove_launches,
+    prove_source,
+)
+from intelliperf_swizzle.kernels.triton.source_proofs.verdict_text import described
+
+__all__ = [
+    "RemapVerdict",
+    "SizesTried",
+    "described",
+    "launches_of",
+    "prove_calls",
+    "prove_launches",
+    "prove_source",
+]

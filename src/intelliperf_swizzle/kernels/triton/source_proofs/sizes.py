@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A recorded launch at other sizes: the same kernel with a smaller or larger problem.
+
+The grid is explained by sizes and blocks among the arguments (`cdiv(M, BLOCK_M) * cdiv(N,
+BLOCK_N)`). Then one size is changed, and with it the grid, the tensors, and their strides.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from intelliperf_swizzle.kernels.triton.source_proofs.stores import item_bytes_of, views_of
+from intelliperf_swizzle.records import (
+    Argument,
+    DescriptorArgument,
+    Grid,
+    Launch,
+    Storage,
+    TensorArgument,
+)
+
+LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
+"""Blocks along the size that is changed."""
+MOST_BYTES = 1 << 30
+"""Of the tensors of a launch that is made."""
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """`cdiv(size, block)` blocks along one axis of a problem."""
+
+    size: int
+    block: int
+
+    @property
+    def count(self) -> int:
+        return -(-self.size // self.block)
+
+    def resized(self, count: int) -> int:
+        """The size with so many blocks, whose last one is as full as before."""
+        return self.block * (count - self.count) + self.size
+
+
+def scale_launch(launch: Launch) -> tuple[Launch, ...]:
+    """The launch at other sizes, itself among them; nothing where its grid is not explained."""
+    factors = [_explain(launch, extent) for extent in launch.grid]
+    sizes = dict.fromkeys(factor for axis in factors for factor in axis or () if factor.count > 1)
+    if None in factors or not sizes:
+        return ()
+    explained = [axis or () for axis in factors]
+    made = [
+        _scaled(launch, explained, factor.size, size)
+        for factor in sizes
+        for count in LADDER
+        if (size := factor.resized(count)) > 0
+    ]
+    small = (one for one in made if sum(s.bytes for s in one.storages.values()) <= MOST_BYTES)
+    by_grid: dict[Grid, Launch] = {}
+    for one in small:
+        by_grid.setdefault(one.grid, one)
+    return tuple(by_grid[grid] for grid in sorted(by_grid, key=math.prod))
+
+
+def _explain(launch: Launch, extent: int) -> tuple[_Factor, ...] | None:
+    """Sizes and blocks whose counts multiply to an extent of the grid; None if there are none.
+
+    Arguments come before extents of tensors, and blocks that are constexpr before others.
+    """
+    if extent == 1:
+        return ()
+    constants = launch.constants
+    blocks = sorted(
+        {(name not in launch.constexprs, value) for name, value in constants.items() if value > 1}
+    )
+    sizes = [value for name, value in constants.items() if name not in launch.constexprs]
+    sizes += [value for name, value in constants.items() if name in launch.constexprs]
+    dims = [dim for _, view in views_of(launch) for dim in view.shape]
+    if extent in sizes:
+        return (_Factor(extent, 1),)
+    for candidates in (sizes, [*sizes, *dims]):
+        factors = list(_factors(candidates, [block for _, block in blocks], extent))
+        for number in (1, 2, 3):
+            for chosen in itertools.combinations_with_replacement(factors, number):
+                if math.prod(factor.count for factor in chosen) == extent:
+                    return chosen
+    return None
+
+
+def _factors(sizes: list[int], blocks: list[int], extent: int) -> Iterator[_Factor]:
+    """Ways in which a size and a block may give a divisor of the extent, each once."""
+    seen = set()
+    for size in dict.fromkeys(sizes):
+        for block in (*blocks, 1):
+            factor = _Factor(size, block)
+            if factor not in seen and factor.count > 1 and extent % factor.count == 0:
+                seen.add(factor)
+                yield factor
+
+
+def _scaled(launch: Launch, explained: list[tuple[_Factor, ...]], size: int, other: int) -> Launch:
+    """The launch with another size wherever that size stands."""
+
+    def extent_of(axis: tuple[_Factor, ...]) -> int:
+        resized = (replace(one, size=other) if one.size == size else one for one in axis)
+        return math.prod(one.count for one in resized)
+
+    x, y, z = (extent_of(axis) for axis in explained)
+    grid: Grid = (x, y, z)
+    numbers = {launch.programs: math.prod(grid), **dict(zip(launch.grid, grid, strict=True))}
+    numbers = {old: new for old, new in numbers.items() if old > 1} | {size: other}
+    fixed = set(launch.constants.values()) - set(numbers)
+    views = {view: _scaled_view(view, numbers, fixed) for _, view in views_of(launch)}
+    for old, new in views.items():
+        pairs = zip((*old.strides, _elements(old)), (*new.strides, _elements(new)), strict=True)
+        numbers = {stride: changed for stride, changed in pairs if stride > 1} | numbers
+    sized = {name for name, value in launch.constants.items() if value == size}
+    free = sized - set(launch.constexprs) or sized
+    kept = set(launch.constexprs) - free
+    arguments = {
+        name: argument if name in kept else _renewed(argument, numbers, views)
+        for name, argument in launch.arguments.items()
+    }
+    return replace(
+        launch, grid=grid, arguments=arguments, storages=_storages(launch, views), count=1
+    )
+
+
+def _scaled_view(
+    view: TensorArgument, numbers: Mapping[int, int], fixed: set[int]
+) -> TensorArgument:
+    """A tensor with extents that are a size, or a multiple of it, changed; dense as before."""
+
+    def scaled(extent: int) -> int:
+        if extent in numbers:
+            return numbers[extent]
+        for old, new in reversed(list(numbers.items())):
+            if extent not in fixed and extent % old == 0:
+                return extent // old * new
+        return extent
+
+    shape = tuple(scaled(extent) for extent in view.shape)
+    order = sorted(range(len(shape)), key=lambda axis: (view.strides[axis], -axis))
+    strides, dense, dense_before = list(view.strides), 1, 1
+    for axis in order:
+        if view.strides[axis] == dense_before:
+            strides[axis] = dense
+        dense, dense_before = dense * shape[axis], dense_before * view.shape[axis]
+    return replace(view, shape=shape, strides=tuple(strides))
+
+
+def _elements(view: TensorArgument) -> int:
+    return math.prod(view.shape)
+
+
+def _renewed(
+    argument: Argument,
+    numbers: Mapping[int, int],
+    views: Mapping[TensorArgument, TensorArgument],
+) -> Argument:
+    if isinstance(argument, TensorArgument):
+        return views[argument]
+    if isinstance(argument, DescriptorArgument):
+        base = views[argument.base]
+        return replace(argument, base=base, shape=base.shape, strides=base.strides)
+    if isinstance(argument, tuple):
+        return tuple(_renewed(item, numbers, views) for item in argument)
+    if isinstance(argument, int) and not isinstance(argument, bool):
+        return numbers.get(argument, argument)
+    return argument
+
+
+def _storages(launch: Launch, views: Mapping[TensorArgument, TensorArgument]) -> dict[int, Storage]:
+    """Storages that hold the tensors; what was recorded in them is left behind."""
+    needed = dict.fromkeys(launch.storages, 1)
+    for view in views.values():
+        last = sum((n - 1) * max(s, 0) for n, s in zip(view.shape, view.strides, strict=True))
+        end = view.offset_bytes + (last + 1) * item_bytes_of(view)
+        needed[view.storage] = max(needed[view.storage], end)
+    return {number: Storage(size) for number, size in needed.items()}

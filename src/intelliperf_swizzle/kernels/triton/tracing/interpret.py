@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Interprets a launch, in the child process of `trace`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.kernels.triton.interpreter.batched import (
+    BatchedRun,
+    NotBatchableError,
+    run_batched,
+)
+from intelliperf_swizzle.kernels.triton.interpreter.revive import LiveLaunch, revive, run_sequential
+from intelliperf_swizzle.kernels.triton.interpreter.updates import current_update
+from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, TensorArgument, Trace
+from intelliperf_swizzle.trace.overwrites import ByteWatch, overwritten
+from intelliperf_swizzle.trace.recorder import TraceRecorder
+from intelliperf_swizzle.trace.sharing import (
+    reads_what_is_written,
+    shared_writes,
+    updates_collide,
+)
+
+MOST_BYTES = LINE_BYTES << 31
+"""What 32-bit line numbers reach."""
+_WAITING_NOTE = "programs wait for each other; every wait was taken to end"
+
+
+def trace_here(launch: Launch, folder: Path) -> Trace:
+    """Trace a launch in this process (`TRITON_INTERPRET=1` must be set); see `trace.trace`.
+
+    Raises:
+        TraceError: the kernel cannot be interpreted or needs contents that were not recorded.
+    """
+    live = revive(launch, folder)
+    if live.memory.end.size and live.memory.end[-1] > MOST_BYTES:
+        raise TraceError(f"the tensors of {launch.kernel} take more than {MOST_BYTES >> 30} GiB")
+    try:
+        return _batched(live, lambda watch: run_batched(revive(launch, folder), watch))
+    except NotBatchableError as refusal:
+        missing = sorted(
+            name
+            for number in refusal.storages
+            if not live.memory.has_contents(number)
+            for name in live.memory.names(number)
+        )
+        if missing:
+            raise TraceError(
+                f"{refusal.reason} in {launch.kernel}, and the contents of "
+                f"{', '.join(missing)} were not recorded",
+                hint="record the launch with the contents of its tensors",
+            ) from refusal
+        reason = refusal.reason
+    except Exception as error:  # an operation that only the plain interpreter knows
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return _sequential(
+        revive(launch, folder),
+        f"traced program by program: {reason}",
+        lambda watch: run_sequential(revive(launch, folder), observer=watch),
+    )
+
+
+def _batched(live: LiveLaunch, run_again: Callable[[ByteWatch], object]) -> Trace:
+    recorder = TraceRecorder(live.memory.begin, live.memory.end, current_update)
+    run = run_batched(live, recorder)
+    trace = recorder.trace(
+        live.launch.grid,
+        live.memory.segments,
+        method="batched",
+        arithmetic=run.arithmetic,
+        notes=(_WAITING_NOTE,) if run.waits else (),
+        waits=run.waits,
+    )
+    trace = replace(trace, immaterial=_immaterial(live, run))
+    if reads_what_is_written(trace, run.control, recorder.value_loads):
+        raise NotBatchableError("what a program does depends on what the launch itself writes")
+    return _with_sharing(trace, recorder, run_again)
+
+
+def _immaterial(live: LiveLaunch, run: BatchedRun) -> tuple[str, ...]:
+    """The arguments that decided nothing."""
+    numbers = enumerate(live.memory.numbers)
+    undecided = [number for place, number in numbers if not run.control >> place + 1 & 1]
+    tensors = [name for number in undecided for name in live.memory.names(number)]
+    plain = [n for n in tensors if isinstance(live.launch.arguments.get(n), TensorArgument)]
+    return (*plain, *(name for name, bit in run.scalars.items() if not run.control & bit))
+
+
+def _sequential(live: LiveLaunch, note: str, run_again: Callable[[ByteWatch], object]) -> Trace:
+    recorder = TraceRecorder(live.memory.begin, live.memory.end, current_update)
+    try:
+        run = run_sequential(live, observer=recorder)
+    except Exception as error:
+        raise TraceError(
+            f"{live.launch.kernel} cannot be interpreted: {' '.join(str(error).split())[:500]}",
+            details=(note,),
+        ) from error
+    recorder.finish_single()
+    trace = recorder.trace(
+        live.launch.grid,
+        live.memory.segments,
+        method="sequential",
+        arithmetic=run.arithmetic,
+        notes=(note,),
+        waits=run.waits or run.locks,
+    )
+    return _with_sharing(trace, recorder, run_again)
+
+
+def _with_sharing(
+    trace: Trace, recorder: TraceRecorder, run_again: Callable[[ByteWatch], object]
+) -> Trace:
+    order_matters = bool((trace.shape_kind == Access.ATOMIC).any()) and updates_collide(
+        trace, recorder.atomic_words
+    )
+    ordered = recorder.ordered if order_matters else ()  # else each word has one program
+    shared = dict.fromkeys((*shared_writes(trace, ordered), *overwritten(trace, run_again)))
+    return replace(trace, shared_writes=tuple(shared), order_matters=order_matters)

@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Edits of a Triton kernel on the GPU: what is asked of `gpu.Rig`, and what its trials mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.kernels.base import GpuOutcome
+from intelliperf_swizzle.kernels.triton.gpu import Rig, Task, Trial
+from intelliperf_swizzle.kernels.triton.validate import touched_storages
+from intelliperf_swizzle.records import Access, Launch, Timing, Trace, Validation
+
+RACE_SECONDS = 6.0
+"""For the times of all candidates of one trial; a race of a dozen GEMMs of 5 ms has 100 rounds."""
+
+
+class TritonOnGpu:
+    """Validates and times edits of one kernel in its application, on the GPU.
+
+    Args:
+        rig: how the application is started.
+        traced: launches at which the kernel is compared and timed, and what they touch.
+        tolerance: absolute and relative, for floats that atomics add up in any order.
+    """
+
+    def __init__(self, rig: Rig, traced: Sequence[tuple[Launch, Trace]], tolerance: float):
+        self._rig = rig
+        self._tasks = tuple(task_of(launch, trace) for launch, trace in traced)
+        self._tolerance = tolerance
+
+    def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
+        """Compares each edit with the unmodified kernel, and times those that agree.
+
+        Raises:
+            ValidationError: the application failed, or never launches the kernel.
+        """
+        trials = self._run(edits, checked=False)
+        return {number: self._outcome(trial) for number, trial in trials.items()}
+
+    def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
+        """Times edits that agree once more, against the unmodified kernel and each other."""
+        trials = self._run(edits, checked=True)
+        return {number: trial.timing for number, trial in trials.items()}
+
+    def _run(self, edits: Mapping[int, Edit], *, checked: bool) -> dict[int, Trial]:
+        return self._rig.try_out(
+            self._tasks,
+            {number: edit.functions for number, edit in edits.items()},
+            tolerance=self._tolerance,
+            race_seconds=RACE_SECONDS,
+            checked=checked,
+        )
+
+    def _outcome(self, trial: Trial) -> GpuOutcome:
+        if trial.failure is not None:
+            kind, text = trial.failure.kind, trial.failure.text
+            if kind in ("does not build", "not validated"):
+                return GpuOutcome((kind, text))
+            return GpuOutcome(("output differs", f"the swizzled kernel {kind}: {text}"))
+        validation = self._validation(trial)
+        if not validation.same_bits:
+            return GpuOutcome(("output differs", trial.difference or ""), validation)
+        if len(trial.checks) < len(self._tasks):
+            missing = len(self._tasks) - len(trial.checks)
+            reason = f"{missing} of {len(self._tasks)} recorded launches did not come again"
+            return GpuOutcome(("not validated", reason), validation)
+        if trial.timing is None:
+            return GpuOutcome(("not measured", trial.note or "no times were taken"), validation)
+        return GpuOutcome(None, validation, trial.timing)
+
+    def _validation(self, trial: Trial) -> Validation:
+        compared = [self._tasks[task].launch.programs for task in trial.checks]
+        loose = any(check.loose for check in trial.checks.values())
+        return Validation(
+            method="gpu",
+            launches=len(compared),
+            tiles_compared=sum(compared),
+            tiles=sum(task.launch.programs for task in self._tasks),
+            same_bits=trial.difference is None,
+            rule="tolerance" if loose else "bits",
+            tolerance=self._tolerance if loose else None,
+            difference=trial.difference,
+        )
+
+
+def task_of(launch: Launch, trace: Trace) -> Task:
+    """What a launch reads and writes, as its trace tells."""
+    summed = touched_storages(launch, trace, (Access.ATOMIC,)) if trace.order_matters else ()
+    return Task(
+        launch=launch,
+        read=touched_storages(launch, trace, (Access.READ, Access.ATOMIC)),
+        written=touched_storages(launch, trace, (Access.WRITE, Access.ATOMIC)),
+        summed=frozenset(summed),
+    )

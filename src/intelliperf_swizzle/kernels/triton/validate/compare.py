@@ -1,0 +1,271 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The gate of every swizzled kernel: same syntax tree, proved mapping, same bytes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from intelliperf_swizzle.children import CallError, call
+from intelliperf_swizzle.dependence import find_dependence, safe_order
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.kernels.triton.validate.probe import Probe, probe
+from intelliperf_swizzle.kernels.triton.validate.request import EDITED, Answer, Request
+from intelliperf_swizzle.kernels.triton.validate.sample import sample_tiles
+from intelliperf_swizzle.kernels.triton.validate.tree import Difference, reads_program_id, same_tree
+from intelliperf_swizzle.records import (
+    Access,
+    Argument,
+    DescriptorArgument,
+    Int64Array,
+    Launch,
+    MappedLaunch,
+    TensorArgument,
+    Trace,
+    Validation,
+)
+
+CHILD_ENVIRONMENT = {"TRITON_INTERPRET": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""Products of tiles are small: on a busy machine with 2 cores, threads made one 10 times slower."""
+ACCESS_SECONDS = 3e-4
+"""What Triton's interpreter takes for a load or store of one program with the arithmetic around it,
+and `LINE_SECONDS` more for each cache line of it: a GEMM 1024³ of 64³ tiles (8448 accesses of 64
+lines) takes 5.6 s, a softmax 4096² (8192 accesses of 128 lines) 5.8 s."""
+LINE_SECONDS = 4e-6
+MOST_BYTES = 1 << 29
+"""Of all storages; beyond, two full copies do not fit beside the rest, so tiles are sampled."""
+LIMIT_SECONDS = 240.0
+"""What a child may take beyond ten budgets; then it hangs."""
+
+
+def validate(
+    mapped: Sequence[MappedLaunch],
+    edit: Edit,
+    *,
+    tolerance: float,
+    budget_seconds: float,
+) -> Validation:
+    """Compares a kernel with its swizzled form on every distinct launch.
+
+    For each launch: apart from an inserted block of integer arithmetic and the reads of the
+    program id, the functions are the same syntax tree; the block, interpreted over the whole grid,
+    computes the proved mapping; and all programs of both kernels leave the same bytes in every
+    storage, or, where that would exceed the budget, each of a sample of tiles does. An order that
+    programs which depend on each other forbid is refused before anything is run.
+
+    Args:
+        mapped: distinct launches of one kernel; their traces tell what is only written, and where
+            order matters.
+        edit: of `kernel.splice`.
+        tolerance: absolute and relative, for floats where programs add to them atomically.
+        budget_seconds: for executing programs, over all launches.
+
+    Raises:
+        ValidationError: if the original kernel cannot be run, so that nothing can be compared.
+    """
+    difference = _file_difference(edit)
+    answers: list[Answer] = []
+    for one in mapped:
+        difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
+        if difference is not None:
+            break
+        probes = _probes(one.launch, edit.functions)
+        if isinstance(probes, str):
+            difference = probes
+            break
+        budget = budget_seconds / len(mapped)
+        request = _request(one, edit, probes, budget, tolerance)
+        answers.append(_answer(request, 10 * budget + LIMIT_SECONDS))
+        difference = answers[-1].difference
+    loose = any(
+        answer.all_tiles and one.trace.order_matters
+        for answer, one in zip(answers, mapped, strict=False)
+    )
+    complete = bool(answers) and all(answer.all_tiles for answer in answers)
+    return Validation(
+        method="all-tiles" if complete else "mapping-and-sample",
+        launches=len(answers),
+        tiles_compared=sum(answer.tiles_compared for answer in answers),
+        tiles=sum(one.launch.programs for one in mapped),
+        same_bits=difference is None,
+        rule="tolerance" if loose else "bits",
+        tolerance=tolerance if loose else None,
+        difference=difference,
+    )
+
+
+def difference_of_text(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
+    """What can be told without running anything: the cheap gates of `validate`, in words."""
+    difference = _file_difference(edit)
+    for one in mapped:
+        difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
+        if difference is None and isinstance(probes := _probes(one.launch, edit.functions), str):
+            difference = probes
+    return difference
+
+
+# --- the text -------------------------------------------------------------------------------------
+
+
+def _file_difference(edit: Edit) -> str | None:
+    """Where the user's file would not hold the functions that are validated, or None."""
+    written = {shape for text in edit.files.values() for shape in _shapes(text.lstrip("\ufeff"))}
+    for key, text in edit.functions.items():
+        if not all(_shape(node) in written for node in ast.parse(text).body):
+            return f"the edited file does not hold the edited `{key}`"
+    return None
+
+
+def _shapes(file_text: str) -> Iterator[str]:
+    """The shape of each function of a file, freed of its indentation as recorded texts are."""
+    lines = file_text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for node in ast.walk(ast.parse(file_text)):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            own = lines[first - 1 : node.end_lineno]
+            indent = own[0][: len(own[0]) - len(own[0].lstrip(" \t"))]
+            [function] = ast.parse("\n".join(line.removeprefix(indent) for line in own)).body
+            yield _shape(function)
+
+
+def _shape(node: ast.AST) -> str:
+    return ast.dump(node, include_attributes=False)
+
+
+def _probes(launch: Launch, edits: Mapping[str, str]) -> tuple[Probe, ...] | str:
+    """The probe of every edited function, or in words where the texts differ too much."""
+    source = launch.source
+    constexprs = {n: v for n, v in launch.constants.items() if n in launch.constexprs}
+    probes: list[Probe] = []
+    for key, function in source.functions.items():
+        if key not in edits:
+            if reads_program_id(function):
+                return f"`{function.name}` still reads the program id that the launch gives it"
+            continue
+        own = constexprs if key == source.kernel else {}
+        insertion = same_tree(function, edits[key], own)
+        if isinstance(insertion, Difference):
+            return (
+                f"`{function.name}` differs in more than its program ids: "
+                f"line {insertion.line} of the edited text: {insertion.reason}"
+            )
+        made = probe(launch, key, insertion)
+        if isinstance(made, str):
+            return made
+        probes.append(made)
+    return tuple(probes)
+
+
+# --- the child process ----------------------------------------------------------------------------
+
+
+def _request(
+    one: MappedLaunch,
+    edit: Edit,
+    probes: tuple[Probe, ...],
+    budget_seconds: float,
+    tolerance: float,
+) -> Request:
+    launch, trace = one.launch, one.trace
+    sample, required = sample_tiles(launch.grid, one.tile)
+    seconds = _tile_seconds(trace)
+    size = sum(storage.bytes for storage in launch.storages.values())
+    fits = size <= MOST_BYTES and seconds * launch.programs <= budget_seconds
+    return Request(
+        launch=launch,
+        edits=edit.functions,
+        tile=one.tile,
+        probes=probes,
+        read_storages=touched_storages(launch, trace, (Access.READ, Access.ATOMIC)),
+        summed_storages=touched_storages(launch, trace, (Access.ATOMIC,)),
+        sample=sample[: max(required, int(budget_seconds / seconds))],
+        all_tiles=trace.waits or fits,
+        tolerance=tolerance if trace.order_matters else None,
+    )
+
+
+def _tile_seconds(trace: Trace) -> float:
+    """What one tile costs in both kernels, about; from the trace alone, so always the same."""
+    work = ACCESS_SECONDS * len(trace.access_base) + LINE_SECONDS * trace.line_accesses
+    return 2 * max(work, ACCESS_SECONDS) / trace.tiles
+
+
+def touched_storages(launch: Launch, trace: Trace, kinds: Sequence[Access]) -> frozenset[int]:
+    """Numbers of the storages of which some program touches a byte so."""
+    lowest, highest = _shape_extent(trace)
+    chosen = np.isin(trace.shape_kind, kinds)[trace.access_shape]
+    base, shape = trace.access_base[chosen], trace.access_shape[chosen]
+    first_line = [segment.first_line for segment in trace.segments]
+    places = {
+        int(place)
+        for line in (base + lowest[shape], base + highest[shape])
+        for place in np.unique(np.searchsorted(first_line, line, side="right") - 1)
+    }
+    storages = _storage_of_names(launch)
+    names = [name for place in places if place >= 0 for name in trace.segments[place].names]
+    return frozenset(storages[name] for name in names)
+
+
+def _shape_extent(trace: Trace) -> tuple[Int64Array, Int64Array]:
+    """Lowest and highest relative line of each shape."""
+    starts = trace.shape_offset[:-1]
+    lines = trace.shape_line.astype(np.int64)
+    return np.minimum.reduceat(lines, starts), np.maximum.reduceat(lines, starts)
+
+
+def _storage_of_names(launch: Launch) -> dict[str, int]:
+    storages: dict[str, int] = {}
+
+    def visit(name: str, argument: Argument) -> None:
+        if isinstance(argument, TensorArgument):
+            storages[name] = argument.storage
+        elif isinstance(argument, DescriptorArgument):
+            visit(name, argument.base)
+        elif isinstance(argument, tuple):
+            for position, item in enumerate(argument):
+                visit(f"{name}[{position}]", item)
+
+    for name, argument in launch.arguments.items():
+        visit(name, argument)
+    return storages
+
+
+def _answer(request: Request, limit: float) -> Answer:
+    """Runs the child; a failure of the edited kernel alone is a difference.
+
+    Raises:
+        ValidationError: the original kernel fails, or a program does not end.
+    """
+    try:
+        answer: Answer = call(
+            "intelliperf_swizzle.kernels.triton.validate.compare_child:compare",
+            request,
+            environment=CHILD_ENVIRONMENT,
+            limit_seconds=limit,
+        )
+    except CallError as error:
+        return _failed(request, limit, error)
+    return answer
+
+
+def _failed(request: Request, limit: float, error: CallError) -> Answer:
+    kernel = request.launch.kernel
+    if error.too_late and error.stage == EDITED:
+        return Answer(False, 0, f"the swizzled kernel did not end within {limit:.0f} s")
+    if error.too_late and request.all_tiles:
+        return Answer(
+            False,
+            0,
+            f"not compared: programs of `{kernel}` wait for each other, and running all "
+            f"{request.launch.programs} takes longer than {limit:.0f} s",
+        )
+    if error.too_late:
+        raise ValidationError(f"`{kernel}` did not end within {limit:.0f} s when interpreted")
+    lines = error.ended.last_lines(8) or ("no message",)
+    if error.stage == EDITED:
+        return Answer(False, 0, f"the swizzled kernel fails: {lines[-1]}")
+    raise ValidationError(f"`{kernel}` fails when interpreted: it {error.how}", details=lines)

@@ -1,0 +1,279 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Runs one launch as it was and with the swizzle, and compares; in a child process of `validate`.
+
+The stage of the call always names what is being run.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import triton.language as tl
+import triton.runtime.interpreter as triton_interpreter
+
+from intelliperf_swizzle.children.called import answer, begin
+from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
+from intelliperf_swizzle.kernels.triton.interpreter.revive import LiveLaunch, revive, run_sequential
+from intelliperf_swizzle.kernels.triton.validate.fill import BLOCK_BYTES, Contents, element_types
+from intelliperf_swizzle.kernels.triton.validate.probe import OUT_STORAGE, Probe
+from intelliperf_swizzle.kernels.triton.validate.request import EDITED, ORIGINAL, Answer, Request
+from intelliperf_swizzle.records import Access, Int64Array, Storage, UInt8Array
+
+MOST_TIMES, MOST_SECONDS = 10, 20.0
+"""The edited kernel may take so many times what the original took, and so many seconds more."""
+
+
+def compare(request: Request, folder: Path) -> Answer:
+    """Answers a request; `TRITON_INTERPRET=1` must be set."""
+    _multiply_halves_in_single()
+    return Comparison(request, folder).answer()
+
+
+def _multiply_halves_in_single() -> None:
+    """Widens fp16 operands of `tl.dot`: exact, and NumPy then has a routine that is 20x faster."""
+    builder: Any = triton_interpreter.InterpreterBuilder
+    original = builder.create_dot
+
+    def create_dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
+        return original(self, widened(a), widened(b), *rest)
+
+    def widened(operand: Any) -> Any:
+        if operand.dtype.scalar != tl.float16:
+            return operand
+        return triton_interpreter.TensorHandle(operand.data.astype(np.float32), tl.float32)
+
+    builder.create_dot = create_dot
+
+
+@dataclass
+class Watch:
+    """Fills memory when it is first touched, and notes what a program writes.
+
+    Attributes:
+        memory: of the launch.
+        contents: what to fill it with.
+        written: addresses of the bytes written since the last `take`, in pieces.
+    """
+
+    memory: Memory
+    contents: Contents
+    written: list[Int64Array] = field(default_factory=list)
+    _filled: set[tuple[int, int]] = field(default_factory=set)
+
+    def observe(
+        self,
+        program: int,
+        kind: Access,
+        addresses: npt.NDArray[np.uint64],
+        mask: npt.NDArray[np.bool_],
+        item_bytes: int,
+    ) -> None:
+        """Sees an access before it is made."""
+        active = addresses[np.broadcast_to(mask, addresses.shape)].view(np.int64)
+        places = np.searchsorted(self.memory.begin, active, side="right") - 1
+        inside = (places >= 0) & (active < self.memory.end[places])
+        active, places = active[inside], places[inside]
+        for place in np.unique(places):
+            offsets = active[places == place] - self.memory.begin[place]
+            for block in np.unique(
+                [offsets // BLOCK_BYTES, (offsets + item_bytes - 1) // BLOCK_BYTES]
+            ):
+                self._fill(self.memory.numbers[place], int(block))
+        if kind != Access.READ:
+            self.written += [active + byte for byte in range(item_bytes)]
+
+    def _fill(self, number: int, block: int) -> None:
+        if (number, block) not in self._filled:
+            self._filled.add((number, block))
+            self.contents.write(number, block, self.memory.bytes(number))
+
+    def take(self) -> Int64Array:
+        """The addresses of the bytes written since the last call, each once, in order."""
+        taken = np.unique(np.concatenate(self.written)) if self.written else np.zeros(0, np.int64)
+        self.written = []
+        return taken
+
+    def values(self, addresses: Int64Array) -> UInt8Array:
+        """The bytes at some addresses."""
+        values = np.zeros(len(addresses), np.uint8)
+        places = np.searchsorted(self.memory.begin, addresses, side="right") - 1
+        for place in np.unique(places):
+            here = places == place
+            buffer = self.memory.bytes(self.memory.numbers[place])
+            values[here] = buffer[addresses[here] - self.memory.begin[place]]
+        return values
+
+
+class Comparison:
+    """One launch, as it was and as it was edited.
+
+    Args:
+        request: what to compare.
+        folder: for rendered modules and the stage.
+    """
+
+    def __init__(self, request: Request, folder: Path):
+        self._request = request
+        self._folder = folder
+        self._contents = Contents(request.launch, request.read_storages)
+
+    def answer(self) -> Answer:
+        """The mapping first, then the outputs of all tiles or of a sample."""
+        for probe in self._request.probes:
+            if difference := self._mapping_difference(probe):
+                return Answer(False, 0, difference)
+        if self._request.all_tiles:
+            return self._compare_all()
+        return self._compare_sample()
+
+    # --- the mapping ----------------------------------------------------------------------------
+
+    def _mapping_difference(self, probe: Probe) -> str | None:
+        """Where the emitted code computes other program ids than were proved, or None."""
+        self._stage(EDITED)
+        live = revive(probe.launch, self._folder)
+        run_sequential(live)
+        computed = live.memory.bytes(OUT_STORAGE).view(np.int32).reshape(len(probe.axes), -1)
+        grid = self._request.launch.grid
+        tile = self._request.tile
+        proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))
+        for row, axis in zip(computed, probe.axes, strict=True):
+            wrong = np.flatnonzero(row != proved[axis])
+            if len(wrong):
+                at = int(wrong[0])
+                return (
+                    f"the emitted code gives program {at} the program id {row[at]} along axis "
+                    f"{axis}, the proof {proved[axis][at]} ({len(wrong)} programs differ)"
+                )
+        return None
+
+    # --- all tiles ------------------------------------------------------------------------------
+
+    def _compare_all(self) -> Answer:
+        launch = self._request.launch
+        memories, waits = [], []
+        seconds: list[float] = []
+        for stage, edits in ((ORIGINAL, {}), (EDITED, self._request.edits)):
+            self._stage(stage)
+            live = revive(launch, self._folder, edits=edits, fill=self._fill_all)
+            begun = perf_counter()
+            with self._ending_within(MOST_TIMES * seconds[0] + MOST_SECONDS if seconds else None):
+                waits.append(run_sequential(live).waits)
+            seconds.append(perf_counter() - begun)
+            memories.append(live.memory)
+        difference = None
+        if waits[1] and not waits[0]:
+            difference = "programs wait for each other, and none did in the order as it is"
+        for number in memories[0].numbers:
+            before, after = (memory.bytes(number) for memory in memories)
+            difference = difference or self._storage_difference(number, before, after)
+        return Answer(True, launch.programs, difference)
+
+    @contextmanager
+    def _ending_within(self, seconds: float | None) -> Iterator[None]:
+        """Answers that the edited kernel does not end, where it does not within that time."""
+
+        def give_up() -> None:
+            difference = f"the swizzled kernel did not end within {seconds:.0f} s"
+            answer(self._folder, Answer(True, 0, difference))
+            os._exit(0)
+
+        timer = threading.Timer(seconds or 0, give_up)
+        timer.daemon = True
+        if seconds is not None:
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _fill_all(self, number: int, storage: Storage, buffer: UInt8Array) -> None:
+        self._contents.write_all(number, buffer)
+
+    def _storage_difference(self, number: int, before: UInt8Array, after: UInt8Array) -> str | None:
+        if np.array_equal(before, after):
+            return None
+        dtype = element_types(self._request.launch).get(number, "int8")
+        summed = number in self._request.summed_storages
+        tolerance = self._request.tolerance if summed else None
+        if tolerance is not None and (floats := _as_floats(dtype, before, after)):
+            close = np.isclose(floats[1], floats[0], rtol=tolerance, atol=tolerance, equal_nan=True)
+            wrong, item_bytes = np.flatnonzero(~close), len(before) // len(close)
+        else:
+            wrong, item_bytes = np.flatnonzero(before != after), 1
+        if not len(wrong):
+            return None
+        at = int(wrong[0]) * item_bytes
+        return self._words(number, at, len(wrong), "bytes" if item_bytes == 1 else "elements")
+
+    # --- a sample -------------------------------------------------------------------------------
+
+    def _compare_sample(self) -> Answer:
+        """Original program `tile[i]` against edited program `i`, for each `i` of the sample."""
+        request = self._request
+        original, seen = self._watched({})
+        edited, seen_edited = self._watched(request.edits)
+        compared = 0
+        for index in map(int, request.sample):
+            tile = int(request.tile[index])
+            self._stage(ORIGINAL)
+            run_sequential(original, programs=[tile], observer=seen)
+            self._stage(EDITED)
+            run_sequential(edited, programs=[index], observer=seen_edited)
+            compared += 1
+            if difference := self._tile_difference(seen, seen_edited):
+                return Answer(False, compared, f"tile {tile}, program {index}: {difference}")
+        return Answer(False, compared)
+
+    def _watched(self, edits: Any) -> tuple[LiveLaunch, Watch]:
+        live = revive(self._request.launch, self._folder, edits=edits, fill=_leave)
+        return live, Watch(live.memory, self._contents)
+
+    def _tile_difference(self, original: Watch, edited: Watch) -> str | None:
+        expected, written = original.take(), edited.take()
+        if not np.array_equal(expected, written):
+            missing = np.setdiff1d(expected, written)
+            extra = np.setdiff1d(written, expected)
+            what, address = ("not written", missing) if len(missing) else ("written too", extra)
+            number, at = self._place(original.memory, int(address[0]))
+            return self._words(number, at, len(address), f"bytes {what}")
+        wrong = np.flatnonzero(original.values(expected) != edited.values(expected))
+        if not len(wrong):
+            return None
+        number, at = self._place(original.memory, int(expected[wrong[0]]))
+        return self._words(number, at, len(wrong), "bytes")
+
+    def _place(self, memory: Memory, address: int) -> tuple[int, int]:
+        place = int(np.searchsorted(memory.begin, address, side="right")) - 1
+        return memory.numbers[place], address - int(memory.begin[place])
+
+    def _words(self, number: int, at: int, count: int, what: str) -> str:
+        names = Memory(self._request.launch, _leave).names(number)
+        dtype = element_types(self._request.launch).get(number, "int8")
+        element = at // max(1, tl.dtype(dtype).primitive_bitwidth // 8)
+        return f"`{'`, `'.join(names)}` differs in {count} {what}, first at element {element}"
+
+    def _stage(self, stage: str) -> None:
+        begin(self._folder, stage)
+
+
+def _leave(number: int, storage: Storage, buffer: UInt8Array) -> None:
+    """Leaves memory empty; a `Watch` fills it."""
+
+
+def _as_floats(dtype: str, *buffers: UInt8Array) -> tuple[npt.NDArray[Any], ...] | None:
+    """Buffers as floats of a dtype, None where it is none that atomics add up."""
+    if dtype == "bf16":
+        return tuple((b.view(np.uint16).astype(np.uint32) << 16).view(np.float32) for b in buffers)
+    kind = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}.get(dtype)
+    return None if kind is None else tuple(b.view(kind) for b in buffers)

@@ -1,0 +1,56 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What `validate` asks of its child process, and what that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from intelliperf_swizzle.kernels.triton.validate.probe import Probe
+from intelliperf_swizzle.records import Int64Array, Launch
+
+ORIGINAL, EDITED = "original", "edited"
+"""What the child is running, as its stage file says."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One launch to compare.
+
+    Attributes:
+        launch: as it was recorded.
+        edits: function key -> its text with the swizzle in it.
+        tile: int64[programs]; the proved mapping, launch index -> tile.
+        probes: of every edited function.
+        read_storages: numbers of the storages that the launch reads; the others get poison.
+        summed_storages: numbers of those that programs update with atomics.
+        sample: launch indices to execute where not all are, the most telling first.
+        all_tiles: whether to execute all.
+        tolerance: for floats of `summed_storages` where the order of additions matters, else None.
+    """
+
+    launch: Launch
+    edits: Mapping[str, str]
+    tile: Int64Array
+    probes: tuple[Probe, ...]
+    read_storages: frozenset[int]
+    summed_storages: frozenset[int]
+    sample: Int64Array
+    all_tiles: bool
+    tolerance: float | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found.
+
+    Attributes:
+        all_tiles: whether all tiles were executed.
+        tiles_compared: how many were.
+        difference: the first one in words, None if there is none.
+    """
+
+    all_tiles: bool
+    tiles_compared: int
+    difference: str | None = None
