@@ -65,11 +65,15 @@ def plain(folder: Path, arguments: list[str]) -> float:
 
 def recorded(folder: Path, arguments: list[str]) -> float:
     """Seconds of the application while it is recorded."""
+    from intelliperf_swizzle.hardware import devices
+    from intelliperf_swizzle.kernels.base import RecordRequest
     from intelliperf_swizzle.kernels.triton.capture import capture
 
     place = folder / f"records-{time.monotonic_ns()}" / "capture"
     command = [sys.executable, "app.py", *arguments]
-    captured = capture(command, folder=place, cwd=folder, on_gpu=True, quiet_seconds=60)
+    captured = capture(
+        RecordRequest(command, folder=place, cwd=folder, device=devices()[0], quiet_seconds=60)
+    )
     (launch,) = captured.launches
     if launch.count != int(arguments[1]) + 1:
         sys.exit(f"{launch.count} launches were counted, not {int(arguments[1]) + 1}")

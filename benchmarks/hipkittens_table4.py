@@ -73,6 +73,7 @@ def benchmark() -> int:
     from intelliperf_swizzle.cache import ReplayedLaunch, replay
     from intelliperf_swizzle.formulas import load_pattern
     from intelliperf_swizzle.hardware import load_target
+    from intelliperf_swizzle.kernels.base import RecordRequest
     from intelliperf_swizzle.kernels.triton.capture import capture
     from intelliperf_swizzle.kernels.triton.tracing import trace
     from intelliperf_swizzle.language import parse
@@ -88,7 +89,9 @@ def benchmark() -> int:
         if size not in traces:
             with tempfile.TemporaryDirectory() as folder:
                 command = [sys.executable, __file__, "--application", str(size)]
-                found = capture(command, folder=Path(folder), cwd=Path.cwd(), compute="never")
+                found = capture(
+                    RecordRequest(command, folder=Path(folder), cwd=Path.cwd(), compute="never")
+                )
                 traces[size] = found.launches[0], trace(found.launches[0])
         launch, traced = traces[size]
         text, name = "pid = pid", "row-major"

@@ -29,6 +29,7 @@ from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.language import evaluate, parse
@@ -46,10 +47,12 @@ def traced() -> Trace:
     with tempfile.TemporaryDirectory() as folder:
         application = Path(__file__).parent / "kernels" / "gemm.py"
         found = capture(
-            [sys.executable, str(application), "--block-n", "128", "--group-m", "1"],
-            folder=Path(folder),
-            cwd=Path.cwd(),
-            compute="never",
+            RecordRequest(
+                [sys.executable, str(application), "--block-n", "128", "--group-m", "1"],
+                folder=Path(folder),
+                cwd=Path.cwd(),
+                compute="never",
+            )
         )
         return trace(found.launches[0])
 

@@ -15,6 +15,7 @@ from intelliperf_swizzle.accuracy.configuration import (
     resident_workgroups,
 )
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.records import Int64Array, Launch
@@ -30,11 +31,13 @@ def record_launches(command: Sequence[str], target: Target, scratch: Path) -> tu
     """
     script, *arguments = command
     return capture(
-        [sys.executable, str(BENCHMARKS / script), *arguments],
-        folder=scratch / "capture",
-        cwd=scratch,
-        compute="never",
-        target=target,
+        RecordRequest(
+            [sys.executable, str(BENCHMARKS / script), *arguments],
+            folder=scratch / "capture",
+            cwd=scratch,
+            compute="never",
+            target=target,
+        )
     ).launches
 
 

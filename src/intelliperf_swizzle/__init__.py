@@ -53,7 +53,7 @@ _ROOMS = {
     "hardware": ("Target", "load_target"),
     "language": ("Swizzle", "parse"),
     "records": ("Proof", "Witness"),
-    "source_proofs": ("RemapVerdict",),
+    "kernels.triton.source_proofs": ("RemapVerdict",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -17,6 +17,7 @@ import pytest
 
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.source import splice
 from intelliperf_swizzle.language import parse
@@ -260,7 +261,9 @@ def record_and_edit(folder: Path, files: Files) -> str:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     recorded = capture(
-        [sys.executable, "main.py"], folder=folder / "capture", cwd=folder, compute="always"
+        RecordRequest(
+            [sys.executable, "main.py"], folder=folder / "capture", cwd=folder, compute="always"
+        )
     )
     assert recorded.exit_code == 0, recorded.last_lines
     launches = [launch for launch in recorded.launches if launch.grid == (16, 1, 1)]

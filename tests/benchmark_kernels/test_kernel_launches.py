@@ -19,6 +19,7 @@ from test_applications import SMALL
 
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.source import splice
 from intelliperf_swizzle.kernels.triton.tracing import trace
@@ -132,8 +133,11 @@ def command(application: str, options: str) -> str:
 def first_launches(folder: Path, options: Mapping[str, str]) -> dict[str, Launch]:
     """The first launch of every application, recorded in one process."""
     commands = [command(application, options[application]) for application in APPLICATIONS]
-    found = capture([sys.executable, str(RUNNER), *commands], folder=folder, cwd=folder,
-                    compute="never")  # fmt: skip
+    found = capture(
+        RecordRequest(
+            [sys.executable, str(RUNNER), *commands], folder=folder, cwd=folder, compute="never"
+        )
+    )
     assert found.exit_code == 0, found.last_lines
     by_file: dict[str, Launch] = {}
     for launch in found.launches:

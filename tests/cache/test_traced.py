@@ -12,6 +12,7 @@ from traces_by_hand import gemm
 from intelliperf_swizzle.cache import ReplayedLaunch, Screen, ceiling, replay
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.tracing import trace
 
@@ -23,10 +24,12 @@ SIZES = {"m": 512, "n": 768, "k": 256, "block-n": 128, "group-m": 1}
 def traced(tmp_path_factory):
     sizes = [text for name, size in SIZES.items() for text in (f"--{name}", str(size))]
     found = capture(
-        [sys.executable, str(APPLICATION), *sizes],
-        folder=tmp_path_factory.mktemp("capture"),
-        cwd=tmp_path_factory.mktemp("cwd"),
-        compute="never",
+        RecordRequest(
+            [sys.executable, str(APPLICATION), *sizes],
+            folder=tmp_path_factory.mktemp("capture"),
+            cwd=tmp_path_factory.mktemp("cwd"),
+            compute="never",
+        )
     )
     return trace(found.launches[0])
 

@@ -18,6 +18,7 @@ import pytest
 
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import (
@@ -65,7 +66,7 @@ def contents(launch: Launch, argument: str, dtype: str) -> np.ndarray:
 def styles(tmp_path_factory: pytest.TempPathFactory) -> Capture:
     script = HERE / "applications" / "styles.py"
     command = [sys.executable, str(script), "--device", "cuda"]
-    return capture(command, folder=tmp_path_factory.mktemp("styles"), cwd=HERE)
+    return capture(RecordRequest(command, folder=tmp_path_factory.mktemp("styles"), cwd=HERE))
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +74,9 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Capture:
     script = HERE / "applications" / "pipeline.py"
     # no budget at all: what writes integers is computed all the same
     return capture(
-        [sys.executable, str(script)],
-        folder=tmp_path_factory.mktemp("pipeline"),
-        cwd=HERE,
+        RecordRequest(
+            [sys.executable, str(script)], folder=tmp_path_factory.mktemp("pipeline"), cwd=HERE
+        ),
         compute_budget_seconds=0.0,
     )
 
@@ -200,7 +201,7 @@ def test_other_ways_to_start_python(tmp_path: Path) -> None:
     tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
     folder = tmp_path.with_name(tmp_path.name + "-records")
     try:
-        run = capture(["bash", "run.sh"], folder=folder, cwd=tmp_path)
+        run = capture(RecordRequest(["bash", "run.sh"], folder=folder, cwd=tmp_path))
     finally:
         tmp_path.chmod(0o755)
     assert run.exit_code == 0, run.last_lines
@@ -210,7 +211,7 @@ def test_other_ways_to_start_python(tmp_path: Path) -> None:
 
 def test_a_failing_application_has_been_captured(tmp_path: Path) -> None:
     script = application(tmp_path, "launch(); print('about to fail'); sys.exit(3)")
-    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert (run.ended_by, run.exit_code) == ("exit", 3)
     assert run.last_lines == ("about to fail",)
     (note,) = run.notes
@@ -229,7 +230,7 @@ assembly_kernel[1,](torch.ones(1, dtype=torch.int32, device="cuda"))
 launch()
 """
     application(tmp_path, text)
-    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert run.exit_code == 0, run.last_lines
     recorded = [(launch.kernel, launch.computed) for launch in run.launches]
     assert recorded == [("assembly_kernel", False), ("scale_kernel", True)]
@@ -238,7 +239,7 @@ launch()
 
 def test_a_killed_application_has_been_captured(tmp_path: Path) -> None:
     application(tmp_path, "launch(); os.kill(os.getpid(), signal.SIGKILL)")
-    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert (run.ended_by, run.exit_code) == ("exit", -signal.SIGKILL)
     assert [launch.kernel for launch in run.launches] == ["scale_kernel"]
     assert "SIGKILL" in run.notes[0]
@@ -254,7 +255,9 @@ while True:
 """
     application(tmp_path, text)
     run = capture(
-        [sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path, quiet_seconds=1
+        RecordRequest(
+            [sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path, quiet_seconds=1
+        )
     )
     assert (run.ended_by, run.exit_code) == ("quiet", None)
     (launch,) = run.launches
@@ -275,7 +278,7 @@ scale_kernel[(2**21,)](x, x.numel(), BLOCK=32)
 sys.exit(f"wrong: {x @ x}")
 """
     application(tmp_path, text)
-    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert (run.ended_by, run.exit_code) == ("exit", 1)
     assert [launch.computed for launch in run.launches] == [False, False]
     assert run.launches[1].storages[0].contents is None
@@ -301,11 +304,10 @@ print(integers[:10].tolist())
 """
     application(tmp_path, text)
     run = capture(
-        [sys.executable, "app.py"],
-        folder=tmp_path / "out",
-        cwd=tmp_path,
+        RecordRequest(
+            [sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path, limit_seconds=60
+        ),
         compute_budget_seconds=0,
-        limit_seconds=60,
     )
     assert [launch.computed for launch in run.launches] == [True, False, False], run.last_lines
     notes = " ".join(run.notes)
@@ -324,10 +326,9 @@ print(x[0].item())
 """
     application(tmp_path, text)
     run = capture(
-        [sys.executable, "app.py"],
-        folder=tmp_path / "out",
-        cwd=tmp_path,
-        compute=compute,  # type: ignore[arg-type]
+        RecordRequest(
+            [sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path, compute=compute
+        ),
         compute_budget_seconds=0,
     )
     assert [launch.computed for launch in run.launches] == [computed]
@@ -342,7 +343,7 @@ for step in range(50):
     scale_kernel[1,](x, step, BLOCK=32)
 """
     application(tmp_path, text)
-    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert [launch.count for launch in run.launches] == [1] * 50
     kept = [storage.contents for launch in run.launches for storage in launch.storages.values()]
     assert all(kept[:32])
@@ -355,17 +356,9 @@ launch(0)
 launch(64)
 """
     application(tmp_path, text)
-    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert [launch.grid for launch in run.launches] == [(2, 1, 1)]
     assert run.exit_code == 0
-
-
-def test_one_kernel_of_several(tmp_path: Path, pipeline: Capture) -> None:
-    command = [sys.executable, str(HERE / "applications" / "pipeline.py")]
-    run = capture(command, folder=tmp_path / "a", cwd=HERE, kernel="gather_kernel")
-    assert [launch.kernel for launch in run.launches] == ["gather_kernel"]
-    assert run.launches[0].arguments == pipeline.launches[1].arguments
-    assert run.launches[0].ordinal == 1
 
 
 def test_a_persistent_kernel_is_told_of_the_target(tmp_path: Path) -> None:
@@ -378,7 +371,9 @@ scale_kernel[(gpu.multi_processor_count,)](torch.ones(32, device="cuda"), 32, BL
 """
     application(tmp_path, text)
     command = [sys.executable, "app.py"]
-    run = capture(command, folder=tmp_path / "out", cwd=tmp_path, target=load_target("h100"))
+    run = capture(
+        RecordRequest(command, folder=tmp_path / "out", cwd=tmp_path, target=load_target("h100"))
+    )
     assert run.launches[0].grid == (132, 1, 1)
     assert run.last_lines == (
         "NVIDIA H100 SXM None (9, 0)",
@@ -390,20 +385,13 @@ def test_a_folder_may_be_used_again(tmp_path: Path) -> None:
     """Nothing of an earlier capture is taken for this one's."""
     command = [sys.executable, "-c", "print('nothing')"]
     application(tmp_path, "launch()")
-    run = capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+    run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert len(run.launches) == 1
     with pytest.raises(CaptureError, match="no Triton launch"):
-        capture(command, folder=tmp_path / "out", cwd=tmp_path)
+        capture(RecordRequest(command, folder=tmp_path / "out", cwd=tmp_path))
     (tmp_path / "file").touch()
     with pytest.raises(CaptureError, match="cannot be written"):
-        capture(command, folder=tmp_path / "file" / "out", cwd=tmp_path)
-
-
-def test_an_unknown_kernel_names_those_that_were_launched(tmp_path: Path) -> None:
-    application(tmp_path, "launch()")
-    with pytest.raises(CaptureError, match="never launches the kernel `gemm`") as caught:
-        capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path, kernel="gemm")
-    assert caught.value.hint == "it launches `scale_kernel`"
+        capture(RecordRequest(command, folder=tmp_path / "file" / "out", cwd=tmp_path))
 
 
 def test_a_kernel_without_text_is_named(tmp_path: Path) -> None:
@@ -415,7 +403,7 @@ except Exception: pass
 """
     application(tmp_path, text)
     with pytest.raises(CaptureError) as caught:
-        capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+        capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert "`scale_kernel` was neither recorded nor executed" in caught.value.details[0]
     assert "named above" in (caught.value.hint or "")
 
@@ -435,7 +423,7 @@ except Exception: pass
 def test_no_launch(tmp_path: Path, text: str, sentence: str, hint: str) -> None:
     (tmp_path / "app.py").write_text(text)
     with pytest.raises(CaptureError, match="no Triton launch was recorded") as caught:
-        capture([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path)
+        capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert sentence in caught.value.fact
     assert hint in (caught.value.hint or "")
     assert "the end" in caught.value.details
@@ -446,20 +434,22 @@ def test_a_time_limit_without_a_launch(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("import time\nprint('waiting')\ntime.sleep(1000)")
     with pytest.raises(CaptureError, match=r"time limit of 0\.5 s") as caught:
         capture(
-            [sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path, limit_seconds=0.5
+            RecordRequest(
+                [sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path, limit_seconds=0.5
+            )
         )
     assert caught.value.details == ("waiting",)
 
 
 def test_a_binary_that_is_not_python(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="ended with exit status 0") as caught:
-        capture(["/bin/true"], folder=tmp_path, cwd=tmp_path)
+        capture(RecordRequest(["/bin/true"], folder=tmp_path, cwd=tmp_path))
     assert "not HIP or CUDA binaries" in (caught.value.hint or "")
 
 
 def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="no-such-program") as caught:
-        capture(["no-such-program", "x"], folder=tmp_path, cwd=tmp_path)
+        capture(RecordRequest(["no-such-program", "x"], folder=tmp_path, cwd=tmp_path))
     assert caught.value.hint
 
 
@@ -474,8 +464,9 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
         [
             sys.executable,
             "-c",
+            "from intelliperf_swizzle.kernels.base import RecordRequest\n"
             "from intelliperf_swizzle.kernels.triton.capture import capture\n"
-            f"capture([{sys.executable!r}, 'app.py'], folder='out', cwd='.')",
+            f"capture(RecordRequest([{sys.executable!r}, 'app.py'], folder='out', cwd='.'))",
         ],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
@@ -507,10 +498,12 @@ def test_other_python_processes_are_left_alone(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     with pytest.raises(CaptureError) as caught:
         capture(
-            [sys.executable, "app.py"],
-            folder=tmp_path / "out",
-            cwd=tmp_path,
-            environment=environment,
+            RecordRequest(
+                [sys.executable, "app.py"],
+                folder=tmp_path / "out",
+                cwd=tmp_path,
+                environment=environment,
+            )
         )
     plain = subprocess.run(
         [sys.executable, "app.py"], cwd=tmp_path, env=environment, capture_output=True, text=True
@@ -524,7 +517,7 @@ def test_other_python_processes_are_left_alone(tmp_path: Path) -> None:
 )
 def test_our_own_applications_as_a_user_runs_them(name: str, grid: int, tmp_path: Path) -> None:
     command = [sys.executable, str(KERNELS / f"{name}.py")]
-    run = capture(command, folder=tmp_path, cwd=KERNELS)
+    run = capture(RecordRequest(command, folder=tmp_path, cwd=KERNELS))
     assert run.exit_code == 0, run.last_lines
     (launch,) = run.launches
     assert launch.programs == grid

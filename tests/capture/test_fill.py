@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 
 APPLICATION = """
@@ -31,10 +32,9 @@ gather[(at.numel(),)](x, at, out)
 def test_indices_made_of_a_large_random_tensor(tmp_path: Path, fill: bool) -> None:
     (tmp_path / "app.py").write_text(APPLICATION)
     launch = capture(
-        [sys.executable, "app.py"],
-        folder=tmp_path / "capture",
-        cwd=tmp_path,
-        compute="never",
+        RecordRequest(
+            [sys.executable, "app.py"], folder=tmp_path / "capture", cwd=tmp_path, compute="never"
+        ),
         fill=fill,
     ).launches[0]
     at = launch.arguments["at_ptr"]

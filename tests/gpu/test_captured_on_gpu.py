@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from applications import ROWS
 
-from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.hardware import devices, load_target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.gpu.order import form
 from intelliperf_swizzle.kernels.triton.tracing import trace
@@ -26,8 +27,14 @@ pytestmark = pytest.mark.gpu
 
 def both(command: list[str], folder: Path) -> tuple[Capture, Capture]:
     target = load_target("h200")
-    real = capture(command, folder=folder / "real" / "capture", cwd=folder, on_gpu=True)
-    none = capture(command, folder=folder / "none", cwd=folder, target=target, environment=HIDDEN)
+    real = capture(
+        RecordRequest(command, folder=folder / "real" / "capture", cwd=folder, device=devices()[0])
+    )
+    none = capture(
+        RecordRequest(
+            command, folder=folder / "none", cwd=folder, target=target, environment=HIDDEN
+        )
+    )
     return real, none
 
 

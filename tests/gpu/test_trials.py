@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 from applications import FULL, ROWS
 
-from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.hardware import devices, load_target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, gpu_of
 from intelliperf_swizzle.kernels.triton.gpu import Rig, Task, Trial
@@ -56,10 +57,12 @@ def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("bed")
     (folder / "app.py").write_text(ROWS)
     captured = capture(
-        [sys.executable, "app.py"],
-        folder=folder / "records" / "capture",
-        cwd=folder,
-        on_gpu=request.param,
+        RecordRequest(
+            [sys.executable, "app.py"],
+            folder=folder / "records" / "capture",
+            cwd=folder,
+            device=devices()[0],
+        )
     )
     tasks = tuple(
         Task(launch, read=frozenset({0, 2, 3}), written=frozenset({1, 2}))
@@ -193,7 +196,9 @@ def test_one_that_kills_or_hangs_its_process_fails_alone(bed: Bed) -> None:
 def test_without_room_for_copies_nothing_is_validated_and_nothing_broken(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(FULL)
     command = (sys.executable, "app.py")
-    captured = capture(command, folder=tmp_path / "a" / "capture", cwd=tmp_path, on_gpu=True)
+    captured = capture(
+        RecordRequest(command, folder=tmp_path / "a" / "capture", cwd=tmp_path, device=devices()[0])
+    )
     [launch] = captured.launches
     task = Task(launch, read=frozenset({0}), written=frozenset({0}))
     rig = Rig(command, tmp_path, tmp_path / "trials", "a test", goodbye_seconds=60.0)

@@ -14,6 +14,7 @@ import pytest
 from intelliperf_swizzle.context import hardware_context
 from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.propose.llm.feedback import remembered, stuck
@@ -87,7 +88,9 @@ def contexts(tmp_path_factory):
     for kernel, sizes in SIZES.items():
         folder = tmp_path_factory.mktemp(kernel)
         command = [sys.executable, str(KERNELS / f"{kernel}.py"), *sizes]
-        [launch] = capture(command, folder=folder, cwd=folder, compute="never").launches
+        [launch] = capture(
+            RecordRequest(command, folder=folder, cwd=folder, compute="never")
+        ).launches
         found[kernel] = hardware_context(
             launch, trace(launch), target, occupancy=2, baseline=BASELINE, ceiling=CEILING
         )

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.options import Options
@@ -109,7 +110,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def subjects(folder: Path) -> dict[str, Subject]:
-    captured = capture([sys.executable, "app.py"], folder=folder / "records", cwd=folder)
+    captured = capture(
+        RecordRequest([sys.executable, "app.py"], folder=folder / "records", cwd=folder)
+    )
     return {launch.kernel: subject_of(launch) for launch in captured.launches}
 
 

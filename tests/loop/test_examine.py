@@ -12,6 +12,7 @@ import pytest
 
 from intelliperf_swizzle.errors import SpliceError, TraceError
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
@@ -112,7 +113,9 @@ def setup_of(folder: Path, target: str = "mi300x", **options: Any) -> Setup:
 
 def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(NAMESAKES)
-    captured = capture([sys.executable, "app.py"], folder=tmp_path / "records", cwd=tmp_path)
+    captured = capture(
+        RecordRequest([sys.executable, "app.py"], folder=tmp_path / "records", cwd=tmp_path)
+    )
     for kernel in (None, "scale"):
         setup = setup_of(tmp_path, kernel=kernel)
         subjects, untraced = examine_kernels(captured, setup, Silent())
@@ -167,11 +170,13 @@ def test_a_kernel_that_spills_registers_is_marked(tmp_path: Path, target: str) -
         script = tmp_path / f"rows_{warps}.py"
         script.write_text(ROWS.format(width=1 << 15, warps=warps))
         captured = capture(
-            [sys.executable, str(script)],
-            folder=tmp_path / str(warps),
-            cwd=tmp_path,
-            compute="never",
-            target=load_target(target),
+            RecordRequest(
+                [sys.executable, str(script)],
+                folder=tmp_path / str(warps),
+                cwd=tmp_path,
+                compute="never",
+                target=load_target(target),
+            )
         )
         [subject], _ = examine_kernels(captured, setup_of(tmp_path, target), Silent())
         found[warps] = subject.cautions

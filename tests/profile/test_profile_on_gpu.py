@@ -15,7 +15,7 @@ from intelliperf_swizzle.doctor import diagnose
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import devices
-from intelliperf_swizzle.kernels.base import load_language
+from intelliperf_swizzle.kernels.base import RecordRequest, load_language
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.source.splice import splice
 from intelliperf_swizzle.language import parse
@@ -73,7 +73,9 @@ def gemm(tmp_path):
 
 
 def recorded(command, project, tmp_path):
-    found = capture(command, folder=tmp_path / "capture", cwd=project, on_gpu=True)
+    found = capture(
+        RecordRequest(command, folder=tmp_path / "capture", cwd=project, device=devices()[0])
+    )
     return [TracedLaunch(launch, None, 1) for launch in found.launches]  # type: ignore[arg-type]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict, described, prove_launches
 
@@ -35,9 +36,11 @@ NOT_TOLD = {
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RemapVerdict]:
     captured = capture(
-        [sys.executable, APPLICATION.name],
-        folder=tmp_path_factory.mktemp("records"),
-        cwd=APPLICATION.parent,
+        RecordRequest(
+            [sys.executable, APPLICATION.name],
+            folder=tmp_path_factory.mktemp("records"),
+            cwd=APPLICATION.parent,
+        )
     )
     return {verdict.kernel: verdict for verdict in prove_launches(captured.launches)}
 

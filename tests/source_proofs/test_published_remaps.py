@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict, described, prove_launches
 from intelliperf_swizzle.kernels.triton.source_proofs.observation import UNDEFINED
@@ -72,9 +73,11 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RemapVerdict
     """Every launch above, recorded in one run of the application."""
     lines = [*HOLDS, *FAILS, *UNKNOWN]
     captured = capture(
-        [sys.executable, "published_remaps.py", ",".join(lines)],
-        folder=tmp_path_factory.mktemp("records"),
-        cwd=APPLICATIONS,
+        RecordRequest(
+            [sys.executable, "published_remaps.py", ",".join(lines)],
+            folder=tmp_path_factory.mktemp("records"),
+            cwd=APPLICATIONS,
+        )
     )
     assert len(captured.launches) == len(lines)
     return dict(zip(lines, prove_launches(captured.launches), strict=True))

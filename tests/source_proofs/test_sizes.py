@@ -12,6 +12,7 @@ import resizable
 import torch
 
 from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.source_proofs.sizes import scale_launch
 from intelliperf_swizzle.records import Launch, TensorArgument
@@ -38,9 +39,11 @@ def shown() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
     captured = capture(
-        [sys.executable, APPLICATION.name, "by_eight", "tiles_by_eight"],
-        folder=tmp_path_factory.mktemp("records"),
-        cwd=APPLICATION.parent,
+        RecordRequest(
+            [sys.executable, APPLICATION.name, "by_eight", "tiles_by_eight"],
+            folder=tmp_path_factory.mktemp("records"),
+            cwd=APPLICATION.parent,
+        )
     )
     return {launch.kernel: launch for launch in captured.launches}
 

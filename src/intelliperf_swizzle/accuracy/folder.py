@@ -32,6 +32,7 @@ from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError, r
 from intelliperf_swizzle.accuracy.order_table import find_table
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.launch_files import load_launch
 from intelliperf_swizzle.records import Int64Array, Launch
@@ -129,14 +130,16 @@ class FolderOfMeasurements:
         failure = None
         try:
             capture(
-                [sys.executable, runner.__file__, str(request)],
-                folder=place / "capture",
-                cwd=self._folder,
-                quiet_seconds=LIMIT_SECONDS,
-                limit_seconds=LIMIT_SECONDS,
+                RecordRequest(
+                    [sys.executable, runner.__file__, str(request)],
+                    folder=place / "capture",
+                    cwd=self._folder,
+                    quiet_seconds=LIMIT_SECONDS,
+                    limit_seconds=LIMIT_SECONDS,
+                    target=target,
+                ),
                 compute_budget_seconds=COMPUTE_SECONDS,
                 fill=True,
-                target=target,
             )
         except CaptureError as error:
             failure = error

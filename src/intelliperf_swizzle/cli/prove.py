@@ -69,7 +69,7 @@ def _run_source(arguments: Sequence[str]) -> int:
     return 0 if all(verdict.kind == "permutation" for verdict in verdicts) else 1
 
 
-def _run_swizzle(arguments: Sequence[str]) -> int:
+def _swizzle_parser() -> Parser:
     parser = Parser(
         prog=f"{PROGRAM} prove", usage=USAGE, description="Prove that a swizzle is a permutation."
     )
@@ -85,7 +85,11 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
         metavar="NAME=VALUE",
         help="a parameter of the pattern, or an argument of the kernel",
     )
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def _run_swizzle(arguments: Sequence[str]) -> int:
+    options = _swizzle_parser().parse_args(arguments)
 
     from intelliperf_swizzle.hardware import load_target
     from intelliperf_swizzle.language import INPUTS, parse

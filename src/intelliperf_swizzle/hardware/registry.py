@@ -164,22 +164,19 @@ def _checked(where: str, key: str, value: Any, kind: str) -> Any:
 
 def _check_whole(target: Target, where: str) -> None:
     """What no single key can say: that the numbers describe one machine."""
-    sets = target.l2_ways * target.l2_channels_per_xcd * LINE_BYTES
-    channels, rows = target.l2_channel_bits, target.l2_set_bits
-    demands = {
+    for fact, holds in (_dispatch_demands(target) | _cache_demands(target)).items():
+        if not holds:
+            raise UsageError(f"target {where}: {fact}")
+
+
+def _dispatch_demands(target: Target) -> dict[str, bool]:
+    """What is wrong with the domains and the dispatch of workgroups -> whether it is not so."""
+    return {
         "`backend` is neither hip nor cuda": target.backend in ("hip", "cuda"),
         "`num_xcds`, `cus_per_xcd` and `l2_ways` must be at least 1": min(
             target.num_xcds, target.cus_per_xcd, target.l2_ways, target.l2_channels_per_xcd
         )
         >= 1,
-        "`l2_bytes_per_xcd` is not a multiple of ways × channels × 128 bytes": sets > 0
-        and target.l2_bytes_per_xcd >= sets
-        and target.l2_bytes_per_xcd % sets == 0,
-        "`l2_channel_bits` does not name all channels": channels is None
-        or 1 << len(channels) == target.l2_channels_per_xcd,
-        "`l2_set_bits` does not name all sets": rows is None
-        or sets == 0
-        or 1 << len(rows) == target.l2_bytes_per_xcd // sets,
         "`dispatch_domains` must name every domain from 0 to num_xcds - 1": set(
             target.dispatch_domains
         )
@@ -190,10 +187,6 @@ def _check_whole(target: Target, where: str) -> None:
         )
         >= 1,
         "`starts_per_round` must be at least 1, or null": target.starts_per_round != 0,
-        "`l1_bytes` is less than one set of 128-byte lines": target.l1_ways >= 1
-        and target.l1_bytes >= target.l1_ways * LINE_BYTES,
-        "`llc_bytes` and `llc_gb_s` must both be given or both be null": (target.llc_bytes is None)
-        == (target.llc_gb_s is None),
         "`gpc_cus` and `gpc_domains` do not name all CUs of each domain": not target.gpc_cus
         or (
             len(target.gpc_cus) == len(target.gpc_domains)
@@ -203,6 +196,26 @@ def _check_whole(target: Target, where: str) -> None:
                 for one in range(target.num_xcds)
             )
         ),
+    }
+
+
+def _cache_demands(target: Target) -> dict[str, bool]:
+    """What is wrong with the caches and the memory -> whether it is not so."""
+    sets = target.l2_ways * target.l2_channels_per_xcd * LINE_BYTES
+    channels, rows = target.l2_channel_bits, target.l2_set_bits
+    return {
+        "`l2_bytes_per_xcd` is not a multiple of ways × channels × 128 bytes": sets > 0
+        and target.l2_bytes_per_xcd >= sets
+        and target.l2_bytes_per_xcd % sets == 0,
+        "`l2_channel_bits` does not name all channels": channels is None
+        or 1 << len(channels) == target.l2_channels_per_xcd,
+        "`l2_set_bits` does not name all sets": rows is None
+        or sets == 0
+        or 1 << len(rows) == target.l2_bytes_per_xcd // sets,
+        "`l1_bytes` is less than one set of 128-byte lines": target.l1_ways >= 1
+        and target.l1_bytes >= target.l1_ways * LINE_BYTES,
+        "`llc_bytes` and `llc_gb_s` must both be given or both be null": (target.llc_bytes is None)
+        == (target.llc_gb_s is None),
         "`l2_copies_remote_lines` needs two domains, `gpc_cus` and what follows it": (
             not target.l2_copies_remote_lines
             or (target.num_xcds == 2 and bool(target.gpc_cus) and None not in target.timing)
@@ -212,6 +225,3 @@ def _check_whole(target: Target, where: str) -> None:
         and target.memory_gb_s > 0
         and target.llc_gb_s != 0,
     }
-    for fact, holds in demands.items():
-        if not holds:
-            raise UsageError(f"target {where}: {fact}")

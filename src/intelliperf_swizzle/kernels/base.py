@@ -49,7 +49,7 @@ class RecordRequest:
         environment: of the command.
     """
 
-    command: tuple[str, ...]
+    command: Sequence[str]
     cwd: Path
     folder: Path
     target: Target | None = None
@@ -58,6 +58,11 @@ class RecordRequest:
     limit_seconds: float = 300.0
     compute: Literal["auto", "always", "never"] = "auto"
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The environment, in which the device is the only GPU that shows."""
+        return {**self.environment, **self.device.environment} if self.device else self.environment
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from intelliperf_swizzle.records import (
     Segment,
     Trace,
 )
+from intelliperf_swizzle.trace.atomics import Atomics, Update
 from intelliperf_swizzle.trace.shapes import (
     NO_SHAPE,
     ShapeTable,
@@ -33,27 +34,8 @@ from intelliperf_swizzle.trace.shapes import (
 _LINE_SHIFT = LINE_BYTES.bit_length() - 1
 _REMEMBERED_TERMS = 16
 """Terms whose grouping is remembered: those of a loop's pointers come again in every iteration."""
-_MOST_WORDS = 1 << 22
-"""Words of atomics that are kept (64 MB) to tell whether programs update the same one."""
 _MOST_LANES = 1 << 22
 """Lanes that are spread out at once where programs are irregular (32 MB of addresses)."""
-
-
-EXCHANGES = frozenset(("atomic_xchg", "atomic_cas"))
-"""What these leave depends on the order of programs; others commute with their own kind."""
-
-
-@dataclass(frozen=True)
-class Update:
-    """The atomic operation that a kernel is executing.
-
-    Attributes:
-        name: as Triton calls it, `atomic_add`; empty where no kernel is executing one.
-        answer_is_used: whether the kernel takes its result.
-    """
-
-    name: str
-    answer_is_used: bool
 
 
 @dataclass(frozen=True)
@@ -112,14 +94,13 @@ class TraceRecorder:
         current_update: the atomic operation that is being carried out, if one is.
 
     Attributes:
-        ordered: places of the storages where it shows in what order programs update a word.
+        atomics: the words that atomics update.
     """
 
     def __init__(
         self, begin: Int64Array, end: Int64Array, current_update: Callable[[], Update]
     ) -> None:
         self._begin, self._end = begin, end
-        self._current_update = current_update
         self._shapes = ShapeTable()
         self._parts: list[_Part] = []
         self._patterns: dict[tuple[Any, ...], int] = {}
@@ -128,10 +109,7 @@ class TraceRecorder:
         self._single: dict[int, list[tuple[int, int]]] = {}
         self._single_outside: Counter[int] = Counter()
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
-        self.atomic_words: list[tuple[Int64Array, Int64Array]] | None = []
-        self._word_count = 0
-        self.ordered: set[int] = set()
-        self._updates: dict[int, set[str]] = {}
+        self.atomics = Atomics(begin, current_update)
 
     # --- one by one ----------------------------------------------------------------------------
 
@@ -152,8 +130,8 @@ class TraceRecorder:
         if kind == Access.ATOMIC:
             words = lanes[active]
             if len(words):
-                self._note_update(int(words.min()), int(words.max()))
-            self._keep_words(np.full(len(words), program), words)
+                self.atomics.note_update(int(words.min()), int(words.max()))
+            self.atomics.keep(np.full(len(words), program), words)
         if shape[0] != NO_SHAPE:
             accesses.append((int(first[0]), int(shape[0])))
 
@@ -194,7 +172,7 @@ class TraceRecorder:
         if kind == Access.ATOMIC:
             self._note_words(addresses, mask)
             low, high = (sum(int(end(term)) for term in addresses) for end in (np.min, np.max))
-            self._note_update(low, high)
+            self.atomics.note_update(low, high)
         selected = None if active.all() else np.flatnonzero(active)
         count = len(active) if selected is None else len(selected)
         grouped = [self._grouped(term, selected) for term in addresses]
@@ -215,7 +193,7 @@ class TraceRecorder:
             self.value_loads.append((origin, whole_base[touching], whole_shape[touching]))
         for rows, words in self._words:
             kept = active[rows]
-            self._keep_words(self._programs[rows[kept]], words[kept])
+            self.atomics.keep(self._programs[rows[kept]], words[kept])
         programs = self._programs[active]
         base = np.empty((len(self._accesses), len(programs)), np.int32)
         shape = np.empty((len(self._accesses), len(programs)), np.int32)
@@ -227,40 +205,19 @@ class TraceRecorder:
         self._parts.append(_Part(programs, count, base.T[touching], shape.T[touching], outside))
         self._accesses = []
 
-    def _note_update(self, low: int, high: int) -> None:
-        """Keep which storages show in what order programs update them between two addresses.
-
-        They do where an answer is used, and where the updates do not commute.
-        """
-        update = self._current_update()
-        first, last = np.searchsorted(self._begin, (low, high), side="right") - 1
-        for place in range(int(first), int(last) + 1):
-            names = self._updates.setdefault(place, {update.name})
-            names.add(update.name)
-            if update.answer_is_used or names & EXCHANGES or len(names) > 1:
-                self.ordered.add(place)
-
     def _note_words(
         self, addresses: Sequence[npt.NDArray[np.int64]], mask: Sequence[npt.NDArray[np.bool_]]
     ) -> None:
         """Keep row number in the batch and address of every active lane of an atomic."""
         extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
         common = (len(self._programs), *extents)
-        if self.atomic_words is None or self._word_count + np.prod(common) > _MOST_WORDS:
-            self.atomic_words = None
+        if not self.atomics.has_room(int(np.prod(common))):
             return
         lanes = np.broadcast_to(sum(addresses), common)
         active = np.ones(common, np.bool_)
         for bits in mask:
             active &= bits
         self._words.append((np.nonzero(active)[0], lanes[active]))
-
-    def _keep_words(self, programs: Int64Array, words: Int64Array) -> None:
-        self._word_count += len(words)
-        if self.atomic_words is None or self._word_count > _MOST_WORDS:
-            self.atomic_words = None
-            return
-        self.atomic_words.append((programs, words))
 
     def _broadcast(self, number: int) -> tuple[Int64Array, Int32Array]:
         base, shape = self._accesses[number]

@@ -7,13 +7,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.kernels.base import GpuOutcome
+from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
 from intelliperf_swizzle.kernels.triton.gpu import Rig, Task, Trial
 from intelliperf_swizzle.kernels.triton.validate import touched_storages
 from intelliperf_swizzle.records import Access, Launch, Timing, Trace, Validation
 
 RACE_SECONDS = 6.0
 """For the times of all candidates of one trial; a race of a dozen GEMMs of 5 ms has 100 rounds."""
+
+
+def on_gpu(
+    request: RecordRequest, traced: Sequence[tuple[Launch, Trace]], *, tolerance: float
+) -> TritonOnGpu:
+    """Runs edits in the application's process, beside the unmodified kernel."""
+    device, target = request.device, request.target
+    if device is None or target is None:
+        raise ValueError("what runs on a GPU names the device and its target")
+    rig = Rig(
+        command=tuple(request.command),
+        cwd=request.cwd,
+        folder=request.folder,
+        device=device.product,
+        environment=request.variables,
+        cache_bytes=target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0),
+        limit_seconds=request.limit_seconds,
+    )
+    return TritonOnGpu(rig, traced, tolerance)
 
 
 class TritonOnGpu:

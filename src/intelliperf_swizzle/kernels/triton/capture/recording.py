@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,93 +23,63 @@ from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
 
 if TYPE_CHECKING:
-    from intelliperf_swizzle.hardware import Target
+    from intelliperf_swizzle.kernels.base import RecordRequest
 
 RECORDER = "intelliperf_swizzle.kernels.triton.capture.begin"
 """What is installed in the application."""
 _POLL_SECONDS = 0.05
 
 EndedBy = Literal["exit", "quiet", "limit"]
-Compute = Literal["auto", "always", "never"]
 
 
 def capture(
-    command: Sequence[str],
-    *,
-    folder: str | os.PathLike[str],
-    cwd: str | os.PathLike[str],
-    kernel: str | None = None,
-    quiet_seconds: float = 10.0,
-    limit_seconds: float = 300.0,
-    compute: Compute = "auto",
-    compute_budget_seconds: float = 20.0,
-    fill: bool = False,
-    environment: Mapping[str, str] | None = None,
-    target: Target | None = None,
-    on_gpu: bool = False,
-    on_progress: Callable[[str], None] | None = None,
+    request: RecordRequest, *, compute_budget_seconds: float = 20.0, fill: bool = False
 ) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
 
     Nothing of the command is left when this returns or raises, Ctrl-C included.
 
     Args:
-        command: as the user would type it; any command that at some point runs Python.
-        folder: for the records, and for `app.log` with what the application prints; not shared
-            with another capture.
-        cwd: where the command runs.
-        kernel: record this kernel only.
-        quiet_seconds: the application is ended this long after the last new launch.
-        limit_seconds: the application is ended after this time in any case.
-        compute: whether recorded launches are also executed: `always`, `never`, or `auto`: those
-            that take less than half a second, others as far as the budget goes, and beyond it
-            those that write integers, from which later launches may compute addresses, where
-            they take less than half of what is left of the time limit.
+        request: the command; its folder also gets `app.log`, what the application prints. Without
+            a device and a target, the application is told of an MI300X. `compute="auto"` executes
+            launches of less than half a second, others as far as the budget goes, and beyond it
+            those that write integers, from which later launches may compute addresses, if they
+            take less than half of what is left of the time limit.
         compute_budget_seconds: seconds that `auto` spends on executing launches.
         fill: random tensors of more than 32 MiB are filled, too, and not left zero: some kernels'
             addresses are made of them. Costs a second for 100 million elements.
-        environment: of the command, ours by default.
-        target: the GPU that the application is told of, by default an MI300X.
-        on_gpu: the application runs for real on the GPU that its environment shows; launches are
-            recorded and nothing else is changed. `compute` and `target` mean nothing then.
-        on_progress: told in a sentence of each new launch.
 
     Raises:
-        CaptureError: no launch (of the kernel) was recorded, or the folder cannot be written.
+        CaptureError: no launch was recorded, or the folder cannot be written.
     """
     # the application imports this package too, and its Python need not have PyYAML
     from intelliperf_swizzle.hardware import load_target
 
     begun = time.monotonic()
-    gpu = None if on_gpu else gpu_of(target or load_target("mi300x"))
-    deadline = begun + limit_seconds
-    settings = Settings(RECORDER, gpu, compute, compute_budget_seconds, deadline, fill)
-    place = _prepared(Path(folder), settings)
-    watch = _JournalWatch(Journal(place), on_progress)
-    ours = os.environ if environment is None else environment
-    application = start(command, place, cwd, ours, interpreted=not on_gpu)
+    deadline = begun + request.limit_seconds
+    gpu = None if request.device else gpu_of(request.target or load_target("mi300x"))
+    settings = Settings(RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill)
+    place = _prepared(Path(request.folder), settings)
+    watch, ours = _JournalWatch(Journal(place)), request.variables
+    application = start(request.command, place, request.cwd, ours, interpreted=gpu is not None)
     try:
-        ended_by = watch.until_over(application, quiet_seconds, deadline)
+        ended_by = watch.until_over(application, request.quiet_seconds, deadline)
         exit_code = application.exit_code
     finally:
         application.end(PATIENCE_SECONDS)
     watch.read()
-    outcome = _Ending(ended_by, exit_code, quiet_seconds, limit_seconds, last_lines(place))
+    ending = _Ending(ended_by, exit_code, request, last_lines(place))
     launches = _launches(place, watch)
-    chosen = tuple(launch for launch in launches if kernel in (None, launch.kernel))
-    if not chosen:
-        raise _no_launch(kernel, launches, watch, outcome)
+    if not launches:
+        raise _no_launch(watch, ending)
+    computed = _computed(launches, watch, compute_budget_seconds)
     return Capture(
-        launches=chosen,
+        launches=tuple(launches),
         ended_by=ended_by,
         exit_code=exit_code,
         seconds=time.monotonic() - begun,
-        notes=(
-            *outcome.notes(),
-            *_computed(chosen, watch, compute_budget_seconds),
-            *dict.fromkeys(watch.refusals + watch.notes),
-        ),
-        last_lines=outcome.last_lines,
+        notes=(*ending.notes(), *computed, *dict.fromkeys(watch.refusals + watch.notes)),
+        last_lines=ending.last_lines,
         folder=place,
     )
 
@@ -136,7 +105,6 @@ class _JournalWatch:
     """What the journal has told so far."""
 
     journal: Journal
-    on_progress: Callable[[str], None] | None
     records: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     executions: dict[str, Execution] = field(default_factory=dict)
@@ -190,8 +158,6 @@ class _JournalWatch:
                 self.records.append(record)
             self.counts[record] += 1
             self._running.add(record)
-            if self.on_progress:
-                self.on_progress(f"launch {len(self.records)}: {record.rpartition('-')[0]}")
         elif event["event"] == "again":
             self.counts[record] += event.get("times", 1)
         elif event["event"] == "ran":
@@ -226,8 +192,7 @@ def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
 class _Ending:
     ended_by: EndedBy
     exit_code: int | None
-    quiet_seconds: float
-    limit_seconds: float
+    request: RecordRequest
     last_lines: tuple[str, ...]
 
     def sentence(self) -> str:
@@ -235,10 +200,12 @@ class _Ending:
         if self.ended_by == "quiet":
             return (
                 "the application was ended by the recording,"
-                f" {self.quiet_seconds:g} s after its last new launch"
+                f" {self.request.quiet_seconds:g} s after its last new launch"
             )
         if self.ended_by == "limit":
-            return f"the application was ended at the time limit of {self.limit_seconds:g} s"
+            return (
+                f"the application was ended at the time limit of {self.request.limit_seconds:g} s"
+            )
         if self.exit_code is not None and self.exit_code < 0:
             return f"the application was killed by {signal_name(-self.exit_code)}"
         return f"the application ended with exit status {self.exit_code}"
@@ -276,14 +243,7 @@ def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: 
     return notes
 
 
-def _no_launch(
-    kernel: str | None, launches: Sequence[Launch], watch: _JournalWatch, outcome: _Ending
-) -> CaptureError:
-    if launches:
-        names = ", ".join(sorted({f"`{launch.kernel}`" for launch in launches}))
-        return CaptureError(
-            f"the application never launches the kernel `{kernel}`", hint=f"it launches {names}"
-        )
+def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError:
     if not watch.pythons:
         hint = (
             "the command started no Python that could be watched: only Triton kernels can be"
@@ -294,14 +254,14 @@ def _no_launch(
         hint = "what cannot be recorded is named above; docs/limits.md has more"
     elif not watch.imported_triton:
         hint = "it never imported Triton, and only Triton kernels can be renumbered yet"
-    elif outcome.ended_by == "limit":
+    elif ending.ended_by == "limit":
         hint = "give it smaller inputs, or raise the time limit"
-    elif outcome.exit_code:
+    elif ending.exit_code:
         hint = "it failed before its first launch; its last lines are above, all are in app.log"
     else:
         hint = "it imported Triton and launched no kernel"
     return CaptureError(
-        f"no Triton launch was recorded: {outcome.sentence()}",
+        f"no Triton launch was recorded: {ending.sentence()}",
         hint=hint,
-        details=(*dict.fromkeys(watch.refusals), *outcome.last_lines),
+        details=(*dict.fromkeys(watch.refusals), *ending.last_lines),
     )

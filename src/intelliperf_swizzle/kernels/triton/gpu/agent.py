@@ -12,8 +12,6 @@ from typing import Any
 
 import torch
 
-from intelliperf_swizzle.codec import encode
-from intelliperf_swizzle.kernels.triton.capture import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import before_each_launch
 from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
@@ -24,7 +22,7 @@ from intelliperf_swizzle.kernels.triton.gpu.moved import UnreachableMemoryError
 from intelliperf_swizzle.kernels.triton.gpu.order import Order, Task, form, load_order
 from intelliperf_swizzle.kernels.triton.gpu.passes import warm_up
 from intelliperf_swizzle.kernels.triton.gpu.race import race
-from intelliperf_swizzle.kernels.triton.gpu.trial import Check, Failure
+from intelliperf_swizzle.kernels.triton.gpu.reporting import AgentReport, in_words
 from intelliperf_swizzle.kernels.triton.interpreter.render import import_functions, render_module
 
 BUILD_SECONDS = 180.0
@@ -56,7 +54,7 @@ class Agent:
         self._on_gpu = on_gpu
         self._waiting = dict(enumerate(order.tasks))
         self._kernels = {task.launch.kernel for task in order.tasks}
-        self._failed = set(order.failed)
+        self._report = AgentReport(folder, set(order.failed))
         self._busy = False
 
     def launch(
@@ -75,7 +73,7 @@ class Agent:
                 with torch.no_grad():
                     self._work(number, live, kernel, args, dict(kwargs), grid)
                 del self._waiting[number]
-                self._tell("idle")
+                self._report.tell("idle")
         except UnreadableKernelError:
             return
         finally:
@@ -115,7 +113,7 @@ class Agent:
         built = dict(self._built(number, task, kernel, args, kwargs, grid))
         candidates = {c: runner(function) for c, function in built.items()}
         self._compare(number, task, live, original, candidates, args, kwargs)
-        racing = [c for c in candidates if c not in self._failed]
+        racing = [c for c in candidates if c not in self._report.failed]
         if number not in self._order.raced and self._order.race_seconds and racing:
             kernels = [original, *(candidates[c] for c in racing)]
             self._race(number, live, kernels, racing, args, kwargs)
@@ -132,12 +130,12 @@ class Agent:
         """The candidates that compile, as live functions; the original is compiled first."""
         source = task.launch.source
         if self._on_gpu:
-            self._working(number, None, "building", BUILD_SECONDS)
+            self._report.working(number, None, "building", BUILD_SECONDS)
             kernel.run(*args, grid=grid, warmup=True, **kwargs)._init_handles()
         for candidate, edits in self._order.candidates.items():
-            if candidate in self._failed:
+            if candidate in self._report.failed:
                 continue
-            self._working(number, candidate, "building", BUILD_SECONDS)
+            self._report.working(number, candidate, "building", BUILD_SECONDS)
             try:
                 rendered = render_module(source, self._folder / "rendered", edits)
                 function = import_functions(rendered)[source.kernel]
@@ -145,7 +143,7 @@ class Agent:
                     function.run(*args, grid=grid, warmup=True, **kwargs)._init_handles()
                 yield candidate, function
             except Exception as error:
-                self._fail(number, candidate, Failure("does not build", _words(error)))
+                self._report.fail(number, candidate, "does not build", error)
 
     def _compare(
         self,
@@ -160,20 +158,20 @@ class Agent:
         todo = [c for c in candidates if (number, c) not in self._order.checked]
         if not todo:
             return
-        self._working(number, None, "preparing", BUILD_SECONDS)
+        self._report.working(number, None, "preparing", BUILD_SECONDS)
         warm_up(next(iter(live.memory.values())).device)
         try:
             arguments = (args, kwargs)
             bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
         except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:
             for candidate in todo:
-                self._fail(number, candidate, Failure("not validated", _words(error)))
+                self._report.fail(number, candidate, "not validated", error)
             return
         limit = max(self._order.run_seconds, TIMES_ORIGINAL * bench.original_seconds)
         for candidate in todo:
-            self._working(number, candidate, "running", limit)
+            self._report.working(number, candidate, "running", limit)
             with self._ruin(number, candidate):
-                self._checked(number, candidate, bench.compare(candidates[candidate]))
+                self._report.checked(number, candidate, bench.compare(candidates[candidate]))
 
     @contextmanager
     def _ruin(self, number: int, candidate: int) -> Iterator[None]:
@@ -181,12 +179,12 @@ class Agent:
         try:
             yield
         except InputChangedError as error:
-            self._checked(number, candidate, error.args[0])
+            self._report.checked(number, candidate, error.args[0])
             os._exit(LOST_PROCESS)
         except torch.cuda.OutOfMemoryError as error:
-            self._fail(number, candidate, Failure("not validated", _words(error)))
+            self._report.fail(number, candidate, "not validated", error)
         except Exception as error:
-            self._fail(number, candidate, Failure("faulted", _words(error)))
+            self._report.fail(number, candidate, "faulted", error)
             if self._on_gpu and _is_lost():
                 os._exit(LOST_PROCESS)
 
@@ -200,7 +198,7 @@ class Agent:
         kwargs: dict[str, Any],
     ) -> None:
         seconds = self._order.race_seconds / len(self._order.tasks)
-        self._working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
+        self._report.working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
         try:
             rounds, sets = race(
                 kernels,
@@ -211,26 +209,11 @@ class Agent:
                 on_gpu=self._on_gpu,
             )
         except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:
-            self._tell("not raced", launch=number, text=_words(error))
+            self._report.tell("not raced", launch=number, text=in_words(error))
             return
-        self._tell("raced", launch=number, candidates=candidates, rounds_ns=rounds, sets=sets)
-
-    # --- words to the parent --------------------------------------------------------------------
-
-    def _tell(self, event: str, **fields: Any) -> None:
-        journal.write(self._folder, event, **fields)
-
-    def _working(self, number: int, candidate: int | None, what: str, seconds: float) -> None:
-        self._tell("working", launch=number, candidate=candidate, what=what, limit_seconds=seconds)
-
-    def _checked(self, number: int, candidate: int, check: Check) -> None:
-        if not check.same:
-            self._failed.add(candidate)
-        self._tell("checked", launch=number, candidate=candidate, check=encode(check))
-
-    def _fail(self, number: int, candidate: int, failure: Failure) -> None:
-        self._failed.add(candidate)
-        self._tell("failed", launch=number, candidate=candidate, failure=encode(failure))
+        self._report.tell(
+            "raced", launch=number, candidates=candidates, rounds_ns=rounds, sets=sets
+        )
 
 
 def _is_lost() -> bool:
@@ -240,8 +223,3 @@ def _is_lost() -> bool:
     except Exception:
         return True
     return False
-
-
-def _words(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:500]

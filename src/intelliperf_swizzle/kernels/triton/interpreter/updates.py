@@ -10,7 +10,7 @@ from functools import cache
 from types import CodeType, FrameType
 
 from intelliperf_swizzle.kernels.triton.interpreter.render import PACKAGE
-from intelliperf_swizzle.trace.recorder import Update
+from intelliperf_swizzle.trace.atomics import Update
 
 
 def current_update() -> Update:

@@ -100,12 +100,6 @@ def splice(
             the file is not as it was recorded or lies in none of `roots`.
     """
     reads = _reads(source, launches)
-    if not reads:
-        entry = source.entry
-        raise SpliceError(
-            f"{where(entry, 1)}: kernel `{entry.name}` never reads `program_id`",
-            hint="a kernel that does not number its programs has nothing to swizzle",
-        )
     for launch in launches:
         _check_same_readers(source, reads, launch)
     path = Path(source.entry.file)
@@ -138,7 +132,14 @@ def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[
         key: find_reads(function, constexprs if key == source.kernel else {})
         for key, function in source.functions.items()
     }
-    return {key: reads for key, reads in found.items() if reads}
+    reads = {key: reads for key, reads in found.items() if reads}
+    if not reads:
+        entry = source.entry
+        raise SpliceError(
+            f"{where(entry, 1)}: kernel `{entry.name}` never reads `program_id`",
+            hint="a kernel that does not number its programs has nothing to swizzle",
+        )
+    return reads
 
 
 def _check_same_readers(source: KernelSource, readers: Iterable[str], launch: Launch) -> None:

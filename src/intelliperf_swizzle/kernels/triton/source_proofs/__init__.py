@@ -7,13 +7,13 @@
 verdict; `sizes` makes a launch anew at other sizes.
 """
 
-from intelliperf_swizzle.kernels.triton.source_proofs.judge import RemapVerdict, SizesTried
-from intelliperf_swizzle.kernels.triton.source_proofs.parent import (
+from intelliperf_swizzle.kernels.triton.source_proofs.entry_points import (
     launches_of,
     prove_calls,
-    prove_launches,
     prove_source,
 )
+from intelliperf_swizzle.kernels.triton.source_proofs.judge import RemapVerdict, SizesTried
+from intelliperf_swizzle.kernels.triton.source_proofs.parent import prove_launches
 from intelliperf_swizzle.kernels.triton.source_proofs.verdict_text import described
 
 __all__ = [

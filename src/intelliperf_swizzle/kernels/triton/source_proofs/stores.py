@@ -107,7 +107,7 @@ class Written:
         return int(
             _mark(
                 programs, lanes, covered, item_bytes, kind == Access.ATOMIC,
-                table.begin, table.end, table.grain, table.first, table.state, table.clash,
+                (table.begin, table.end), table.grain, table.first, table.state, table.clash,
             )
         )  # fmt: skip
 
@@ -224,14 +224,14 @@ def _mark(
     covered: npt.NDArray[np.bool_],
     item_bytes: int,
     atomic: bool,
-    begin: int,
-    end: int,
+    extent: tuple[int, int],
     grain: int,
     first: Int32Array,
     state: UInt8Array,
     clash: Int64Array,
 ) -> int:
     """Enter the programs at the elements that their lanes write; returns the lanes inside."""
+    begin, end = extent
     inside = 0
     for row in range(lanes.shape[0]):
         program = programs[row]

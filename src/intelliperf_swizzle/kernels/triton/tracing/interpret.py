@@ -115,8 +115,8 @@ def _with_sharing(
     trace: Trace, recorder: TraceRecorder, run_again: Callable[[ByteWatch], object]
 ) -> Trace:
     order_matters = bool((trace.shape_kind == Access.ATOMIC).any()) and updates_collide(
-        trace, recorder.atomic_words
+        trace, recorder.atomics.words
     )
-    ordered = recorder.ordered if order_matters else ()  # else each word has one program
+    ordered = recorder.atomics.ordered if order_matters else ()  # else each word has one program
     shared = dict.fromkeys((*shared_writes(trace, ordered), *overwritten(trace, run_again)))
     return replace(trace, shared_writes=tuple(shared), order_matters=order_matters)

@@ -54,7 +54,6 @@ def probe(launch: Launch, key: str, insertion: Insertion) -> Probe | str:
         The probe, or why there is none: the block reads what it cannot know.
     """
     function = launch.source.functions[key]
-    block = ast.Module([_Renamed().visit(_copy(s)) for s in insertion.statements], [])
     read, bound = _loaded(insertion), _stored(insertion)
     parameters = _parameters(function)
     wanted = [name for name in parameters if name in read]
@@ -65,23 +64,9 @@ def probe(launch: Launch, key: str, insertion: Insertion) -> Probe | str:
         return f"the block in `{function.name}` reads {unknown}, which is bound nowhere"
     constexprs = [name for name in wanted if name in launch.constexprs]
     axes = tuple(sorted(insertion.outputs))
-    language = _language(insertion)
-    text = _TEXT.format(
-        tl=language,
-        parameters="".join(
-            f", {name}: {language}.constexpr" if name in constexprs else f", {name}"
-            for name in wanted
-        ),
-        block="\n".join(f"    {line}" for line in ast.unparse(block).splitlines()),
-        stores="\n".join(
-            f"    {language}.store(probe_out + {row} * probe_count + probe_index, "
-            f"probe_index * 0 + {insertion.outputs[axis]}, mask=probe_index < probe_count)"
-            for row, axis in enumerate(axes)
-        ),
-    )
-    lanes = min(MOST_LANES, 1 << (launch.programs - 1).bit_length())
-    grid = launch.grid
-    count = launch.programs
+    text = _text(insertion, wanted, constexprs)
+    grid, count = launch.grid, launch.programs
+    lanes = min(MOST_LANES, 1 << (count - 1).bit_length())
     return Probe(
         replace(
             launch,
@@ -114,6 +99,25 @@ def probe(
 {block}
 {stores}
 """
+
+
+def _text(insertion: Insertion, wanted: list[str], constexprs: list[str]) -> str:
+    """The probe's text; `wanted` are the kernel's parameters that the block reads."""
+    block = ast.Module([_Renamed().visit(_copy(s)) for s in insertion.statements], [])
+    language = _language(insertion)
+    return _TEXT.format(
+        tl=language,
+        parameters="".join(
+            f", {name}: {language}.constexpr" if name in constexprs else f", {name}"
+            for name in wanted
+        ),
+        block="\n".join(f"    {line}" for line in ast.unparse(block).splitlines()),
+        stores="\n".join(
+            f"    {language}.store(probe_out + {row} * probe_count + probe_index, "
+            f"probe_index * 0 + {insertion.outputs[axis]}, mask=probe_index < probe_count)"
+            for row, axis in enumerate(sorted(insertion.outputs))
+        ),
+    )
 
 
 class _Renamed(ast.NodeTransformer):

@@ -1,0 +1,172 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""From an application, or from calls of a jit function, to launches whose remap is proved."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernels.base import RecordRequest
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.source_proofs.judge import (
+    RemapVerdict,
+)
+from intelliperf_swizzle.kernels.triton.source_proofs.parent import prove_launches
+from intelliperf_swizzle.progress import Progress, Silent
+from intelliperf_swizzle.records import Grid, Launch
+
+
+def prove_source(
+    command: Sequence[str],
+    source: Path,
+    *,
+    kernel: str | None = None,
+    folder: Path = Path(),
+    target: Target | None = None,
+    quiet_seconds: float = 10.0,
+    limit_seconds: float = 300.0,
+    sweep: bool = False,
+    progress: Progress | None = None,
+) -> tuple[RemapVerdict, ...]:
+    """For each launch of a file's kernels, whether its source computes each tile exactly once.
+
+    Args:
+        command: the application, as the user starts it.
+        source: the file that the kernel, or a jit function that it calls, is written in.
+        kernel: only this one.
+        folder: where the application is started.
+        target: the GPU that the application is told of, by default an MI300X.
+        quiet_seconds: recording ends so long after the last new launch.
+        limit_seconds: recording ends at the latest.
+        sweep: also look at each launch at other sizes, for `RemapVerdict.sizes`; some seconds each.
+        progress: told of each step.
+
+    Raises:
+        UsageError: there is no such file, or no kernel of it was launched.
+        CaptureError: the application launched no kernel.
+    """
+    if not source.is_file():
+        raise UsageError(f"there is no file {source}", hint="--source names the kernel's file")
+    if not folder.is_dir():
+        raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
+    progress = progress or Silent()
+    with temporary_folder("source") as records:
+        progress.phase(f"recording {shlex.join(command)}")
+        captured = capture(
+            RecordRequest(
+                command,
+                folder=records,
+                cwd=folder,
+                quiet_seconds=quiet_seconds,
+                limit_seconds=limit_seconds,
+                target=target,
+            )
+        )
+        launches = launches_of(captured.launches, source, kernel)
+        noun = "launch" if len(launches) == 1 else "launches"
+        progress.phase(f"looking at {len(launches)} {noun}")
+        return prove_launches(launches, sweep=sweep)
+
+
+def prove_calls(
+    kernel: object,
+    grids: Iterable[int | Sequence[int]],
+    arguments: Mapping[str, object] | Callable[[Grid], Mapping[str, object]],
+) -> tuple[RemapVerdict, ...]:
+    """For each grid, whether a jit function computes each tile exactly once; without a GPU.
+
+    Args:
+        kernel: a function decorated with `triton.jit`, autotuned or not.
+        grids: what it is launched on.
+        arguments: those of the kernel by name, constexprs included; or what gives them for a grid,
+            as three extents. Tensors may be on the CPU; what they hold is read where addresses
+            depend on it.
+
+    Raises:
+        UsageError: it is no jit function, a grid is none, or the arguments do not fit.
+    """
+    with temporary_folder("source") as place:
+        launches: list[Launch] = []
+        for grid in grids:
+            extents = _three(grid)
+            given = arguments(extents) if callable(arguments) else arguments
+            launches.append(_record_call(kernel, extents, given, place, len(launches)))
+        if not launches:
+            raise UsageError("there is no grid to prove it on", hint="grids=range(1, 65)")
+        return prove_launches(launches)
+
+
+def _three(grid: int | Sequence[int]) -> Grid:
+    extents = (grid,) if isinstance(grid, int) else tuple(grid)
+    if not 1 <= len(extents) <= 3 or min(extents) < 1:
+        raise UsageError(f"`{grid}` is not a grid", hint="4096, or (64, 64)")
+    x, y, z = (*extents, 1, 1)[:3]
+    return x, y, z
+
+
+def _record_call(
+    kernel: object, grid: Grid, given: Mapping[str, object], folder: Path, number: int
+) -> Launch:
+    """One call as a launch, with the bytes of its tensors in files of the folder."""
+    from intelliperf_swizzle.kernels.triton.capture.describe import describe
+    from intelliperf_swizzle.kernels.triton.capture.sources import (
+        UnreadableKernelError,
+        is_jit_function,
+    )
+
+    function = kernel
+    while not is_jit_function(function) and hasattr(function, "fn"):
+        function = function.fn
+    if not is_jit_function(function):
+        raise UsageError(f"{kernel!r} is not a jit function", hint="decorate it with @triton.jit")
+    try:
+        live = describe(function, (), given, grid)
+    except (TypeError, UnreadableKernelError) as error:
+        raise UsageError(f"the kernel cannot be called so: {error}") from error
+    unknown = sorted(set(given) - set(live.launch.arguments) - set(live.launch.options))
+    if unknown:
+        raise UsageError(f"the kernel has no argument `{unknown[0]}`")
+    storages = {}
+    for place, storage in live.launch.storages.items():
+        path = folder / f"{number}-{place}.npy"
+        np.save(path, live.contents(place))
+        storages[place] = replace(storage, contents=str(path))
+    return replace(live.launch, storages=storages)
+
+
+def launches_of(
+    launches: Sequence[Launch], source: Path, kernel: str | None = None
+) -> tuple[Launch, ...]:
+    """The launches of kernels that are written in a file, or call a jit function of it.
+
+    Raises:
+        UsageError: there is none.
+    """
+    file = source.resolve()
+    named = [one for one in launches if kernel in (None, one.kernel)]
+    if not named:
+        found = sorted({one.kernel for one in launches})
+        raise UsageError(
+            f"the application launched no kernel `{kernel}`",
+            hint=f"it launched: {', '.join(found)}",
+        )
+    chosen = tuple(one for one in named if file in _files(one))
+    if not chosen:
+        found = sorted({str(path) for one in named for path in _files(one)})
+        raise UsageError(
+            f"no kernel that was launched is written in {source}",
+            hint=f"they are in: {', '.join(found)}",
+        )
+    return chosen
+
+
+def _files(launch: Launch) -> set[Path]:
+    return {Path(function.file).resolve() for function in launch.source.functions.values()}
