@@ -53,7 +53,7 @@ DEPENDENCE_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Subject:
-    """A kernel as it is: its launches, what they touch, its hit rate and what could be gained.
+    """The unmodified kernel: its launches, what they touch, its hit rate and what could be gained.
 
     Attributes:
         kernel: its name.

@@ -169,6 +169,8 @@ class _Stopwatch:
         interpreter.interpreter_builder.set_grid_idx = self._select
 
     def _begin_program(self, x: int, y: int, z: int) -> None:
+        if not self._begun:
+            self._start = time.monotonic()  # until now the interpreter has read the kernel's text
         self._ask()
         program = x + self._grid[0] * (y + self._grid[1] * z)
         self._begun = max(self._begun, program + 1)  # a program that waited is selected again
