@@ -25,8 +25,8 @@ from intelliperf_swizzle.codec import decode, dumps, loads
 from intelliperf_swizzle.mcp.answers import (
     Explained,
     Optimized,
-    Proved,
     ProvedSource,
+    ProvedSwizzle,
     Reported,
     Scored,
 )
@@ -116,9 +116,9 @@ async def prove(
     constants: Annotated[
         dict[str, int], Field(description="integer arguments of the kernel, by name")
     ] = {},  # noqa: B006 - a default of the schema; never changed
-) -> Proved:
+) -> ProvedSwizzle:
     """Is a swizzle a permutation of the tiles of a grid? If not: who collides, what is dropped."""
-    return await _work(Proved, "prove", locals())
+    return await _work(ProvedSwizzle, "prove", locals())
 
 
 async def prove_source(

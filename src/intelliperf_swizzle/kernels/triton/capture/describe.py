@@ -35,7 +35,7 @@ _read_once = functools.lru_cache(maxsize=None)(read_source)
 
 
 @dataclass(frozen=True)
-class LiveLaunch:
+class DescribedLaunch:
     """A launch and the memory of its tensors.
 
     Attributes:
@@ -58,7 +58,7 @@ class LiveLaunch:
 
 def describe(
     kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
-) -> LiveLaunch:
+) -> DescribedLaunch:
     """Describe one call `kernel[grid](*args, **kwargs)`.
 
     Raises:
@@ -88,7 +88,7 @@ def describe(
         },
         storages={number: Storage(memory.nbytes) for number, memory in converter.memory.items()},
     )
-    return LiveLaunch(launch, converter.memory, frozenset(converter.integers))
+    return DescribedLaunch(launch, converter.memory, frozenset(converter.integers))
 
 
 def normalise(grid: Any) -> Grid:

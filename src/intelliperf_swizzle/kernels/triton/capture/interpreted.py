@@ -14,7 +14,7 @@ import numpy as np
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.kernels.triton.capture import journal
-from intelliperf_swizzle.kernels.triton.capture.describe import LiveLaunch, describe
+from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.sources import UnreadableKernelError
@@ -80,7 +80,7 @@ class InterpretedRecorder:
     # --- execution ------------------------------------------------------------------------------
 
     def _execute(
-        self, live: LiveLaunch, before: dict[int, UInt8Array], execute: Callable[[], Any]
+        self, live: DescribedLaunch, before: dict[int, UInt8Array], execute: Callable[[], Any]
     ) -> Execution:
         """Run all programs, unless that would take too long."""
         if self._settings.compute == "never":
@@ -100,7 +100,7 @@ class InterpretedRecorder:
             with stopwatch:
                 execute()
             computed = True
-        except _BudgetSpentError:
+        except _LaunchEndedError:
             computed = False
         except Exception as error:  # what the interpreter cannot do must not end the recording
             if always:
@@ -114,7 +114,7 @@ class InterpretedRecorder:
         return Execution(computed, seconds, stopwatch.for_integers)
 
 
-class _BudgetSpentError(BaseException):
+class _LaunchEndedError(BaseException):
     """Ends the execution of a launch; not an Exception, which the interpreter would wrap."""
 
 
@@ -186,7 +186,7 @@ class _Stopwatch:
             return
         self.for_integers = self._writes_integers() and self.estimate <= self._budget_for_integers
         if not self.for_integers:
-            raise _BudgetSpentError
+            raise _LaunchEndedError
 
 
 class _Asking:

@@ -15,7 +15,7 @@ import torch
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.kernels.triton.capture import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import before_each_launch
-from intelliperf_swizzle.kernels.triton.capture.describe import LiveLaunch, describe
+from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.kernels.triton.capture.store import digest
@@ -81,7 +81,7 @@ class Agent:
         finally:
             self._busy = False
 
-    def _task(self, live: LiveLaunch) -> int | None:
+    def _task(self, live: DescribedLaunch) -> int | None:
         """The number of the task that this launch is; contents tell those of one form apart."""
         found = form(live.launch)
         alike = [n for n, task in enumerate(self._order.tasks) if form(task.launch) == found]
@@ -99,7 +99,7 @@ class Agent:
     def _work(
         self,
         number: int,
-        live: LiveLaunch,
+        live: DescribedLaunch,
         kernel: Any,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -151,7 +151,7 @@ class Agent:
         self,
         number: int,
         task: Task,
-        live: LiveLaunch,
+        live: DescribedLaunch,
         original: Any,
         candidates: Mapping[int, Any],
         args: tuple[Any, ...],
@@ -193,7 +193,7 @@ class Agent:
     def _race(
         self,
         number: int,
-        live: LiveLaunch,
+        live: DescribedLaunch,
         kernels: list[Any],
         candidates: list[int],
         args: tuple[Any, ...],
