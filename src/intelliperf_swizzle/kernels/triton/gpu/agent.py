@@ -8,19 +8,18 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.kernels.triton.capture import journal
-from intelliperf_swizzle.kernels.triton.capture.calls import before_each_launch
+from intelliperf_swizzle.kernels.triton.capture.calls import Call, JitFunction, before_each_launch
 from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.kernels.triton.capture.store import digest
 from intelliperf_swizzle.kernels.triton.gpu.check import Bench, InputChangedError
-from intelliperf_swizzle.kernels.triton.gpu.moved import UnreachableMemoryError
+from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, UnreachableMemoryError
 from intelliperf_swizzle.kernels.triton.gpu.order import Order, Task, form, load_order
 from intelliperf_swizzle.kernels.triton.gpu.passes import warm_up
 from intelliperf_swizzle.kernels.triton.gpu.race import race
@@ -59,21 +58,19 @@ class Agent:
         self._failed = set(order.failed)
         self._busy = False
 
-    def launch(
-        self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
-    ) -> None:
+    def launch(self, call: Call) -> None:
         """Looks at one call before it is made, and works where it is one of the order's."""
-        if self._busy or not self._waiting or kernel.fn.__name__ not in self._kernels:
+        if self._busy or not self._waiting or call.kernel.fn.__name__ not in self._kernels:
             return
         if self._on_gpu and torch.cuda.is_current_stream_capturing():
             return
         self._busy = True
         try:
-            live = describe(kernel, args, kwargs, grid)
+            live = describe(call)
             number = self._task(live)
             if number is not None:
                 with torch.no_grad():
-                    self._work(number, live, kernel, args, dict(kwargs), grid)
+                    self._work(number, live, call)
                 del self._waiting[number]
                 self._tell("idle")
         except UnreadableKernelError:
@@ -96,44 +93,29 @@ class Agent:
 
     # --- one task -------------------------------------------------------------------------------
 
-    def _work(
-        self,
-        number: int,
-        live: DescribedLaunch,
-        kernel: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        grid: Any,
-    ) -> None:
-        def runner(function: Any) -> Any:
+    def _work(self, number: int, live: DescribedLaunch, call: Call) -> None:
+        def runner(function: JitFunction) -> Launch:
             return lambda own_args, own_kwargs: function.run(
-                *own_args, grid=grid, warmup=False, **own_kwargs
+                *own_args, grid=call.grid, warmup=False, **own_kwargs
             )
 
         task = self._order.tasks[number]
-        original = runner(kernel)
-        built = dict(self._built(number, task, kernel, args, kwargs, grid))
+        original = runner(call.kernel)
+        built = dict(self._built(number, task, call))
         candidates = {c: runner(function) for c, function in built.items()}
-        self._compare(number, task, live, original, candidates, args, kwargs)
+        arguments = call.args, call.kwargs
+        self._compare(number, task, live, original, candidates, arguments)
         racing = [c for c in candidates if c not in self._failed]
         if number not in self._order.raced and self._order.race_seconds and racing:
             kernels = [original, *(candidates[c] for c in racing)]
-            self._race(number, live, kernels, racing, args, kwargs)
+            self._race(number, live, kernels, racing, arguments)
 
-    def _built(
-        self,
-        number: int,
-        task: Task,
-        kernel: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        grid: Any,
-    ) -> Iterator[tuple[int, Any]]:
+    def _built(self, number: int, task: Task, call: Call) -> Iterator[tuple[int, JitFunction]]:
         """The candidates that compile, as live functions; the original is compiled first."""
         source = task.launch.source
         if self._on_gpu:
             self._working(number, None, "building", BUILD_SECONDS)
-            kernel.run(*args, grid=grid, warmup=True, **kwargs)._init_handles()
+            _compile(call.kernel, call)
         for candidate, edits in self._order.candidates.items():
             if candidate in self._failed:
                 continue
@@ -142,7 +124,7 @@ class Agent:
                 rendered = render_module(source, self._folder / "rendered", edits)
                 function = import_functions(rendered)[source.kernel]
                 if self._on_gpu:
-                    function.run(*args, grid=grid, warmup=True, **kwargs)._init_handles()
+                    _compile(function, call)
                 yield candidate, function
             except Exception as error:
                 self._fail(number, candidate, Failure("does not build", _words(error)))
@@ -152,10 +134,9 @@ class Agent:
         number: int,
         task: Task,
         live: DescribedLaunch,
-        original: Any,
-        candidates: Mapping[int, Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        original: Launch,
+        candidates: Mapping[int, Launch],
+        arguments: Arguments,
     ) -> None:
         todo = [c for c in candidates if (number, c) not in self._order.checked]
         if not todo:
@@ -163,7 +144,6 @@ class Agent:
         self._working(number, None, "preparing", BUILD_SECONDS)
         warm_up(next(iter(live.memory.values())).device)
         try:
-            arguments = (args, kwargs)
             bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
         except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:
             for candidate in todo:
@@ -194,17 +174,16 @@ class Agent:
         self,
         number: int,
         live: DescribedLaunch,
-        kernels: list[Any],
+        kernels: list[Launch],
         candidates: list[int],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        arguments: Arguments,
     ) -> None:
         seconds = self._order.race_seconds / len(self._order.tasks)
         self._working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
         try:
             rounds, sets = race(
                 kernels,
-                (args, kwargs),
+                arguments,
                 live.memory,
                 cache_bytes=self._order.cache_bytes,
                 seconds=seconds,
@@ -217,7 +196,7 @@ class Agent:
 
     # --- words to the parent --------------------------------------------------------------------
 
-    def _tell(self, event: str, **fields: Any) -> None:
+    def _tell(self, event: str, **fields: object) -> None:
         journal.write(self._folder, event, **fields)
 
     def _working(self, number: int, candidate: int | None, what: str, seconds: float) -> None:
@@ -231,6 +210,10 @@ class Agent:
     def _fail(self, number: int, candidate: int, failure: Failure) -> None:
         self._failed.add(candidate)
         self._tell("failed", launch=number, candidate=candidate, failure=encode(failure))
+
+
+def _compile(function: JitFunction, call: Call) -> None:
+    function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)._init_handles()
 
 
 def _is_lost() -> bool:
