@@ -140,7 +140,7 @@ def best(attempts: tuple[Attempt, ...], subject: Subject) -> dict[str, Any]:
         for attempt in attempts
         if attempt.measurement and attempt.verdict.eligible
     ]
-    rate, name = max([*found, (subject.baseline.l2_hit_rate, "as it is")])
+    rate, name = max([*found, (subject.baseline.l2_hit_rate, "unmodified")])
     scored = sum(attempt.screened_l2_hit_rate is not None for attempt in attempts)
     return {"l2_hit_rate": rounded(rate), "name": name, "scored": scored}
 

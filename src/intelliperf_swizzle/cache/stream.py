@@ -147,11 +147,11 @@ def merge(trace: Trace) -> ReferenceStream:
     signature = merging.line_signatures(*where, code, _last_line(trace) + 1)
     unit, unit_offset, unit_line = merging.unit_of_line(*where, signature)
     refs = merging.footprint_units(*where, code, unit, len(unit_offset) - 1)
-    tile_offset, ref_unit, ref_code = merging.unroll(trace.tile_offset, footprint, *refs)
+    tile_offset, ref_unit, codes = merging.unroll(trace.tile_offset, footprint, *refs)
     ref_issue = np.zeros(0, np.uint8)
     if issue is not None:
-        ref_issue = (ref_code >> 6).astype(np.uint8)
-        ref_code = (ref_code & 63).astype(np.uint8)
+        ref_issue = (codes >> 6).astype(np.uint8)
+    ref_code = (codes & 63).astype(np.uint8)
     arithmetic = trace.tile_arithmetic
     return ReferenceStream(
         tile_offset, ref_unit, ref_code, unit_offset, unit_line, ref_issue, arithmetic

@@ -38,7 +38,7 @@ GT_RESULTS = ("workloads", "guided.db", "intelliperf_*", ".git", "__pycache__")
 
 
 class IntelliPerfProfiler:
-    """Measures with the host; `begin` takes the profile of the application as it is.
+    """Measures with the host; `begin` takes the profile of the unmodified application.
 
     Args:
         setup: of the run; its build command is run in each copy of the project.

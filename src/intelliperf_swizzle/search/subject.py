@@ -19,7 +19,7 @@ from intelliperf_swizzle.search.setup import Setup
 
 @dataclass(frozen=True)
 class Subject:
-    """A kernel as it is: its launches, what they touch, its hit rate and what could be gained.
+    """The unmodified kernel: its launches, what they touch, its hit rate and what could be gained.
 
     Attributes:
         kernel: its name.

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.jit import jit
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int32Array, Int64Array, Trace
 from intelliperf_swizzle.trace.recorder import lanes_in_pieces
 from intelliperf_swizzle.trace.sharing import NOBODY, SEVERAL, contested_sectors
@@ -116,7 +116,7 @@ class ByteWatch:
         _mark_bytes(programs, lanes, covered, item_bytes, self._sectors, self._programs[kind])
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def _mark_bytes(
     programs: Int64Array,
     lanes: Int64Array,

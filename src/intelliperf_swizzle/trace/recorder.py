@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.jit import jit
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     Access,
@@ -474,7 +474,7 @@ def _spread_over(
     return all_first, all_shape
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def _place(
     tile_offset: Int64Array,
     programs: Int64Array,

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.jit import jit
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     SECTOR_BYTES,
@@ -36,7 +36,7 @@ _LATE, _PASSES = 4, 8
 """
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def _vectors(
     addresses: Int64Array, mask: npt.NDArray[np.bool_], item_bytes: int
 ) -> tuple[int, int]:
@@ -60,7 +60,7 @@ def _vectors(
     return each, together
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def touched_lines(
     addresses: Int64Array, mask: npt.NDArray[np.bool_], item_bytes: int
 ) -> tuple[Int64Array, Int64Array, _UInt16Array]:
@@ -130,7 +130,7 @@ def touched_lines(
     return offset, line[:count], sectors[:count]
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def _log2_of_ones(word: int) -> np.uint16:
     """log2 of how many bits are set, rounded up."""
     ones = 0
@@ -143,7 +143,7 @@ def _log2_of_ones(word: int) -> np.uint16:
     return np.uint16(log2)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def _intern(
     offset: Int64Array,
     line: Int64Array,
@@ -199,7 +199,7 @@ def _intern(
     return shape_count, ids
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def _rehash(
     count: int,
     shape_offset: Int64Array,
@@ -282,7 +282,7 @@ def _longer(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
     return longer
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def group_rows(rows: Int64Array) -> tuple[Int32Array, Int64Array]:
     """Group rows that are equal up to a constant.
 
@@ -319,7 +319,7 @@ def group_rows(rows: Int64Array) -> tuple[Int32Array, Int64Array]:
     return group, representative[:groups].copy()
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def _same_up_to_constant(rows: Int64Array, row: int, other: int) -> bool:
     difference = rows[row, 0] - rows[other, 0]
     for lane in range(1, rows.shape[1]):
@@ -328,7 +328,7 @@ def _same_up_to_constant(rows: Int64Array, row: int, other: int) -> bool:
     return True
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def distinct(codes: Int64Array) -> tuple[Int64Array, Int32Array]:
     """Positions of the first of each distinct code, and for each code which one it is."""
     size = 16

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.jit import jit
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     SECTOR_BYTES,
@@ -166,7 +166,7 @@ def _tiles_of_sectors(
     return first_line, tiles
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def _mark(
     tile_offset: Int64Array,
     base: Int32Array,
@@ -192,7 +192,7 @@ def _mark(
                         tiles[place] = -2
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def _meets_another(
     tile_offset: Int64Array,
     base: Int32Array,

@@ -8,30 +8,11 @@ hold is said in `stream.ReferenceStream` and `drift.Drift`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
-import numba
 import numpy as np
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def jit(function: _Function) -> _Function:
-    """Compile once per machine (cached on disk), without the interpreter lock."""
-    compiled: _Function = numba.njit(cache=True, nogil=True)(function)
-    return compiled
-
-
-def loop(function: _Function) -> _Function:
-    """The same for a loop that allocates nothing, returns no array and uses no array's methods.
-
-    It borrows its arrays: they are not counted as references each time one is taken out of a tuple,
-    which is an atomic instruction.
-    """
-    compiled: _Function = numba.njit(cache=True, nogil=True, _nrt=False)(function)
-    return compiled
+from intelliperf_swizzle.jit import Integer, jit
 
 
 def _drop_stale() -> None:
@@ -47,7 +28,7 @@ _drop_stale()
 
 
 @jit
-def mix(value: Any) -> Any:
+def mix(value: Integer) -> np.uint64:
     """A 64-bit finaliser (splitmix64), after Steele, Lea and Flood, OOPSLA 2014."""
     x = np.uint64(value) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

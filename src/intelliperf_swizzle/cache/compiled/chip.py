@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.compiled import jit, loop
 from intelliperf_swizzle.cache.compiled.sectors import (
     L2,
     LINES,
@@ -21,6 +20,7 @@ from intelliperf_swizzle.cache.compiled.sectors import (
     write,
 )
 from intelliperf_swizzle.cache.compiled.slots import Float64Array
+from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Int64Array
 
 _UNDER_WAY = 1 << 16
@@ -108,7 +108,7 @@ def idle(l2: L2, cus: int, groups: int) -> Chip:
 
 
 @loop
-def store(chip: Chip, rules: Rules, domain: int, u: int, sectors: int, atomic: bool) -> None:
+def store(chip: Chip, rules: Rules, domain: int, u: int, sectors: Integer, atomic: bool) -> None:
     """Write sectors of a unit, or update them."""
     absent, given, crossed = write(chip.l2, u, domain, sectors, atomic, rules.copies, rules.granule)
     lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
@@ -121,7 +121,7 @@ def store(chip: Chip, rules: Rules, domain: int, u: int, sectors: int, atomic: b
 
 @loop
 def load(
-    chip: Chip, rules: Rules, domain: int, group: int, u: int, sectors: int, now: float
+    chip: Chip, rules: Rules, domain: int, group: int, u: int, sectors: Integer, now: float
 ) -> float:
     """Read sectors of a unit; when they are there."""
     counts = chip.counts
@@ -157,7 +157,7 @@ def load(
 
 
 @loop
-def _latest(chip: Chip, u: int, domain: int) -> int:
+def _latest(chip: Chip, u: int, domain: int) -> Integer:
     """The place of a unit's latest request by a domain; it drives out another one's."""
     place = spread(u) & (_UNDER_WAY - 1)
     request = chip.domains[domain, place]
@@ -170,7 +170,7 @@ def _latest(chip: Chip, u: int, domain: int) -> int:
 
 @loop
 def _read(
-    chip: Chip, rules: Rules, u: int, domain: int, sectors: int, now: float
+    chip: Chip, rules: Rules, u: int, domain: int, sectors: Integer, now: float
 ) -> tuple[int, int, int, int, float]:
     """Read sectors from a CU next to `domain`.
 
@@ -188,13 +188,13 @@ def _read(
         ready = max(ready, request[_READY])
     missed = given = 0
     if l2.parts[u, LINES, home] > 0:
-        valid: Any = np.int64(l2.sectors[u, VALID, home])
+        valid = np.int64(l2.sectors[u, VALID, home])
         if rules.waiting and request[_CROSSED] > now:
             valid = np.int64(request[_BEFORE])
         missed = POPULATION[sectors & ~valid] * l2.parts[u, LINES, home]
         given = fetch(l2, u, home, sectors, rules.granule)
     lines = l2.parts[u, LINES, far]
-    wanted: Any = sectors if lines > 0 else 0
+    wanted: Integer = sectors if lines > 0 else 0
     if wanted and rules.copies:
         wanted = sectors & ~np.int64(l2.sectors[u, VALID, copy])
         missed += POPULATION[wanted] * lines

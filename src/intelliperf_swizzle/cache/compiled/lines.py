@@ -4,18 +4,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.compiled import jit, loop, mix
+from intelliperf_swizzle.cache.compiled import mix
 from intelliperf_swizzle.cache.compiled.slots import ELAPSED, Rounds, end_turn, next_turn, rounds
 from intelliperf_swizzle.cache.drift import Drift
+from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
 
 
 @jit
-def sets_of(lines: Any, channel_masks: Any, set_masks: Any, channels: Any, sets: Any) -> Any:
+def sets_of(
+    lines: Int32Array, channel_masks: Int64Array, set_masks: Int64Array, channels: int, sets: int
+) -> Int32Array:
     """The set of each line, counted over all channels: `int32[n]` -> `int32[n]`.
 
     Bit `i` of the channel is the parity of the line number under `channel_masks[i]`, and so for
@@ -30,7 +33,7 @@ def sets_of(lines: Any, channel_masks: Any, set_masks: Any, channels: Any, sets:
 
 
 @jit
-def _index(line: Any, masks: Any, size: Any, salt: Any) -> Any:
+def _index(line: np.int64, masks: Int64Array, size: int, salt: int) -> Integer:
     if len(masks) == 0:
         return np.int64(mix(line * 4 + salt) % np.uint64(size))
     index = 0
@@ -284,7 +287,7 @@ def _write(l2: _Sets, begin: int, end: int, code: int) -> int:
 
 
 @jit
-def llc_hits(unit: Any, lines: Any, units: Any, capacity: Any) -> Any:
+def llc_hits(unit: Int32Array, lines: Int32Array, units: int, capacity: int) -> int:
     """Lines found in a last-level cache that all domains share, LRU over units.
 
     `unit` and `lines` are the domains' logs of read misses, merged by round; `units` is how many

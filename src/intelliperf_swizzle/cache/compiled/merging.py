@@ -4,17 +4,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from intelliperf_swizzle.cache.compiled import jit, mix
+from intelliperf_swizzle.cache.compiled import mix
+from intelliperf_swizzle.jit import jit
+from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
 
+_Codes: TypeAlias = UInt8Array | npt.NDArray[np.uint16]
+_Hashes: TypeAlias = npt.NDArray[np.uint64]
 _EMPTY = np.int32(-1)
 
 
 @jit
-def dense_ids(keys: Any) -> Any:
+def dense_ids(keys: Int64Array) -> tuple[Int32Array, Int64Array]:
     """Number equal keys alike, by first appearance: `int64[n]` -> ids `int32[n]`, firsts."""
     size = 16
     while size < 2 * len(keys):
@@ -37,8 +42,13 @@ def dense_ids(keys: Any) -> Any:
 
 @jit
 def line_signatures(
-    base: Any, shape: Any, shape_offset: Any, shape_line: Any, code: Any, n: Any
-) -> Any:
+    base: Int32Array,
+    shape: Int32Array,
+    shape_offset: Int64Array,
+    shape_line: Int32Array,
+    code: _Codes,
+    n: int,
+) -> _Hashes:
     """For each of `n` lines a hash of the footprints (base, shape) that touch it, and how."""
     signature = np.zeros(n, np.uint64)
     for f in range(len(base)):
@@ -48,7 +58,13 @@ def line_signatures(
 
 
 @jit
-def unit_of_line(base: Any, shape: Any, shape_offset: Any, shape_line: Any, signature: Any) -> Any:
+def unit_of_line(
+    base: Int32Array,
+    shape: Int32Array,
+    shape_offset: Int64Array,
+    shape_line: Int32Array,
+    signature: _Hashes,
+) -> tuple[Int32Array, Int64Array, Int32Array]:
     """Number the lines of equal signature alike, by first touch; and list the lines by unit."""
     touched = 0
     for i in range(len(signature)):
@@ -96,8 +112,14 @@ def unit_of_line(base: Any, shape: Any, shape_offset: Any, shape_line: Any, sign
 
 @jit
 def footprint_units(
-    base: Any, shape: Any, shape_offset: Any, shape_line: Any, code: Any, unit: Any, units: Any
-) -> Any:
+    base: Int32Array,
+    shape: Int32Array,
+    shape_offset: Int64Array,
+    shape_line: Int32Array,
+    code: _Codes,
+    unit: Int32Array,
+    units: int,
+) -> tuple[Int64Array, Int32Array, _Codes]:
     """The units of each footprint in order of first touch, as offsets, units and codes."""
     total = 0
     offset = np.zeros(len(base) + 1, np.int64)
@@ -125,7 +147,13 @@ def footprint_units(
 
 
 @jit
-def unroll(access_offset: Any, access_footprint: Any, offset: Any, unit: Any, code: Any) -> Any:
+def unroll(
+    access_offset: Int64Array,
+    access_footprint: Int32Array,
+    offset: Int64Array,
+    unit: Int32Array,
+    code: _Codes,
+) -> tuple[Int64Array, Int32Array, _Codes]:
     """The references of each tile one after the other; all but an access's last complemented."""
     total = 0
     for a in range(len(access_footprint)):
@@ -148,7 +176,9 @@ def unroll(access_offset: Any, access_footprint: Any, offset: Any, unit: Any, co
 
 
 @jit
-def unit_tiles(tile_offset: Any, ref_unit: Any, ref_misses: Any, units: Any) -> Any:
+def unit_tiles(
+    tile_offset: Int64Array, ref_unit: Int32Array, ref_misses: Int64Array, units: int
+) -> tuple[Int64Array, Int64Array]:
     """For each unit how many tiles touch it, and the least that a touch of a line can miss.
 
     `ref_misses: int64[references]` is what a line that is not there counts.

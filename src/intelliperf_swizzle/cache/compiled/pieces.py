@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.compiled import jit, loop, mix
+from intelliperf_swizzle.cache.compiled import mix
 from intelliperf_swizzle.cache.compiled.slots import Rounds, end_turn, next_turn, rounds
 from intelliperf_swizzle.cache.drift import Drift
+from intelliperf_swizzle.jit import jit, loop
 from intelliperf_swizzle.records import Int32Array, Int64Array
 
 
 @jit
-def part_signatures(unit_offset: Any, part_of: Any, parts: Any) -> Any:
+def part_signatures(unit_offset: Int64Array, part_of: Int32Array, parts: int) -> Int64Array:
     """For each part of an L2 a hash of the units with lines in it, and of how many."""
     signature = np.zeros(parts, np.int64)
     count = np.zeros(parts, np.int64)
@@ -30,7 +31,9 @@ def part_signatures(unit_offset: Any, part_of: Any, parts: Any) -> Any:
 
 
 @jit
-def unit_pieces(unit_offset: Any, part_of: Any, class_of: Any, class_parts: Any) -> Any:
+def unit_pieces(
+    unit_offset: Int64Array, part_of: Int32Array, class_of: Int32Array, class_parts: Int64Array
+) -> tuple[Int64Array, Int32Array, Int32Array]:
     """The pieces of each unit: offsets, and of each piece its class and its lines in a part."""
     offset = np.zeros(len(unit_offset), np.int64)
     mark = np.full(len(class_parts), -1, np.int64)
@@ -60,7 +63,13 @@ def unit_pieces(unit_offset: Any, part_of: Any, class_of: Any, class_parts: Any)
 
 
 @jit
-def expand(tile_offset: Any, ref_unit: Any, ref_misses: Any, offset: Any, piece_lines: Any) -> Any:
+def expand(
+    tile_offset: Int64Array,
+    ref_unit: Int32Array,
+    ref_misses: Int64Array,
+    offset: Int64Array,
+    piece_lines: Int64Array,
+) -> tuple[Int64Array, Int32Array, Int32Array]:
     """The stream in pieces: offsets of the tiles, pieces, and what each counts if it is missing.
 
     `ref_misses: int64[references]` is what a line that is not there counts, `piece_lines` the

@@ -9,12 +9,13 @@ in domain 1, and the same in domain 1. A part is numbered `2 * domain + copy`.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.compiled import jit, loop, mix
+from intelliperf_swizzle.cache.compiled import mix
 from intelliperf_swizzle.cache.compiled.slots import Float64Array
+from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
 
 POPULATION = np.array([bin(mask).count("1") for mask in range(16)], np.int64)
@@ -75,7 +76,7 @@ SAMPLED = 8
 
 
 @jit
-def lines_at_home(unit_offset: Any, unit_line: Any) -> Any:
+def lines_at_home(unit_offset: Int64Array, unit_line: Int32Array) -> Int32Array:
     """Lines of each part, int32[units, 4]: a hash of the line number decides where home is."""
     units = len(unit_offset) - 1
     lines = np.zeros((units, 4), np.int32)
@@ -88,13 +89,15 @@ def lines_at_home(unit_offset: Any, unit_line: Any) -> Any:
 
 
 @loop
-def spread(u: Any) -> Any:
+def spread(u: int) -> np.int64:
     """A number in whose low bits units of regular numbers differ (Knuth's multiplicative hash)."""
     return (np.int64(u) * 2654435761) >> 12
 
 
 @jit
-def sampled_blocks(unit_offset: Any, unit_line: Any, block_lines: Any) -> Any:
+def sampled_blocks(
+    unit_offset: Int64Array, unit_line: Int32Array, block_lines: int
+) -> tuple[Int32Array, Int32Array, Float64Array]:
     """The first three fields of `Crowding`. Blocks begin at multiples of their size."""
     size = 0
     for u in range(len(unit_offset) - 1):
@@ -115,7 +118,7 @@ def sampled_blocks(unit_offset: Any, unit_line: Any, block_lines: Any) -> Any:
 
 
 @loop
-def touch(l2: Any, u: Any, part: Any) -> Any:
+def touch(l2: L2, u: int, part: int) -> None:
     """Make a part the newest of its quarter; the oldest ones make room."""
     quarter = (part >> 1) << 2 | spread(4 * u + part) & 3
     marks = l2.marks[quarter]
@@ -148,7 +151,7 @@ def touch(l2: Any, u: Any, part: Any) -> Any:
 
 
 @jit
-def share_out(l2: Any, crowding: Any) -> Any:
+def share_out(l2: L2, crowding: Crowding) -> None:
     """How many lines have room in each quarter, from what is there.
 
     The deviation of a set's number of lines, a sum of binomials, one a block, by that of a Poisson
@@ -172,9 +175,9 @@ def share_out(l2: Any, crowding: Any) -> Any:
 
 
 @loop
-def filled_sectors(sectors: Any, granule: Any) -> Any:
+def filled_sectors(sectors: Integer, granule: int) -> int:
     """The sectors that come when these are missing, `granule` of them at a time."""
-    filled: Any = 0
+    filled = 0
     piece = (1 << granule) - 1
     for first in range(0, 4, granule):
         if sectors >> first & piece:
@@ -183,7 +186,7 @@ def filled_sectors(sectors: Any, granule: Any) -> Any:
 
 
 @loop
-def fetch(l2: Any, u: Any, part: Any, sectors: Any, granule: Any) -> Any:
+def fetch(l2: L2, u: int, part: int, sectors: Integer, granule: int) -> int:
     """Bring sectors to a part at its home; returns how many memory had to give."""
     valid = np.int64(l2.sectors[u, VALID, part])
     given = filled_sectors(sectors & ~valid, granule) & ~valid
@@ -194,8 +197,8 @@ def fetch(l2: Any, u: Any, part: Any, sectors: Any, granule: Any) -> Any:
 
 @loop
 def write(
-    l2: Any, u: Any, domain: Any, sectors: Any, atomic: Any, copies: Any, granule: Any
-) -> Any:
+    l2: L2, u: int, domain: int, sectors: Integer, atomic: bool, copies: bool, granule: int
+) -> tuple[int, int, int]:
     """Write sectors at their home, and to the copy next to the CU; an atomic fetches them first.
 
     Returns the sectors that were not there, those that memory gave, and those that crossed over.

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.cache.compiled import jit, loop
 from intelliperf_swizzle.cache.drift import Drift
+from intelliperf_swizzle.jit import jit, loop
 from intelliperf_swizzle.records import Int32Array, Int64Array
 
 Float64Array = npt.NDArray[np.float64]

@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.cache.compiled import jit, loop
 from intelliperf_swizzle.cache.compiled.chip import (
     FETCHED,
     L1_HITS,
@@ -41,6 +40,7 @@ from intelliperf_swizzle.cache.compiled.slots import (
     pop,
     push,
 )
+from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
 
 _PORT_BYTES = 64
@@ -282,7 +282,7 @@ def _admitted(
 
 
 @loop
-def _in_l1(unit: int, sectors: int, lines: int, l1: Int64Array, capacity: int) -> int:
+def _in_l1(unit: int, sectors: Integer, lines: int, l1: Int64Array, capacity: int) -> Integer:
     """The sectors of a unit that a workgroup's share of the L1 holds; it then holds all asked for.
 
     What was touched less than `capacity` filled lines ago is there. An entry of `l1` is the unit's
@@ -290,7 +290,7 @@ def _in_l1(unit: int, sectors: int, lines: int, l1: Int64Array, capacity: int) -
     """
     entry = l1[spread(unit) & (_L1_ENTRIES - 1)]
     filled = l1[_L1_ENTRIES]
-    held: Any = 0
+    held = 0
     if entry[0] >> 4 == unit and filled[0] - entry[1] <= capacity:
         held = entry[0] & 15
     if sectors & ~held:
@@ -321,7 +321,7 @@ def _access(
     moved = 0
     for r in range(place, after):
         u = refs.ref_unit[r] if refs.ref_unit[r] >= 0 else ~refs.ref_unit[r]
-        sectors: Any = np.int64(refs.ref_code[r] & 15)
+        sectors = np.int64(refs.ref_code[r] & 15)
         if len(refs.ref_issue) > 0:
             sectors &= refs.ref_issue[r] if late else ~np.int64(refs.ref_issue[r])
         if sectors == 0:
@@ -390,7 +390,7 @@ def _paced(
 def _service(own: float, residents: int, randomness: float) -> float:
     """Clocks until a workgroup that needs `own` of its CU has them, among so many residents.
 
-    Served in turn, it waits for each of the others once; by lot, for a geometric number of them.
+    Served in turn, it waits for each of the others once; at random, for a geometric number of them.
     """
     if randomness > 0:
         own *= 1 + _PACE_SPREAD * (2 * np.random.random() - 1)

@@ -26,7 +26,7 @@ Ask: TypeAlias = Callable[[Question, int, float], Reply]
 Raises ModelError."""
 
 SCREEN_SLACK = 0.1
-"""How far (rate) below the kernel as it is a candidate may be screened and still be measured: its
+"""How far (rate) below the unmodified kernel a candidate may be screened and still be measured: its
 report teaches the model more than a refusal, but what is hopeless costs no time on the GPU."""
 
 
@@ -124,7 +124,7 @@ class _Conversation:
         return [one for one in self.problem.attempts() if one.candidate.origin == "llm"]
 
     def best(self) -> Attempt | None:
-        """The best attempt that is better than the kernel as it is, of whatever origin."""
+        """The best attempt that is better than the unmodified kernel, of whatever origin."""
         ranked = order(self.problem.attempts(), self.proposer.formula.rank)
         return next((one for one in ranked if one.verdict.kind == "better"), None)
 

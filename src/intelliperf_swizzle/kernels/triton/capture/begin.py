@@ -5,8 +5,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from intelliperf_swizzle.kernels.triton.capture.calls import (
+    Call,
+    JitFunction,
+    LaunchGrid,
+    before_each_launch,
+)
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
 
@@ -16,7 +21,6 @@ def install(folder: Path, settings: Settings) -> None:
     uses = Uses(folder)
     uses.watch()
     if settings.gpu is None:
-        from intelliperf_swizzle.kernels.triton.capture.calls import before_each_launch
         from intelliperf_swizzle.kernels.triton.capture.compiled import CompiledRecorder
 
         compiled = CompiledRecorder(folder, uses)
@@ -31,12 +35,14 @@ def install(folder: Path, settings: Settings) -> None:
     recorder = InterpretedRecorder(folder, settings, uses)
     interpret = InterpretedFunction.run
 
-    def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
-        def execute() -> Any:
+    def run(
+        self: JitFunction, *args: object, grid: LaunchGrid, warmup: bool, **kwargs: object
+    ) -> Compiled:
+        def execute() -> object:
             return interpret(self, *args, grid=grid, warmup=False, **kwargs)
 
         if not warmup:
-            recorder.launch(self, args, kwargs, grid, execute)
+            recorder.launch(Call(self, args, kwargs, grid), execute)
         return Compiled(self, kwargs)
 
     InterpretedFunction.run = run

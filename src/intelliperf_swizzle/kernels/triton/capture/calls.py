@@ -4,14 +4,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import MethodType
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-Before = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
-"""Called with the jit function, its positional and keyword arguments and the grid."""
+if TYPE_CHECKING:
+    from triton.compiler import CompiledKernel
+    from triton.runtime.autotuner import Autotuner
 
-Passes = dict[int, int]
+_Extents: TypeAlias = int | Sequence[int]
+LaunchGrid: TypeAlias = _Extents | Callable[[dict[str, object]], _Extents]
+
+
+class JitFunction(Hashable, Protocol):
+    """A Triton function, compiled or interpreted."""
+
+    fn: FunctionType
+    arg_names: Sequence[str]
+
+    def run(
+        self, *args: object, grid: LaunchGrid, warmup: bool, **kwargs: object
+    ) -> CompiledKernel:
+        """Launches it, or only compiles it."""
+
+
+class Call(NamedTuple):
+    """A launch as the application makes it: `kernel[grid](*args, **kwargs)`."""
+
+    kernel: JitFunction
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+    grid: LaunchGrid
+
+
+Before: TypeAlias = Callable[[Call], None]
+Run: TypeAlias = Callable[..., object]
+Passes: TypeAlias = dict[int, int]
 
 
 def before_each_launch(before: Before, *, interpreted: bool, passes: Passes | None = None) -> None:
@@ -35,13 +63,14 @@ def before_each_launch(before: Before, *, interpreted: bool, passes: Passes | No
     free: Passes = {} if passes is None else passes
     tuning = 0
 
-    def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not tuning and not kwargs["warmup"]:
-            options = {k: v for k, v in kwargs.items() if k not in ("grid", "warmup")}
-            before(self, args, options, kwargs["grid"])
-        return run(self, *args, **kwargs)
+    def hooked(
+        self: JitFunction, *args: object, grid: LaunchGrid, warmup: bool, **kwargs: object
+    ) -> object:
+        if not tuning and not warmup:
+            before(Call(self, args, kwargs, grid))
+        return run(self, *args, grid=grid, warmup=warmup, **kwargs)
 
-    def benched(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def benched(self: Autotuner, *args: object, **kwargs: object) -> object:
         nonlocal tuning
         tuning += 1
         try:
@@ -59,12 +88,12 @@ class _RunMethod:
     that would hand all arguments on: that is all in an endless loop of short ones.
     """
 
-    def __init__(self, run: Callable[..., Any], hooked: Callable[..., Any], free: Passes) -> None:
+    def __init__(self, run: Run, hooked: Run, free: Passes) -> None:
         self._run = run
         self._hooked = hooked
         self._free = free
 
-    def __get__(self, kernel: Any, owner: type | None = None) -> Callable[..., Any]:
+    def __get__(self, kernel: JitFunction | None, owner: type | None = None) -> Run:
         if kernel is None:
             return self._run
         left = self._free.get(id(kernel))
@@ -81,9 +110,11 @@ def _before_interpreted(before: Before) -> None:
 
     run = InterpretedFunction.run
 
-    def hooked(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+    def hooked(
+        self: JitFunction, *args: object, grid: LaunchGrid, warmup: bool, **kwargs: object
+    ) -> Compiled:
         if not warmup:
-            before(self, args, kwargs, grid)
+            before(Call(self, args, kwargs, grid))
             run(self, *args, grid=grid, warmup=False, **kwargs)
         return Compiled(self, kwargs)
 

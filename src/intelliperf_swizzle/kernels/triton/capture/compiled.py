@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.kernels.triton.capture import journal
-from intelliperf_swizzle.kernels.triton.capture.calls import Passes
+from intelliperf_swizzle.kernels.triton.capture.calls import Call, JitFunction, Passes
 from intelliperf_swizzle.kernels.triton.capture.describe import describe
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution
 from intelliperf_swizzle.kernels.triton.capture.sources import (
@@ -40,6 +40,8 @@ UNLOOKED = 128
 TELL_SECONDS = 0.5
 """Counts are written to the journal this often, because the application may be killed."""
 
+_Key: TypeAlias = tuple[object, ...]
+
 
 class CompiledRecorder:
     """Writes down what a process launches on its GPU.
@@ -56,11 +58,11 @@ class CompiledRecorder:
         self._folder = folder
         self._uses = uses
         self._store = Store(folder)
-        self._names: dict[Any, str | None] = {}
-        self._kernels: list[Any] = []  # kept alive, so that no other one gets its number
+        self._names: dict[_Key, str | None] = {}
+        self._kernels: list[JitFunction] = []  # kept alive, so that no other one gets its number
         self.passes: Passes = {}
         self._granted: dict[int, tuple[str, int]] = {}  # name, and passes that are not counted yet
-        self._looks: Counter[Any] = Counter()
+        self._looks: Counter[_Key] = Counter()
         self._seen: Counter[int] = Counter()
         self._untold: Counter[str] = Counter()
         self._told = self._start = perf_counter()
@@ -68,15 +70,14 @@ class CompiledRecorder:
         self._busy = False
         atexit.register(self._tell)
 
-    def launch(
-        self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
-    ) -> None:
+    def launch(self, call: Call) -> None:
         """Looks at one call before it is made."""
         if self._busy:
             return
         begun = perf_counter()
+        kernel = call.kernel
         self._settle(id(kernel))
-        key = self._key(kernel, args, kwargs, grid)
+        key = _key(call)
         if key not in self._names:
             if _is_capturing():
                 return  # nothing may be copied now
@@ -84,7 +85,7 @@ class CompiledRecorder:
         if key not in self._names or self._may_hold_others(key):
             self._busy = True
             try:
-                self._names[key] = self._record(kernel, args, kwargs, grid)
+                self._names[key] = self._record(call)
             finally:
                 self._busy = False
         name = self._names[key]
@@ -100,44 +101,29 @@ class CompiledRecorder:
         if now - self._told > TELL_SECONDS:
             self._tell()
 
-    def _key(
-        self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
-    ) -> tuple[Any, ...]:
-        """Equal for launches that differ at most in what their tensors hold, and cheap."""
-        if callable(grid):
-            grid = grid({**_defaults(kernel), **dict(zip(kernel.arg_names, args)), **kwargs})  # noqa: B905
-        extents = tuple(grid) if isinstance(grid, (tuple, list)) else grid
-        places: list[int] = []
-        values = [_seen(value, places) for value in args]
-        named = [(name, _seen(value, places)) for name, value in kwargs.items()]
-        shared = tuple(map(places.index, places))
-        return (id(kernel), extents, tuple(values), tuple(named), shared)
-
-    def _may_hold_others(self, key: tuple[Any, ...]) -> bool:
+    def _may_hold_others(self, key: _Key) -> bool:
         """Whether tensors of integers might hold something new: the first times only."""
         if not self._looks[key]:
             return False
         self._looks[key] -= 1
         return True
 
-    def _record(
-        self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
-    ) -> str | None:
+    def _record(self, call: Call) -> str | None:
         """The name of the launch; it is written down if it is the first of its kind."""
         begun = perf_counter()
         try:
-            live = describe(kernel, args, kwargs, grid)
+            live = describe(call)
             if not live.launch.programs:
                 return None
             integers = {number: live.contents(number) for number in live.integers}
             name, seen = self._store.keep(live, integers)
         except (UnreadableKernelError, OSError) as error:
-            self._refuse(kernel, str(error))
+            self._refuse(call.kernel, str(error))
             return None
         if seen == "again":
             return name
         if live.integers:
-            self._looks[self._key(kernel, args, kwargs, grid)] = MOST_VARIANTS
+            self._looks[_key(call)] = MOST_VARIANTS
         self._uses.tell()
         journal.write(self._folder, seen, record=name)
         self._untold[name] -= 1  # this one is counted by the event
@@ -149,7 +135,7 @@ class CompiledRecorder:
         self._spent -= now - begun
         return name
 
-    def _refuse(self, kernel: Any, reason: str) -> None:
+    def _refuse(self, kernel: JitFunction, reason: str) -> None:
         sentence = f"`{kernel.fn.__name__}` was not recorded: {reason}"
         journal.write(self._folder, "refused", text=sentence)
 
@@ -172,7 +158,20 @@ class CompiledRecorder:
         self._told = perf_counter()
 
 
-def _seen(value: Any, places: list[int]) -> Any:
+def _key(call: Call) -> _Key:
+    """Equal for launches that differ at most in what their tensors hold, and cheap."""
+    kernel, args, kwargs, grid = call
+    if callable(grid):
+        grid = grid({**_defaults(kernel), **dict(zip(kernel.arg_names, args)), **kwargs})  # noqa: B905
+    extents = tuple(grid) if isinstance(grid, (tuple, list)) else grid
+    places: list[int] = []
+    values = [_seen(value, places) for value in args]
+    named = [(name, _seen(value, places)) for name, value in kwargs.items()]
+    shared = tuple(map(places.index, places))
+    return (id(kernel), extents, tuple(values), tuple(named), shared)
+
+
+def _seen(value: Any, places: list[int]) -> object:
     """What tells an argument from another of its kind; the places of tensors are listed."""
     if hasattr(value, "data_ptr"):
         tensor = getattr(value, "base", None) if hasattr(value, "base") else value
@@ -195,8 +194,8 @@ def _is_capturing() -> bool:
     return bool(torch.cuda.is_current_stream_capturing())
 
 
-def _defaults(kernel: Any) -> Mapping[str, Any]:
-    found: dict[str, Any] | None = _defaults_of.get(id(kernel))
+def _defaults(kernel: JitFunction) -> Mapping[str, object]:
+    found = _defaults_of.get(id(kernel))
     if found is None:
         parameters = inspect.signature(kernel.fn).parameters.values()
         found = {one.name: one.default for one in parameters if one.default is not one.empty}
@@ -204,4 +203,4 @@ def _defaults(kernel: Any) -> Mapping[str, Any]:
     return found
 
 
-_defaults_of: dict[int, dict[str, Any]] = {}
+_defaults_of: dict[int, dict[str, object]] = {}

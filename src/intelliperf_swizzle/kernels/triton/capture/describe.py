@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from intelliperf_swizzle.kernels.triton.capture.calls import Call
 from intelliperf_swizzle.kernels.triton.capture.sources import (
     NOT_A_CONSTANT,
     UnreadableKernelError,
@@ -30,6 +31,9 @@ from intelliperf_swizzle.records import (
     UInt8Array,
 )
 
+if TYPE_CHECKING:
+    import torch
+
 _read_once = functools.lru_cache(maxsize=None)(read_source)
 """An application may launch a kernel thousands of times, and Triton wants its globals constant."""
 
@@ -45,7 +49,7 @@ class DescribedLaunch:
     """
 
     launch: Launch
-    memory: Mapping[int, Any]
+    memory: Mapping[int, torch.Tensor]
     integers: frozenset[int]
 
     def contents(self, number: int) -> UInt8Array:
@@ -56,15 +60,14 @@ class DescribedLaunch:
         return array
 
 
-def describe(
-    kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
-) -> DescribedLaunch:
-    """Describe one call `kernel[grid](*args, **kwargs)`.
+def describe(call: Call) -> DescribedLaunch:
+    """Describe one call.
 
     Raises:
         TypeError: the arguments do not fit the kernel's signature.
         UnreadableKernelError: the kernel or an argument cannot be recorded.
     """
+    kernel, args, kwargs, grid = call
     signature = inspect.signature(kernel.fn)
     bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
     bound.apply_defaults()
@@ -91,7 +94,7 @@ def describe(
     return DescribedLaunch(launch, converter.memory, frozenset(converter.integers))
 
 
-def normalise(grid: Any) -> Grid:
+def normalise(grid: int | Sequence[int]) -> Grid:
     """A grid of one to three extents as three."""
     extents = [int(extent) for extent in (grid if isinstance(grid, Iterable) else (grid,))]
     if not 1 <= len(extents) <= 3:
@@ -105,7 +108,7 @@ class _Converter:
     """Turns live arguments into records; numbers storages in the order of the arguments."""
 
     keys: Mapping[int, str]
-    memory: dict[int, Any] = field(default_factory=dict)
+    memory: dict[int, torch.Tensor] = field(default_factory=dict)
     integers: set[int] = field(default_factory=set)
     _numbers: dict[int, int] = field(default_factory=dict)
 
@@ -126,14 +129,14 @@ class _Converter:
             return DtypeArgument(value.name)
         if isinstance(value, (tuple, list)):
             return tuple(self.convert(name, item) for item in value)
-        plain = constant(value)
+        plain: Argument = constant(value)
         if plain is NOT_A_CONSTANT or isinstance(plain, dict):
             raise UnreadableKernelError(
                 f"its argument `{name}` is a {type(value).__name__}, which cannot be recorded"
             )
-        return plain  # type: ignore[no-any-return]
+        return plain
 
-    def _tensor(self, value: Any) -> TensorArgument:
+    def _tensor(self, value: torch.Tensor) -> TensorArgument:
         from triton.runtime.interpreter import _implicit_cvt
 
         tensor = value.base if type(value).__name__ == "TensorWrapper" else value
@@ -154,7 +157,7 @@ class _Converter:
         )
 
 
-def _bytes_of(storage: Any) -> Any:
+def _bytes_of(storage: torch.UntypedStorage) -> torch.Tensor:
     import torch
 
     view = torch.tensor([], dtype=torch.uint8, device=storage.device)
@@ -162,15 +165,15 @@ def _bytes_of(storage: Any) -> Any:
     return view
 
 
-def _unwrapped(value: Any) -> Any:
+def _unwrapped(value: object) -> Any:
     import triton.language as tl
 
     return value.value if isinstance(value, tl.constexpr) else value
 
 
-def _integers(extents: Iterable[Any]) -> tuple[int, ...]:
+def _integers(extents: Iterable[object]) -> tuple[int, ...]:
     return tuple(int(_unwrapped(extent)) for extent in extents)
 
 
-def _is_constexpr(annotation: Any) -> bool:
+def _is_constexpr(annotation: object) -> bool:
     return getattr(annotation, "__name__", str(annotation)).rpartition(".")[2] == "constexpr"

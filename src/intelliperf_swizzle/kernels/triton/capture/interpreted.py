@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import math
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.kernels.triton.capture import journal
+from intelliperf_swizzle.kernels.triton.capture.calls import Call
 from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
@@ -43,23 +44,16 @@ class InterpretedRecorder:
         self._left_out: set[str] = set()
         self._store = Store(folder)
 
-    def launch(
-        self,
-        kernel: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        grid: Any,
-        execute: Callable[[], Any],
-    ) -> None:
+    def launch(self, call: Call, execute: Callable[[], object]) -> None:
         """Record one call and execute it, or not."""
         try:
-            live = describe(kernel, args, kwargs, grid)
+            live = describe(call)
             if not live.launch.programs:  # Triton launches nothing then, and says nothing
                 return
             before = {number: live.contents(number).copy() for number in live.integers}
             name, seen = self._store.keep(live, before)
         except (UnreadableKernelError, OSError) as error:
-            sentence = f"`{kernel.fn.__name__}` was neither recorded nor executed: {error}"
+            sentence = f"`{call.kernel.fn.__name__}` was neither recorded nor executed: {error}"
             journal.write(self._folder, "refused", text=sentence)
             return
         if seen == "again":
@@ -80,7 +74,7 @@ class InterpretedRecorder:
     # --- execution ------------------------------------------------------------------------------
 
     def _execute(
-        self, live: DescribedLaunch, before: dict[int, UInt8Array], execute: Callable[[], Any]
+        self, live: DescribedLaunch, before: dict[int, UInt8Array], execute: Callable[[], object]
     ) -> Execution:
         """Run all programs, unless that would take too long."""
         if self._settings.compute == "never":
@@ -162,13 +156,15 @@ class _Stopwatch:
         interpreter._interpreter = _Asking(self._native, self._ask)
         interpreter.interpreter_builder.set_grid_idx = self._begin_program
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         from triton.runtime import interpreter
 
         interpreter._interpreter = self._native
         interpreter.interpreter_builder.set_grid_idx = self._select
 
     def _begin_program(self, x: int, y: int, z: int) -> None:
+        if not self._begun:
+            self._start = time.monotonic()  # until now the interpreter has read the kernel's text
         self._ask()
         program = x + self._grid[0] * (y + self._grid[1] * z)
         self._begun = max(self._begun, program + 1)  # a program that waited is selected again
@@ -190,14 +186,14 @@ class _Stopwatch:
 class _Asking:
     """The interpreter's C++ module, with a question before each load."""
 
-    def __init__(self, native: Any, ask: Callable[[], None]) -> None:
+    def __init__(self, native: types.ModuleType, ask: Callable[[], None]) -> None:
         self._native = native
         self._ask = ask
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._native, name)
 
-    def load(self, *operands: Any) -> Any:
+    def load(self, *operands: object) -> object:
         """Read memory."""
         self._ask()
         return self._native.load(*operands)

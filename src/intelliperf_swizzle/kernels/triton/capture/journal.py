@@ -41,7 +41,7 @@ class Execution:
     for_integers: bool = False
 
 
-def write(folder: Path, event: str, **fields: Any) -> None:
+def write(folder: Path, event: str, **fields: object) -> None:
     """Append one event to the journal in `folder`."""
     line = json.dumps({"event": event, **fields}) + "\n"
     with (folder / FILE).open("ab", buffering=0) as stream:

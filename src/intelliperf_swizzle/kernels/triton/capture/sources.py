@@ -7,16 +7,16 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import re
 import symtable
 import sys
 import types
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
+from intelliperf_swizzle.kernels.triton.capture.calls import JitFunction
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
 _INSTALLED = frozenset({"triton", "torch", "numpy"}) | frozenset(sys.stdlib_module_names)
@@ -25,7 +25,7 @@ _INSTALLED = frozenset({"triton", "torch", "numpy"}) | frozenset(sys.stdlib_modu
 _LANGUAGE = ("triton", "triton.language")
 """Modules through which a kernel reaches the language's functions."""
 
-_Uses = dict[str, Any]
+_Uses: TypeAlias = dict[str, "_Uses"]
 """Attributes read below a name: {"sub": {"CONSTANT": {}}} for `name.sub.CONSTANT`."""
 
 
@@ -33,19 +33,21 @@ class UnreadableKernelError(Exception):
     """A kernel's text cannot be recorded; the message says why in one sentence."""
 
 
-def is_jit_function(value: object) -> bool:
+def is_jit_function(value: object) -> TypeGuard[JitFunction]:
     """Whether `value` is a Triton function, compiled or interpreted, tuned or not."""
     return type(value).__module__.startswith("triton.runtime.") and hasattr(value, "fn")
 
 
-def python_function(jit_function: Any) -> types.FunctionType:
+def python_function(jit_function: JitFunction | types.FunctionType) -> types.FunctionType:
     """The plain function below `@triton.jit` (and an autotuner or heuristics around it)."""
     while not inspect.isfunction(jit_function):
         jit_function = jit_function.fn
     return jit_function
 
 
-def read_source(kernel: Any, passed: Iterable[Any] = ()) -> tuple[KernelSource, Mapping[int, str]]:
+def read_source(
+    kernel: JitFunction, passed: Iterable[JitFunction] = ()
+) -> tuple[KernelSource, Mapping[int, str]]:
     """Read a kernel's text and that of every jit function it reaches.
 
     Names are given their meaning as `interpreter.render.render_module` wants it.
@@ -72,7 +74,7 @@ class _SourceReader:
         self.functions: dict[str, SourceFunction] = {}
         self.keys: dict[int, str] = {}
 
-    def key_of(self, jit_function: Any) -> str:
+    def key_of(self, jit_function: JitFunction) -> str:
         function = python_function(jit_function)
         if id(function) not in self.keys:
             key = self._new_key(f"{function.__module__}.{function.__qualname__}")
@@ -98,7 +100,7 @@ class _SourceReader:
             ) from error
         if not file.isascii() and file != file.encode("utf-8", "replace").decode():
             raise UnreadableKernelError(f"the name of its file is not UTF-8: {file!a}")
-        indent = re.match(r"[ \t]*", lines[0])[0]  # type: ignore[index]
+        indent = lines[0].removesuffix(lines[0].lstrip(" \t"))
         text = "".join(line.removeprefix(indent) for line in lines)
         return SourceFunction(
             name=function.__name__,
@@ -111,7 +113,7 @@ class _SourceReader:
 
     def _names(
         self, function: types.FunctionType, definition: ast.FunctionDef
-    ) -> Mapping[str, Any]:
+    ) -> Mapping[str, tuple[Any, ...]]:
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         scope = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
         uses = _attributes_read(definition)
@@ -123,7 +125,7 @@ class _SourceReader:
         names = sorted(read | _name_of_the_language(scope, read, function.__code__.co_varnames))
         return {name: self._meaning(scope[name], uses.get(name, {})) for name in names}
 
-    def _meaning(self, value: Any, uses: _Uses) -> tuple[Any, ...]:
+    def _meaning(self, value: object, uses: _Uses) -> tuple[Any, ...]:
         if isinstance(value, types.ModuleType):
             return self._module_meaning(value, uses)
         if is_jit_function(value) and not _is_installed(python_function(value).__module__):
@@ -142,7 +144,7 @@ class _SourceReader:
             return ("module", module.__name__)
         return self._namespace(module, uses) or ("namespace", {})
 
-    def _namespace(self, value: Any, uses: _Uses) -> tuple[Any, ...] | None:
+    def _namespace(self, value: object, uses: _Uses) -> tuple[Any, ...] | None:
         inner = {
             name: self._meaning(getattr(value, name), deeper)
             for name, deeper in uses.items()
@@ -152,7 +154,7 @@ class _SourceReader:
 
 
 def _name_of_the_language(
-    scope: Mapping[str, Any], read: Iterable[str], local: Iterable[str]
+    scope: Mapping[str, object], read: Iterable[str], local: Iterable[str]
 ) -> set[str]:
     """A name for `triton.language` in code put into a function that reads a bare `program_id`."""
     if not any(getattr(scope[name], "__name__", None) == "program_id" for name in read):
@@ -166,7 +168,7 @@ NOT_A_CONSTANT = object()
 """What `constant` answers for anything else (None is a constant)."""
 
 
-def constant(value: Any) -> Any:
+def constant(value: object) -> Any:
     """An int, float, bool, str, None or a container of these, freed of NumPy and enum types."""
     if value is None or isinstance(value, bool):
         return value
@@ -199,7 +201,7 @@ def _triton_meaning(value: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def _installed_meaning(value: Any) -> tuple[Any, ...] | None:
+def _installed_meaning(value: object) -> tuple[Any, ...] | None:
     """The place of an object of Triton, torch, NumPy or the standard library, if it has one."""
     if is_jit_function(value):
         value_module, name = python_function(value).__module__, python_function(value).__name__

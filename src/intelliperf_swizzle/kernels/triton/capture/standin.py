@@ -15,7 +15,7 @@ import math
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -23,6 +23,8 @@ from torch.utils import _device as torch_device
 
 from intelliperf_swizzle.kernels.triton.capture import standin_cuda
 from intelliperf_swizzle.kernels.triton.capture.settings import Gpu
+
+_Constructor: TypeAlias = Callable[..., torch.Tensor]
 
 CPU = torch.device("cpu")
 CUDA = torch.device("cuda", 0)
@@ -54,7 +56,7 @@ def install(gpu: Gpu, *, fill: bool, multiply: bool, on_skip: Callable[[str], No
 # --- where a tensor is --------------------------------------------------------------------------
 
 
-def is_cuda(device: Any) -> bool:
+def is_cuda(device: object) -> bool:
     """Whether a device argument of any form names a GPU."""
     if isinstance(device, torch.device):
         return bool(device.type == "cuda")
@@ -63,7 +65,7 @@ def is_cuda(device: Any) -> bool:
     return type(device) is int
 
 
-def _real(device: Any) -> Any:
+def _real(device: object) -> object:
     return CPU if is_cuda(device) else device
 
 
@@ -74,7 +76,7 @@ def _is_host(tensor: torch.Tensor) -> bool:
         return False
 
 
-def _on_host(tensor: Any) -> Any:
+def _on_host(tensor: torch.Tensor) -> torch.Tensor:
     if isinstance(tensor, torch.Tensor):
         with contextlib.suppress(NotImplementedError, RuntimeError):
             tensor.untyped_storage()._on_host = True
@@ -82,21 +84,21 @@ def _on_host(tensor: Any) -> Any:
 
 
 def _patch_tensor() -> None:
-    tensor: Any = torch.Tensor
+    tensor = torch.Tensor
     real_device = torch._C.TensorBase.device.__get__
     real_to, real_type = tensor.to, tensor.type
 
-    def device(self: Any) -> Any:
+    def device(self: torch.Tensor) -> torch.device:
         found = real_device(self)
         return CUDA if found.type == "cpu" and not _is_host(self) else found
 
-    def cpu(self: Any, *_: Any, **__: Any) -> Any:
+    def cpu(self: torch.Tensor, *_: object, **__: object) -> torch.Tensor:
         return self if _is_host(self) else _on_host(self.clone())
 
-    def cuda(self: Any, *_: Any, **__: Any) -> Any:
+    def cuda(self: torch.Tensor, *_: object, **__: object) -> torch.Tensor:
         return self.clone() if _is_host(self) else self
 
-    def to(self: Any, *arguments: Any, **options: Any) -> Any:
+    def to(self: torch.Tensor, *arguments: object, **options: object) -> torch.Tensor:
         wanted = [options["device"]] if options.get("device") is not None else []
         wanted += [a for a in arguments if isinstance(a, (torch.device, str)) or type(a) is int]
         wanted += [a.device for a in arguments if isinstance(a, torch.Tensor)]
@@ -108,7 +110,9 @@ def _patch_tensor() -> None:
             moved = self.clone()
         return _on_host(moved) if host else moved
 
-    def type_(self: Any, dtype: Any = None, *arguments: Any, **options: Any) -> Any:
+    def type_(
+        self: torch.Tensor, dtype: object = None, *arguments: object, **options: object
+    ) -> str | torch.Tensor:
         if dtype is None:
             name = real_type(self)
             return name.replace("torch.", "torch.cuda.", 1) if self.is_cuda else name
@@ -162,15 +166,14 @@ def _patch_constructors() -> None:
         setattr(owner, name, _cleared(getattr(owner, name)))
     for name in ("empty", "zeros"):
         setattr(torch, name, _from_calloc(getattr(torch, name)))
-    from_numpy: Any = torch.from_numpy
-    torch.from_numpy = lambda array: _on_host(from_numpy(array))
+    torch.from_numpy = lambda array: _on_host(_wrap_numpy(array))
 
 
-def _placed(construct: Callable[..., Any]) -> Callable[..., Any]:
+def _placed(construct: _Constructor) -> _Constructor:
     """A constructor that takes `device="cuda"`; where none is given, the default one decides."""
 
     @functools.wraps(construct)
-    def placed(*arguments: Any, **options: Any) -> Any:
+    def placed(*arguments: object, **options: object) -> torch.Tensor:
         device = options.pop("device", None)
         options.pop("pin_memory", None)
         if device is not None:
@@ -181,12 +184,12 @@ def _placed(construct: Callable[..., Any]) -> Callable[..., Any]:
     return placed
 
 
-def _placed_like(construct: Callable[..., Any]) -> Callable[..., Any]:
+def _placed_like(construct: _Constructor) -> _Constructor:
     """A constructor whose tensor is by default where its first argument is."""
 
     @functools.wraps(construct)
-    def placed(*arguments: Any, **options: Any) -> Any:
-        like = arguments[0] if arguments else options["input"]
+    def placed(*arguments: object, **options: object) -> torch.Tensor:
+        like: torch.Tensor = arguments[0] if arguments else options["input"]
         device = options.pop("device", None)
         options.pop("pin_memory", None)
         if device is not None and not is_cuda(device):
@@ -197,11 +200,11 @@ def _placed_like(construct: Callable[..., Any]) -> Callable[..., Any]:
     return placed
 
 
-def _cleared(construct: Callable[..., Any]) -> Callable[..., Any]:
+def _cleared(construct: _Constructor) -> _Constructor:
     """`empty` without chance: what was in the memory before must not differ from run to run."""
 
     @functools.wraps(construct)
-    def make(*arguments: Any, **options: Any) -> Any:
+    def make(*arguments: object, **options: object) -> torch.Tensor:
         made = construct(*arguments, **options)
         with torch.no_grad():  # large memory comes from the system, as zeros
             return made.zero_() if made.nbytes <= LARGE_BYTES else made
@@ -209,11 +212,11 @@ def _cleared(construct: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def _from_calloc(construct: Callable[..., Any]) -> Callable[..., Any]:
+def _from_calloc(construct: _Constructor) -> _Constructor:
     """`empty` and `zeros` whose pages take no memory until they are written, and start as zeros."""
 
     @functools.wraps(construct)
-    def make(*arguments: Any, **options: Any) -> Any:
+    def make(*arguments: object, **options: object) -> torch.Tensor:
         shape = _shape(arguments)
         device = options.get("device") or _default_device()
         plain = set(options) <= {"dtype", "device", "requires_grad", "pin_memory"}
@@ -226,13 +229,13 @@ def _from_calloc(construct: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def _shape(arguments: tuple[Any, ...]) -> tuple[int, ...] | None:
+def _shape(arguments: tuple[object, ...]) -> tuple[int, ...] | None:
     """The shape that a constructor is called with, None where it is not positional."""
-    shape = arguments
+    given = arguments
     if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
-        shape = tuple(arguments[0])
-    fits = all(isinstance(extent, (int, np.integer)) and extent >= 0 for extent in shape)
-    return shape if arguments and fits else None
+        given = tuple(arguments[0])
+    shape = tuple(int(n) for n in given if isinstance(n, (int, np.integer)) and n >= 0)
+    return shape if arguments and len(shape) == len(given) else None
 
 
 _wrap_numpy = torch.from_numpy
@@ -247,10 +250,10 @@ def _zeros(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
 
 
 def _patch_devices() -> None:
-    context: Any = torch_device.DeviceContext
+    context = torch_device.DeviceContext
     init = context.__init__
 
-    def __init__(self: Any, device: Any) -> None:  # noqa: N807
+    def __init__(self: torch_device.DeviceContext, device: object) -> None:  # noqa: N807
         self.wanted = CUDA if is_cuda(device) else torch.device(device)
         init(self, _real(device))
 
@@ -260,7 +263,7 @@ def _patch_devices() -> None:
     class Generator(torch.Generator):  # type: ignore[misc]
         """A random generator of the CPU, whatever device is asked for."""
 
-        def __new__(cls, device: Any = "cpu") -> Any:
+        def __new__(cls, device: object = "cpu") -> torch.Generator:
             return super().__new__(cls, device=_real(device))
 
     torch.Generator = Generator
@@ -269,7 +272,7 @@ def _patch_devices() -> None:
     torch.autocast.__init__ = lambda self, device_type, *arguments, **options: autocast(
         self, "cpu" if is_cuda(device_type) else device_type, *arguments, **options
     )
-    load: Any = torch.load
+    load = torch.load
     torch.load = lambda f, map_location=None, *arguments, **options: load(
         f, CPU if map_location is None else _real(map_location), *arguments, **options
     )
@@ -289,9 +292,9 @@ def _patch_random(on_skip: Callable[[str], None]) -> None:
             on_skip(sentence)
         return large
 
-    def from_shape(construct: Callable[..., Any]) -> Callable[..., Any]:
+    def from_shape(construct: _Constructor) -> _Constructor:
         @functools.wraps(construct)
-        def make(*arguments: Any, **options: Any) -> Any:
+        def make(*arguments: object, **options: object) -> torch.Tensor:
             shape = _shape(arguments)
             dtype = options.get("dtype") or torch.get_default_dtype()
             if shape is None or "out" in options or not is_large(shape, dtype):
@@ -301,9 +304,9 @@ def _patch_random(on_skip: Callable[[str], None]) -> None:
 
         return make
 
-    def from_tensor(construct: Callable[..., Any]) -> Callable[..., Any]:
+    def from_tensor(construct: _Constructor) -> _Constructor:
         @functools.wraps(construct)
-        def make(like: Any, **options: Any) -> Any:
+        def make(like: torch.Tensor, **options: object) -> torch.Tensor:
             dtype = options.get("dtype") or like.dtype
             if not is_large(like.shape, dtype):
                 return construct(like, **options)
@@ -312,9 +315,9 @@ def _patch_random(on_skip: Callable[[str], None]) -> None:
 
         return make
 
-    def in_place(fill: Callable[..., Any]) -> Callable[..., Any]:
+    def in_place(fill: _Constructor) -> _Constructor:
         @functools.wraps(fill)
-        def make(self: Any, *arguments: Any, **options: Any) -> Any:
+        def make(self: torch.Tensor, *arguments: object, **options: object) -> torch.Tensor:
             if self.is_floating_point() and is_large(self.shape, self.dtype):
                 return self
             return fill(self, *arguments, **options)
@@ -338,10 +341,10 @@ def _patch_products(on_skip: Callable[[str], None] | None) -> None:
     sentence = "large matrix products of torch were not computed"
     library = torch.library.Library("aten", "IMPL")
 
-    def multiply(name: str, factors: int) -> Callable[..., Any]:
+    def multiply(name: str, factors: int) -> _Constructor:
         out_of_place = getattr(torch, name)
 
-        def product(*operands: Any, **options: Any) -> Any:
+        def product(*operands: torch.Tensor, **options: object) -> torch.Tensor:
             left, right = operands[factors], operands[factors + 1]
             shape = (*left.shape[:-1], right.shape[-1])
             if on_skip and 2.0 * left.numel() * right.shape[-1] > LARGE_OPERATIONS:
@@ -362,7 +365,9 @@ def _patch_products(on_skip: Callable[[str], None] | None) -> None:
 
     attention = torch.nn.functional.scaled_dot_product_attention
 
-    def scaled_dot_product_attention(query: Any, key: Any, value: Any, *a: Any, **o: Any) -> Any:
+    def scaled_dot_product_attention(
+        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *a: object, **o: object
+    ) -> torch.Tensor:
         if on_skip and 4.0 * query.numel() * key.shape[-2] > LARGE_OPERATIONS:
             on_skip(sentence)
             return _zeros((*query.shape[:-1], value.shape[-1]), query.dtype)
@@ -371,5 +376,5 @@ def _patch_products(on_skip: Callable[[str], None] | None) -> None:
     torch.nn.functional.scaled_dot_product_attention = scaled_dot_product_attention
 
 
-_libraries: list[Any] = []
+_libraries: list[torch.library.Library] = []
 """Kept alive: an override ends with its library."""

@@ -8,7 +8,6 @@ import contextlib
 import time
 import types
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -20,10 +19,10 @@ _MEMORY_BYTES = 192 << 30
 class Event:
     """A timing event on the host's clock."""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         self._seconds = time.perf_counter()
 
-    def record(self, stream: Any = None) -> None:
+    def record(self, stream: Stream | None = None) -> None:
         """Take the time."""
         self._seconds = time.perf_counter()
 
@@ -34,7 +33,7 @@ class Event:
     def synchronize(self) -> None:
         """Nothing is pending."""
 
-    def wait(self, stream: Any = None) -> None:
+    def wait(self, stream: Stream | None = None) -> None:
         """Nothing is pending."""
 
     def query(self) -> bool:
@@ -45,7 +44,7 @@ class Event:
 class Stream:
     """A stream on which everything has already happened."""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         self.cuda_stream = 0
         self.stream_id = 0
         self.device = torch.device("cuda", 0)
@@ -53,10 +52,10 @@ class Stream:
     def synchronize(self) -> None:
         """Nothing is pending."""
 
-    def wait_stream(self, stream: Any) -> None:
+    def wait_stream(self, stream: Stream) -> None:
         """Nothing is pending."""
 
-    def wait_event(self, event: Any) -> None:
+    def wait_event(self, event: Event) -> None:
         """Nothing is pending."""
 
     def record_event(self, event: Event | None = None) -> Event:
@@ -72,24 +71,24 @@ class Stream:
     def __enter__(self) -> Stream:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         pass
 
 
 class DeviceGuard(contextlib.AbstractContextManager[None]):
     """`with torch.cuda.device(0)`; torch itself wants this to be a class."""
 
-    def __init__(self, *_: Any) -> None:
+    def __init__(self, *_: object) -> None:
         self.idx = 0
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         pass
 
 
 class Graph:
     """A CUDA graph: what is captured into it runs at once, and a replay does nothing more."""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         pass
 
     def replay(self) -> None:
@@ -103,9 +102,9 @@ class Graph:
 
 def install(gpu: Gpu) -> None:
     """Replace the functions of `torch.cuda` and `torch.accelerator` that need a GPU."""
-    cuda: Any = torch.cuda
+    cuda = torch.cuda
     stream = Stream()
-    answers: dict[str, Any] = {
+    answers: dict[str, object] = {
         "is_available": True,
         "is_initialized": True,
         "is_bf16_supported": True,
@@ -194,12 +193,12 @@ def _properties(gpu: Gpu) -> types.SimpleNamespace:
     )
 
 
-def _always(answer: Any) -> Callable[..., Any]:
+def _always(answer: object) -> Callable[..., object]:
     return lambda *_, **__: answer
 
 
 def _install_accelerator(stream: Stream) -> None:
-    accelerator: Any = getattr(torch, "accelerator", None)
+    accelerator = getattr(torch, "accelerator", None)
     if accelerator is None:
         return
     accelerator.is_available = _always(True)

@@ -5,11 +5,16 @@
 from __future__ import annotations
 
 import types
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from intelliperf_swizzle.kernels.triton.capture.calls import JitFunction, LaunchGrid
 from intelliperf_swizzle.kernels.triton.capture.settings import Gpu
 from intelliperf_swizzle.kernels.triton.interpreter.driver import StandInCompiled, StandInDriver
 from intelliperf_swizzle.kernels.triton.interpreter.fixes import fix_interpreter
+
+if TYPE_CHECKING:
+    import torch
 
 _REGISTERS = 64
 _SHARED_BYTES = 8192
@@ -34,7 +39,7 @@ class Compiled(StandInCompiled):
         options: keyword arguments of the launch, constexprs among them.
     """
 
-    def __init__(self, kernel: Any, options: dict[str, Any]) -> None:
+    def __init__(self, kernel: JitFunction, options: dict[str, object]) -> None:
         super().__init__()
         self._kernel = kernel
         self._options = options
@@ -50,8 +55,8 @@ class Compiled(StandInCompiled):
     def _init_handles(self) -> None:
         """Load the binary; there is none."""
 
-    def __getitem__(self, grid: Any) -> Any:
-        def launch(*args: Any, **_: Any) -> Any:
+    def __getitem__(self, grid: LaunchGrid) -> Callable[..., object]:
+        def launch(*args: object, **_: object) -> object:
             given = self._kernel.arg_names[: len(args)]
             others = {k: v for k, v in self._options.items() if k not in given}
             return self._kernel.run(*args, grid=grid, warmup=False, **others)
@@ -66,12 +71,12 @@ class _Driver(StandInDriver):
         super().__init__(gpu.backend, gpu.arch, gpu.warp_size, gpu.compute_units)
         self._gpu = gpu
 
-    def get_active_torch_device(self) -> Any:
+    def get_active_torch_device(self) -> torch.device:
         import torch
 
         return torch.device("cuda", 0)
 
-    def get_device_interface(self) -> Any:
+    def get_device_interface(self) -> object:
         import torch
 
         return torch.cuda

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.launch_files import save_launch
-from intelliperf_swizzle.records import Storage, UInt8Array
+from intelliperf_swizzle.records import Grid, Storage, UInt8Array
 
 KEPT_FLOAT_BYTES = 16 << 20
 """Contents of float storages are kept up to this many bytes a launch, the smallest first."""
@@ -39,7 +39,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._variants: Counter[tuple[Any, ...]] = Counter()
+        self._variants: Counter[tuple[str, str, Grid]] = Counter()
         self._further_bytes = 0
         (folder / "launches").mkdir(exist_ok=True)
         (folder / "contents").mkdir(exist_ok=True)

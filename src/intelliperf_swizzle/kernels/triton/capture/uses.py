@@ -53,7 +53,7 @@ class Uses:
         atexit.register(self.tell)
 
     def _noting(self, make: Callable[..., None]) -> Callable[..., None]:
-        def noting(jit_function: Any, *args: Any, **kwargs: Any) -> None:
+        def noting(jit_function: object, *args: object, **kwargs: object) -> None:
             make(jit_function, *args, **kwargs)
             if (function := _jit(jit_function)) is not None:
                 self._functions.append(ref(function))
@@ -93,14 +93,14 @@ def place_of(function: types.FunctionType) -> Place:
     return (str(Path(file).resolve()), function.__code__.co_firstlineno)
 
 
-def _values(function: types.FunctionType) -> Iterator[Any]:
+def _values(function: types.FunctionType) -> Iterator[object]:
     """What a function takes from outside: default values, globals, cells, their attributes."""
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     scope = {**function.__globals__, **{name: _content(cell) for name, cell in cells}}
     for code in _codes(function.__code__):
-        value: Any = None
+        value: object = None
         for one in dis.get_instructions(code):
             if one.opname == "EXTENDED_ARG":
                 continue
@@ -113,14 +113,14 @@ def _values(function: types.FunctionType) -> Iterator[Any]:
             yield value
 
 
-def _content(cell: types.CellType) -> Any:
+def _content(cell: types.CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # not bound yet
         return None
 
 
-def _attribute(value: Any, name: str) -> Any:
+def _attribute(value: object, name: str) -> Any:
     try:
         return getattr(value, name, None)
     except Exception:  # a property of the application's own
@@ -135,7 +135,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(inner)
 
 
-def _functions_in(value: Any, depth: int = 0) -> Iterator[types.FunctionType]:
+def _functions_in(value: object, depth: int = 0) -> Iterator[types.FunctionType]:
     """The plain functions of the jit functions that a value is or holds."""
     if (function := _jit(value)) is not None:
         yield function
@@ -144,19 +144,19 @@ def _functions_in(value: Any, depth: int = 0) -> Iterator[types.FunctionType]:
             yield from _functions_in(inner, depth + 1)
 
 
-def _held(value: Any) -> Iterable[Any]:
+def _held(value: object) -> Iterable[object]:
     if isinstance(value, (tuple, list, set, frozenset)):
         return value
     if isinstance(value, Mapping):
         return list(value.values())
     if type(value).__name__ == "constexpr":
-        return (value.value,)
+        return (_attribute(value, "value"),)
     if isinstance(value, type) and "__triton_aggregate__" in vars(value):
         return list(vars(value).values())
     return ()
 
 
-def _jit(value: Any) -> types.FunctionType | None:
+def _jit(value: object) -> types.FunctionType | None:
     """The plain function below a jit function and what is wrapped around it, None of others."""
     if isinstance(value, (type, types.ModuleType)) or not hasattr(type(value), "__getitem__"):
         return None  # `kernel[grid]`

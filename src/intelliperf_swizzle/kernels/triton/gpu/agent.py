@@ -8,17 +8,16 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from intelliperf_swizzle.kernels.triton.capture.calls import before_each_launch
+from intelliperf_swizzle.kernels.triton.capture.calls import Call, JitFunction, before_each_launch
 from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.kernels.triton.capture.store import digest
 from intelliperf_swizzle.kernels.triton.gpu.check import Bench, InputChangedError
-from intelliperf_swizzle.kernels.triton.gpu.moved import UnreachableMemoryError
+from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, UnreachableMemoryError
 from intelliperf_swizzle.kernels.triton.gpu.order import Order, Task, form, load_order
 from intelliperf_swizzle.kernels.triton.gpu.passes import warm_up
 from intelliperf_swizzle.kernels.triton.gpu.race import race
@@ -57,21 +56,19 @@ class Agent:
         self._report = AgentReport(folder, set(order.failed))
         self._busy = False
 
-    def launch(
-        self, kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
-    ) -> None:
+    def launch(self, call: Call) -> None:
         """Looks at one call before it is made, and works where it is one of the order's."""
-        if self._busy or not self._waiting or kernel.fn.__name__ not in self._kernels:
+        if self._busy or not self._waiting or call.kernel.fn.__name__ not in self._kernels:
             return
         if self._on_gpu and torch.cuda.is_current_stream_capturing():
             return
         self._busy = True
         try:
-            live = describe(kernel, args, kwargs, grid)
+            live = describe(call)
             number = self._task(live)
             if number is not None:
                 with torch.no_grad():
-                    self._work(number, live, kernel, args, dict(kwargs), grid)
+                    self._work(number, live, call)
                 del self._waiting[number]
                 self._report.tell("idle")
         except UnreadableKernelError:
@@ -94,44 +91,29 @@ class Agent:
 
     # --- one task -------------------------------------------------------------------------------
 
-    def _work(
-        self,
-        number: int,
-        live: DescribedLaunch,
-        kernel: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        grid: Any,
-    ) -> None:
-        def runner(function: Any) -> Any:
+    def _work(self, number: int, live: DescribedLaunch, call: Call) -> None:
+        def runner(function: JitFunction) -> Launch:
             return lambda own_args, own_kwargs: function.run(
-                *own_args, grid=grid, warmup=False, **own_kwargs
+                *own_args, grid=call.grid, warmup=False, **own_kwargs
             )
 
         task = self._order.tasks[number]
-        original = runner(kernel)
-        built = dict(self._built(number, task, kernel, args, kwargs, grid))
+        original = runner(call.kernel)
+        built = dict(self._built(number, task, call))
         candidates = {c: runner(function) for c, function in built.items()}
-        self._compare(number, task, live, original, candidates, args, kwargs)
+        arguments = call.args, call.kwargs
+        self._compare(number, task, live, original, candidates, arguments)
         racing = [c for c in candidates if c not in self._report.failed]
         if number not in self._order.raced and self._order.race_seconds and racing:
             kernels = [original, *(candidates[c] for c in racing)]
-            self._race(number, live, kernels, racing, args, kwargs)
+            self._race(number, live, kernels, racing, arguments)
 
-    def _built(
-        self,
-        number: int,
-        task: Task,
-        kernel: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        grid: Any,
-    ) -> Iterator[tuple[int, Any]]:
+    def _built(self, number: int, task: Task, call: Call) -> Iterator[tuple[int, JitFunction]]:
         """The candidates that compile, as live functions; the original is compiled first."""
         source = task.launch.source
         if self._on_gpu:
             self._report.working(number, None, "building", BUILD_SECONDS)
-            kernel.run(*args, grid=grid, warmup=True, **kwargs)._init_handles()
+            _compile(call.kernel, call)
         for candidate, edits in self._order.candidates.items():
             if candidate in self._report.failed:
                 continue
@@ -140,7 +122,7 @@ class Agent:
                 rendered = render_module(source, self._folder / "rendered", edits)
                 function = import_functions(rendered)[source.kernel]
                 if self._on_gpu:
-                    function.run(*args, grid=grid, warmup=True, **kwargs)._init_handles()
+                    _compile(function, call)
                 yield candidate, function
             except Exception as error:
                 self._report.fail(number, candidate, "does not build", error)
@@ -150,10 +132,9 @@ class Agent:
         number: int,
         task: Task,
         live: DescribedLaunch,
-        original: Any,
-        candidates: Mapping[int, Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        original: Launch,
+        candidates: Mapping[int, Launch],
+        arguments: Arguments,
     ) -> None:
         todo = [c for c in candidates if (number, c) not in self._order.checked]
         if not todo:
@@ -161,7 +142,6 @@ class Agent:
         self._report.working(number, None, "preparing", BUILD_SECONDS)
         warm_up(next(iter(live.memory.values())).device)
         try:
-            arguments = (args, kwargs)
             bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
         except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:
             for candidate in todo:
@@ -192,17 +172,16 @@ class Agent:
         self,
         number: int,
         live: DescribedLaunch,
-        kernels: list[Any],
+        kernels: list[Launch],
         candidates: list[int],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        arguments: Arguments,
     ) -> None:
         seconds = self._order.race_seconds / len(self._order.tasks)
         self._report.working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
         try:
             rounds, sets = race(
                 kernels,
-                (args, kwargs),
+                arguments,
                 live.memory,
                 cache_bytes=self._order.cache_bytes,
                 seconds=seconds,
@@ -214,6 +193,10 @@ class Agent:
         self._report.tell(
             "raced", launch=number, candidates=candidates, rounds_ns=rounds, sets=sets
         )
+
+
+def _compile(function: JitFunction, call: Call) -> None:
+    function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)._init_handles()
 
 
 def _is_lost() -> bool:

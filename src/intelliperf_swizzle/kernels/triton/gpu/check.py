@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import torch
 
@@ -33,7 +33,9 @@ from intelliperf_swizzle.kernels.triton.gpu.passes import (
     poison,
 )
 from intelliperf_swizzle.kernels.triton.gpu.trial import Check
-from intelliperf_swizzle.records import DescriptorArgument, TensorArgument
+from intelliperf_swizzle.records import Argument, DescriptorArgument, TensorArgument
+
+_Events: TypeAlias = tuple[torch.cuda.Event, torch.cuda.Event]
 
 BOUNDARY = 512
 """Bytes; where PyTorch puts tensors, so that copies are as aligned as what they are copies of."""
@@ -50,7 +52,7 @@ class Bench:
         task: the launch.
         arguments: of it.
         memory: bytes of its storages, by number.
-        original: runs the kernel as it is.
+        original: runs the unmodified kernel.
         tolerance: for summed floats.
 
     Raises:
@@ -61,7 +63,7 @@ class Bench:
         self,
         task: Task,
         arguments: Arguments,
-        memory: Mapping[int, Any],
+        memory: Mapping[int, torch.Tensor],
         original: Launch,
         tolerance: float,
     ) -> None:
@@ -127,7 +129,7 @@ class Bench:
     def _bytes(self, numbers: Sequence[int]) -> int:
         return sum(self._memory[number].nbytes for number in numbers)
 
-    def _copies(self) -> tuple[dict[int, Any], dict[int, Any]]:
+    def _copies(self) -> tuple[dict[int, torch.Tensor], dict[int, torch.Tensor]]:
         """Memory for each storage that is written, twice, in one allocation: each costs 0.1 ms."""
         sizes = [self._memory[number].nbytes for number in self._written]
         rooms = [-(-size // BOUNDARY) * BOUNDARY for size in sizes]
@@ -138,15 +140,15 @@ class Bench:
             dict(zip(self._written, parts[len(sizes) :], strict=True)),
         )
 
-    def _counters(self, numbers: Sequence[int]) -> Any:
+    def _counters(self, numbers: Sequence[int]) -> torch.Tensor:
         """A zero for each, on the GPU."""
         return torch.zeros(len(numbers), dtype=torch.int64, device=self._device)
 
-    def _add_digests(self, digests: Any) -> None:
+    def _add_digests(self, digests: torch.Tensor) -> None:
         for number, digest in zip(self._inputs, digests, strict=True):
             add_digest(self._memory[number], digest)
 
-    def _run(self, kernel: Launch, copies: Mapping[int, Any]) -> tuple[Any, Any]:
+    def _run(self, kernel: Launch, copies: Mapping[int, torch.Tensor]) -> _Events:
         """Has a kernel write to copies of what it writes; events before and behind it."""
         for number, copy in copies.items():
             if number in self._task.read:
@@ -191,12 +193,12 @@ class Bench:
         self._run(self._original, self._outcome)
         if self._difference() is None:
             return None
-        return "but the kernel as it is does not leave the same bytes twice either"
+        return "but the unmodified kernel does not leave the same bytes twice either"
 
     def _names(self, number: int) -> str:
         return " and ".join(f"`{name}`" for name, one in _tensors(self._task, number))
 
-    def _float_type(self, number: int) -> Any:
+    def _float_type(self, number: int) -> torch.dtype | None:
         (_, tensor), *_others = _tensors(self._task, number)
         return _FLOATS.get(tensor.dtype)
 
@@ -213,7 +215,7 @@ def _tensors(task: Task, number: int) -> list[tuple[str, TensorArgument]]:
     """Names and views of the arguments that lie in a storage."""
     found: list[tuple[str, TensorArgument]] = []
 
-    def visit(name: str, argument: Any) -> None:
+    def visit(name: str, argument: Argument) -> None:
         if isinstance(argument, TensorArgument) and argument.storage == number:
             found.append((name, argument))
         elif isinstance(argument, DescriptorArgument):
@@ -239,6 +241,6 @@ def _now() -> float:
     return time.perf_counter()
 
 
-def _seconds(events: tuple[Any, Any]) -> float:
+def _seconds(events: _Events) -> float:
     """Between two events that have happened."""
     return float(events[0].elapsed_time(events[1])) / 1e3

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Arguments: TypeAlias = tuple[tuple[object, ...], dict[str, object]]
 """Positional and keyword arguments of one launch."""
 
-Launch = Callable[[tuple[Any, ...], dict[str, Any]], None]
+Launch: TypeAlias = Callable[[tuple[object, ...], dict[str, object]], object]
 """Runs one kernel on given arguments."""
 
 
@@ -21,7 +21,7 @@ class UnreachableMemoryError(Exception):
     """Memory of a launch is reached by none of its arguments, and so cannot be replaced."""
 
 
-def moved(arguments: Arguments, memory: Mapping[int, Any]) -> Arguments:
+def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments:
     """The arguments, with views of a storage being views of other memory.
 
     Args:
@@ -55,7 +55,7 @@ def moved(arguments: Arguments, memory: Mapping[int, Any]) -> Arguments:
     return replaced
 
 
-def _view(tensor: Any, memory: Mapping[int, Any]) -> Any:
+def _view(tensor: torch.Tensor, memory: Mapping[int, torch.Tensor]) -> torch.Tensor:
     other = memory.get(tensor.untyped_storage().data_ptr())
     if other is None:
         return tensor

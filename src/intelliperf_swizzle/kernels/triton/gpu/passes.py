@@ -8,8 +8,6 @@ nothing waits for the host until all of it is asked for.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from intelliperf_swizzle.kernels.triton.gpu.kernels import (
@@ -23,7 +21,7 @@ _CHUNK_BYTES = 64 << 20
 """Compared at a time where differences are looked up; that makes a byte for each."""
 
 
-def add_digest(memory: Any, found: Any) -> None:
+def add_digest(memory: torch.Tensor, found: torch.Tensor) -> None:
     """Adds a number that is equal for equal contents; else by a chance of 2⁻⁶⁴. One pass.
 
     Args:
@@ -34,7 +32,7 @@ def add_digest(memory: Any, found: Any) -> None:
     digest_kernel[grid](_words(memory), memory, words, rest, found, size=BLOCK)
 
 
-def add_differing(memory: Any, other: Any, found: Any) -> None:
+def add_differing(memory: torch.Tensor, other: torch.Tensor, found: torch.Tensor) -> None:
     """Adds a number that is 0 if all bytes agree. One pass over both.
 
     Args:
@@ -48,26 +46,27 @@ def add_differing(memory: Any, other: Any, found: Any) -> None:
     )
 
 
-def poison(memory: Any) -> None:
+def poison(memory: torch.Tensor) -> None:
     """Fills memory with the same odd bytes each time. One pass."""
     words, rest, grid = _parts(memory)
     poison_kernel[grid](_words(memory), memory, words, rest, size=BLOCK)
 
 
-def first_difference(memory: Any, expected: Any) -> tuple[int, int]:
-    """Place of the first byte that differs, and how many do, at least one of them."""
-    first, count = None, 0
+def first_difference(memory: torch.Tensor, expected: torch.Tensor) -> tuple[int, int]:
+    """Place of the first byte that differs (the end where none does), and how many do."""
+    first, count = len(memory), 0
     for start in range(0, len(memory), _CHUNK_BYTES):
         part, other = memory[start : start + _CHUNK_BYTES], expected[start : start + _CHUNK_BYTES]
         differing = torch.nonzero(part != other)
-        if len(differing) and first is None:
+        if len(differing) and not count:
             first = start + int(differing[0])
         count += len(differing)
-    assert first is not None
     return first, count
 
 
-def first_beyond(memory: Any, expected: Any, dtype: Any, tolerance: float) -> int | None:
+def first_beyond(
+    memory: torch.Tensor, expected: torch.Tensor, dtype: torch.dtype, tolerance: float
+) -> int | None:
     """Place of the first byte of a float that differs by more than the tolerance, or None."""
     whole = len(memory) // dtype.itemsize * dtype.itemsize
     values, others = memory[:whole].view(dtype), expected[:whole].view(dtype)
@@ -80,7 +79,7 @@ def first_beyond(memory: Any, expected: Any, dtype: Any, tolerance: float) -> in
     return None
 
 
-def warm_up(device: Any) -> None:
+def warm_up(device: torch.device) -> None:
     """Has all of this compiled and loaded, so that no validation is charged for it."""
     memory = torch.zeros(BLOCK, dtype=torch.uint8, device=device)
     other = torch.empty_like(memory).copy_(memory)
@@ -91,11 +90,11 @@ def warm_up(device: Any) -> None:
     found.tolist()
 
 
-def _words(memory: Any) -> Any:
+def _words(memory: torch.Tensor) -> torch.Tensor:
     return memory[: len(memory) // 8 * 8].view(torch.int64)
 
 
-def _parts(memory: Any) -> tuple[int, int, tuple[int]]:
+def _parts(memory: torch.Tensor) -> tuple[int, int, tuple[int]]:
     """Whole words, bytes behind them, and a grid of programs for both."""
     words, rest = divmod(len(memory), 8)
     return words, rest, (max(1, -(-words // BLOCK)),)

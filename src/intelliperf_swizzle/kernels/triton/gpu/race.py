@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 
@@ -28,7 +27,7 @@ _HOST_CYCLES = 60_000
 def race(
     kernels: Sequence[Launch],
     arguments: Arguments,
-    memory: Mapping[int, Any],
+    memory: Mapping[int, torch.Tensor],
     *,
     cache_bytes: int,
     seconds: float,
@@ -84,9 +83,9 @@ def _sets(bytes_: int, cache_bytes: int) -> int:
     return max(2, min(wanted, int(free * 0.6) // max(1, bytes_)))
 
 
-def _event() -> Any:
+def _event() -> torch.cuda.Event:
     return torch.cuda.Event(enable_timing=True)
 
 
-def _copied(arguments: Arguments, memory: Mapping[int, Any]) -> Arguments:
+def _copied(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments:
     return moved(arguments, {view.data_ptr(): view.clone() for view in memory.values()})

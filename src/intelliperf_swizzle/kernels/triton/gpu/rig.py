@@ -141,7 +141,7 @@ class Rig:
         if candidate is None:
             if what != "timing":
                 raise ValidationError(
-                    f"the kernel as it is could not be run again: {how}",
+                    f"the unmodified kernel could not be run again: {how}",
                     details=last_lines(folder),
                 )
             record.unraced[watch.working["launch"]] = f"timing failed: {how}"

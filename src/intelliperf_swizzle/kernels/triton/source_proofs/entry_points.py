@@ -116,6 +116,7 @@ def _record_call(
     kernel: object, grid: Grid, given: Mapping[str, object], folder: Path, number: int
 ) -> Launch:
     """One call as a launch, with the bytes of its tensors in files of the folder."""
+    from intelliperf_swizzle.kernels.triton.capture.calls import Call
     from intelliperf_swizzle.kernels.triton.capture.describe import describe
     from intelliperf_swizzle.kernels.triton.capture.sources import (
         UnreadableKernelError,
@@ -128,7 +129,7 @@ def _record_call(
     if not is_jit_function(function):
         raise UsageError(f"{kernel!r} is not a jit function", hint="decorate it with @triton.jit")
     try:
-        live = describe(function, (), given, grid)
+        live = describe(Call(function, (), dict(given), grid))
     except (TypeError, UnreadableKernelError) as error:
         raise UsageError(f"the kernel cannot be called so: {error}") from error
     unknown = sorted(set(given) - set(live.launch.arguments) - set(live.launch.options))

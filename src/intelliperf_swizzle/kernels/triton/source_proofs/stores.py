@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import triton.language as tl
 
+from intelliperf_swizzle.jit import jit
 from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
 from intelliperf_swizzle.kernels.triton.source_proofs.observation import Output
 from intelliperf_swizzle.records import (
@@ -217,7 +217,7 @@ def views_of(launch: Launch) -> Iterator[tuple[str, TensorArgument]]:
         yield from visit(name, argument)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@jit
 def _mark(
     programs: Int64Array,
     lanes: Int64Array,
