@@ -18,7 +18,9 @@ DECLARED = """\
 LOOK = """
 import argparse, contextlib, io, json, sys
 import anyio
-from intelliperf_swizzle import api, cli
+from intelliperf_swizzle import cli
+from intelliperf_swizzle.api.given import prepare_call
+from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.host.parser import with_ours
 from intelliperf_swizzle.mcp.server import make_server
 from intelliperf_swizzle.options import read_options, add_options
@@ -30,8 +32,8 @@ def printed(*arguments):
 
 def given(verb, **options):
     try:
-        return api._prepare(verb, ["true"], "mi300x", options, None).options.paint
-    except api.UsageError as error:
+        return prepare_call(verb, ["true"], "mi300x", options, None).options.paint
+    except UsageError as error:
         return str(error)
 
 async def tools():

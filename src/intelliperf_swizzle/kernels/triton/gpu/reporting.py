@@ -12,7 +12,7 @@ from intelliperf_swizzle.kernels.triton.capture import journal
 from intelliperf_swizzle.kernels.triton.gpu.trial import Check, Failure, FailureKind
 
 
-@dataclass(frozen=True)
+@dataclass
 class AgentReport:
     """Writes what the agent does, and what came of it, into the journal of a folder.
 

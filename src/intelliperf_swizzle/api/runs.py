@@ -1,0 +1,154 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The verbs that run an application and look for a swizzle, or at one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from intelliperf_swizzle.api.given import (
+    AnySwizzle,
+    AnyTarget,
+    close_swizzle,
+    prepare_call,
+    refuse_unread,
+)
+from intelliperf_swizzle.context import render
+from intelliperf_swizzle.edit import Edit, apply
+from intelliperf_swizzle.options import options_of
+from intelliperf_swizzle.progress import Progress, Silent
+from intelliperf_swizzle.records import (
+    Attempt,
+    Candidate,
+    Ceiling,
+    Measurement,
+)
+from intelliperf_swizzle.records import Run as RunRecord
+from intelliperf_swizzle.report.files import writable
+from intelliperf_swizzle.report.html import fragment
+from intelliperf_swizzle.search import run, single
+from intelliperf_swizzle.search.deliver import deliver
+from intelliperf_swizzle.search.proposers import choose_proposers
+
+
+@dataclass(frozen=True)
+class Run(RunRecord):
+    """A finished run; in a notebook it shows itself.
+
+    Attributes:
+        edit: what carries the best swizzle into the user's sources; None where there is none.
+    """
+
+    edit: Edit | None = None
+
+    def apply(self) -> tuple[Path, ...]:
+        """Write the best swizzle into the user's sources; returns the backups of what was there.
+
+        Raises:
+            SpliceError: a file has changed since.
+        """
+        return apply(self.edit) if self.edit else ()
+
+    def _repr_html_(self) -> str:
+        return fragment(self)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One swizzle on one kernel.
+
+    Attributes:
+        kernel: its name.
+        baseline: the unchanged kernel's measurement.
+        ceiling: no permutation exceeds it.
+        attempt: the swizzle with its proof or verdict, and its measurement where it has one.
+        cautions: what makes the numbers doubtful, a sentence each.
+    """
+
+    kernel: str
+    baseline: Measurement
+    ceiling: Ceiling
+    attempt: Attempt
+    cautions: tuple[str, ...] = ()
+
+
+def score(
+    swizzle: AnySwizzle,
+    command: Sequence[str],
+    *,
+    target: AnyTarget | None = None,
+    progress: Progress | None = None,
+    **given: Any,
+) -> Score:
+    """Prove and measure one swizzle on an application's kernel.
+
+    Args:
+        swizzle: its text, the name of a pattern, or a parsed swizzle.
+        command: the application, as an argument list.
+        target: the GPU; by default the one present, else an MI300X, modelled.
+        progress: told of each step.
+        given: options of `intelliperf-swizzle score` by name, such as `kernel` or
+            `project_directory`; and parameters of the pattern.
+
+    Raises:
+        SwizzleError: the application, the recording or a tool failed, or the input is wrong.
+    """
+    known = {option.name for option in options_of("score")}
+    parameters = {name: value for name, value in given.items() if name not in known}
+    name, text, readable = close_swizzle(swizzle, parameters)
+    refuse_unread(name, parameters, readable)
+    options = {name: value for name, value in given.items() if name in known}
+    setup = prepare_call("score", command, target, options, progress)
+    subject, attempt = single.score(Candidate(text, name, "user"), setup, progress)
+    return Score(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions)
+
+
+def explain(
+    command: Sequence[str],
+    *,
+    target: AnyTarget | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> dict[str, str]:
+    """What a language model would be told of an application's kernel: section -> text.
+
+    Args as of `optimize`, with the options of `intelliperf-swizzle explain`; `formula` says which
+    sections.
+    """
+    setup = prepare_call("explain", command, target, options, progress)
+    context = single.explain(setup, progress)
+    counters = setup.formula.counters
+    return {section: render(context, section, counters) for section in setup.formula.context}
+
+
+def optimize(
+    command: Sequence[str],
+    *,
+    target: AnyTarget | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Run:
+    """Find a swizzle for an application; the user's sources stay as they are (`Run.apply`).
+
+    Args:
+        command: the application, as an argument list.
+        target: the GPU; by default the one present, else an MI300X, modelled.
+        progress: told of each step.
+        options: those of `intelliperf-swizzle --help` by name, with their defaults: `kernel`,
+            `proposer`, `candidates`, `seed`, `report_dir`, `resume`, …
+
+    Raises:
+        SwizzleError: the application, the recording or a tool failed, or the input is wrong.
+    """
+    setup = prepare_call("optimize", command, target, options, progress)
+    heard = progress or Silent()
+    folder = writable(setup.options.report_dir, heard.note)
+    outcome = run.optimize(setup, choose_proposers(setup.options, heard), folder, heard)
+    deliver(outcome, setup.options)
+    if outcome.interrupted:
+        raise outcome.interrupted
+    record = {one.name: getattr(outcome.run, one.name) for one in fields(RunRecord)}
+    return Run(**record, edit=outcome.edit)
