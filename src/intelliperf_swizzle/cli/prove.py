@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from intelliperf_swizzle.cli.arguments import (
     PROGRAM,
@@ -50,16 +49,15 @@ def _run_source(arguments: Sequence[str]) -> int:
     parser.add_argument("--limit_seconds", type=seconds, default=300.0)
     options, command = parse_with_application(parser, arguments)
 
-    from intelliperf_swizzle.hardware import load_target
     from intelliperf_swizzle.kernels.triton.source_proofs import described, prove_source
 
     with progress_display() as progress:
         verdicts = prove_source(
             command,
-            Path(options.source),
+            options.source,
             kernel=options.kernel,
-            folder=Path(options.project_directory),
-            target=load_target(options.target),
+            target=options.target,
+            project_directory=options.project_directory,
             quiet_seconds=options.quiet_seconds,
             limit_seconds=options.limit_seconds,
             sweep=options.sweep,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ import numpy as np
 
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.source_proofs.judge import (
@@ -26,51 +27,47 @@ from intelliperf_swizzle.records import Grid, Launch
 
 def prove_source(
     command: Sequence[str],
-    source: Path,
+    source: str | os.PathLike[str],
     *,
     kernel: str | None = None,
-    folder: Path = Path(),
-    target: Target | None = None,
+    target: str | Target = "mi300x",
+    project_directory: str | os.PathLike[str] = ".",
     quiet_seconds: float = 10.0,
     limit_seconds: float = 300.0,
     sweep: bool = False,
     progress: Progress | None = None,
 ) -> tuple[RemapVerdict, ...]:
-    """For each launch of a file's kernels, whether its source computes each tile exactly once.
+    """Does a kernel, with the remap that its source has, compute each tile exactly once?
 
     Args:
-        command: the application, as the user starts it.
+        command: the application, as an argument list.
         source: the file that the kernel, or a jit function that it calls, is written in.
-        kernel: only this one.
-        folder: where the application is started.
-        target: the GPU that the application is told of, by default an MI300X.
+        kernel: only this one of the file.
+        target: the GPU that the application is told of.
+        project_directory: where the application is started.
         quiet_seconds: recording ends so long after the last new launch.
         limit_seconds: recording ends at the latest.
-        sweep: also look at each launch at other sizes, for `RemapVerdict.sizes`; some seconds each.
+        sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
         progress: told of each step.
+
+    Returns:
+        A verdict for each distinct launch.
 
     Raises:
         UsageError: there is no such file, or no kernel of it was launched.
         CaptureError: the application launched no kernel.
     """
-    if not source.is_file():
-        raise UsageError(f"there is no file {source}", hint="--source names the kernel's file")
+    file, folder = Path(source), Path(project_directory)
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}", hint="--source names the kernel's file")
     if not folder.is_dir():
         raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
+    gpu = load_target(target) if isinstance(target, str) else target
     progress = progress or Silent()
     with temporary_folder("source") as records:
         progress.phase(f"recording {shlex.join(command)}")
-        captured = capture(
-            RecordRequest(
-                command,
-                folder=records,
-                cwd=folder,
-                quiet_seconds=quiet_seconds,
-                limit_seconds=limit_seconds,
-                target=target,
-            )
-        )
-        launches = launches_of(captured.launches, source, kernel)
+        request = RecordRequest(command, folder, records, gpu, None, quiet_seconds, limit_seconds)
+        launches = launches_of(capture(request).launches, file, kernel)
         noun = "launch" if len(launches) == 1 else "launches"
         progress.phase(f"looking at {len(launches)} {noun}")
         return prove_launches(launches, sweep=sweep)
