@@ -10,7 +10,6 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, why_not
@@ -18,6 +17,7 @@ from intelliperf_swizzle.host.requirements import Host, probe
 from intelliperf_swizzle.options import Options, read_options
 from intelliperf_swizzle.profile.tools import PROFILERS
 from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.files import STDOUT, check_output, writable
 from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.search.deliver import deliver
@@ -160,7 +160,7 @@ def write_trace(host: Host, outcome: Outcome, trace_path: str) -> None:
     log.buffer.clear()  # the host's logger flushes once more when it is collected
 
 
-def _event(attempt: Any) -> dict[str, Any]:
+def _event(attempt: Attempt) -> dict[str, object]:
     return {
         "attempt": attempt.number,
         "name": attempt.candidate.name,
