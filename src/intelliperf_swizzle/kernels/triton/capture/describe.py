@@ -96,7 +96,7 @@ def describe(call: Call) -> LiveLaunch:
 
 def normalise(grid: int | Sequence[int]) -> Grid:
     """A grid of one to three extents as three."""
-    extents = [int(extent) for extent in ((grid,) if isinstance(grid, int) else grid)]
+    extents = [int(extent) for extent in (grid if isinstance(grid, Iterable) else (grid,))]
     if not 1 <= len(extents) <= 3:
         raise UnreadableKernelError(f"a grid has 1 to 3 dimensions, not {len(extents)}")
     x, y, z = (*extents, 1, 1)[:3]
