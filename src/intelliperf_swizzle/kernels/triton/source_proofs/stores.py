@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,6 @@ from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
 from intelliperf_swizzle.kernels.triton.source_proofs.observation import Output
 from intelliperf_swizzle.records import (
     Access,
-    Argument,
-    DescriptorArgument,
     Int32Array,
     Int64Array,
     Launch,
@@ -63,7 +61,7 @@ class Written:
 
     def __init__(self, launch: Launch, memory: Memory) -> None:
         self._memory = memory
-        self._views = list(views_of(launch))
+        self._views = list(launch.tensors())
         self._tables: dict[int, _Table] = {}
         self._elements = 0
         self.lanes_outside = 0
@@ -199,22 +197,6 @@ def item_bytes_of(view: TensorArgument) -> int:
     """Bytes of an element."""
     bits: int = tl.dtype(view.dtype).primitive_bitwidth
     return max(1, bits // 8)
-
-
-def views_of(launch: Launch) -> Iterator[tuple[str, TensorArgument]]:
-    """The tensors among a launch's arguments, by name."""
-
-    def visit(name: str, argument: Argument) -> Iterator[tuple[str, TensorArgument]]:
-        if isinstance(argument, TensorArgument):
-            yield name, argument
-        elif isinstance(argument, DescriptorArgument):
-            yield name, argument.base
-        elif isinstance(argument, tuple):
-            for position, item in enumerate(argument):
-                yield from visit(f"{name}[{position}]", item)
-
-    for name, argument in launch.arguments.items():
-        yield from visit(name, argument)
 
 
 @jit
