@@ -40,17 +40,18 @@ import numpy.typing as npt
 from intelliperf_swizzle.errors import RecordError
 
 Type = TypeVar("Type")
+_Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 _SEQUENCES = (tuple, list, frozenset)
 
 LARGEST = 2**63 - 1
 """Integers beyond it are refused: no count, size or seed is as large."""
 
-INLINE: Mapping[str, Any] = {"inline": True}
+INLINE: Mapping[str, bool] = {"inline": True}
 """Metadata of a field whose own fields stand in the object around it."""
 
 
-def named(name: str) -> Mapping[str, Any]:
+def named(name: str) -> Mapping[str, str]:
     """Metadata of a field that has another name in JSON."""
     return {"name": name}
 
@@ -101,7 +102,7 @@ def members(kind: type) -> tuple[Member, ...]:
 # --- text ---------------------------------------------------------------------------------------
 
 
-def dumps(value: Any, *, indent: int | None = None) -> str:
+def dumps(value: object, *, indent: int | None = None) -> str:
     """JSON text without NaN; a lone surrogate is written as its escape."""
     separators = (",", ":") if indent is None else None
     text = json.dumps(
@@ -133,7 +134,7 @@ def _refuse(constant: str) -> NoReturn:
 # --- records to JSON ----------------------------------------------------------------------------
 
 
-def encode(record: Any, arrays: dict[str, npt.NDArray[Any]] | None = None) -> Any:
+def encode(record: object, arrays: _Arrays | None = None) -> Any:
     """A dataclass as a JSON object.
 
     Args:
@@ -146,8 +147,8 @@ def encode(record: Any, arrays: dict[str, npt.NDArray[Any]] | None = None) -> An
     return _object(record, "", arrays)
 
 
-def _object(record: Any, where: str, arrays: Any) -> dict[str, Any]:
-    encoded: dict[str, Any] = {}
+def _object(record: object, where: str, arrays: _Arrays | None) -> dict[str, object]:
+    encoded: dict[str, object] = {}
     kind: type = type(record)
     for member in members(kind):
         value = getattr(record, member.attribute)
@@ -158,7 +159,7 @@ def _object(record: Any, where: str, arrays: Any) -> dict[str, Any]:
     return encoded
 
 
-def _encode(kind: Any, value: Any, where: str, arrays: Any) -> Any:
+def _encode(kind: Any, value: Any, where: str, arrays: _Arrays | None) -> object:
     kind, _ = _plain(kind)
     if value is None:
         return None
@@ -171,6 +172,8 @@ def _encode(kind: Any, value: Any, where: str, arrays: Any) -> Any:
     if dataclasses.is_dataclass(kind):
         return _object(value, where, arrays)
     if origin is np.ndarray:
+        if arrays is None:
+            raise TypeError(f"{where}: JSON alone cannot carry an array")
         arrays[where] = value
         return where
     if origin in _SEQUENCES:
@@ -188,7 +191,7 @@ def _encode(kind: Any, value: Any, where: str, arrays: Any) -> Any:
     return operator.index(value) if origin is int else value
 
 
-def _encode_open(value: Any, where: str) -> Any:
+def _encode_open(value: object, where: str) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {"$": type(value).__name__, **_object(value, where, None)}
     if isinstance(value, tuple):
@@ -221,7 +224,7 @@ def _finite(value: float, where: str) -> float:
 
 def decode(
     kind: type[Type],
-    value: Any,
+    value: object,
     where: str = "",
     *,
     nouns: Sequence[type] = (),
@@ -253,7 +256,7 @@ class _Decoder:
     nouns: Mapping[str, type]
     arrays: Mapping[str, npt.NDArray[Any]]
 
-    def decode(self, kind: Any, value: Any, where: str) -> Any:
+    def decode(self, kind: Any, value: object, where: str) -> Any:
         kind, constraint = _plain(kind)
         origin = get_origin(kind) or kind
         if origin in (Union, types.UnionType):
@@ -276,13 +279,13 @@ class _Decoder:
             }
         return _checked(_scalar(origin, value, where), constraint, where)
 
-    def _dataclass(self, kind: Any, value: Any, where: str) -> Any:
+    def _dataclass(self, kind: Any, value: object, where: str) -> Any:
         given = _expect(dict, value, where)
         for name in given.keys() - set(_names(kind)):
             raise RecordError(f"{_inside(where, name)}: unknown field")
         return self._built(kind, given, where)
 
-    def _built(self, kind: Any, given: Mapping[str, Any], where: str) -> Any:
+    def _built(self, kind: type, given: Mapping[str, object], where: str) -> Any:
         values = {}
         for member in members(kind):
             inside = _inside(where, member.name)
@@ -294,7 +297,7 @@ class _Decoder:
                 raise RecordError(f"{inside}: missing")
         return kind(**values)
 
-    def _union(self, kind: Any, value: Any, where: str) -> Any:
+    def _union(self, kind: Any, value: object, where: str) -> Any:
         alternatives = get_args(kind)
         inner = [one for one in alternatives if one is not type(None)]
         if value is None and len(inner) < len(alternatives):
@@ -308,7 +311,7 @@ class _Decoder:
             raise RecordError(f"{where}: expected one of {expected}, got {_kind(decoded)}")
         return decoded
 
-    def _sequence(self, kind: Any, value: Any, where: str) -> Any:
+    def _sequence(self, kind: Any, value: object, where: str) -> Any:
         items = _expect(list, value, where)
         inner = _items(kind, len(items))
         if len(inner) != len(items):
@@ -316,7 +319,7 @@ class _Decoder:
         decoded = (self.decode(inner[i], one, f"{where}[{i}]") for i, one in enumerate(items))
         return get_origin(kind)(decoded)
 
-    def _array(self, kind: Any, value: Any, where: str) -> Any:
+    def _array(self, kind: Any, value: object, where: str) -> npt.NDArray[Any]:
         array = self.arrays.get(_expect(str, value, where))
         dtype = np.dtype(get_args(get_args(kind)[1])[0])
         if array is None or array.dtype != dtype:
@@ -324,7 +327,7 @@ class _Decoder:
             raise RecordError(f"{where}: expected an array of {dtype}, got {got}")
         return array
 
-    def _open(self, value: Any, where: str) -> Any:
+    def _open(self, value: object, where: str) -> Any:
         if isinstance(value, list):
             return [self._open(one, where) for one in value]
         if not isinstance(value, dict):
@@ -347,7 +350,7 @@ class _Decoder:
         raise RecordError(f"{where}: {tag!r:.40} is no kind of value")
 
 
-def _names(kind: Any) -> Iterator[str]:
+def _names(kind: type) -> Iterator[str]:
     """The fields of a dataclass as JSON has them."""
     for member in members(kind):
         if member.inline:
@@ -379,7 +382,7 @@ def _items(kind: Any, count: int) -> tuple[Any, ...]:
     return inner
 
 
-def _literal(allowed: tuple[Any, ...], value: Any, where: str) -> Any:
+def _literal(allowed: tuple[object, ...], value: object, where: str) -> object:
     if any(value == one and type(value) is type(one) for one in allowed):
         return value
     expected = ", ".join(map(repr, allowed))
@@ -387,7 +390,7 @@ def _literal(allowed: tuple[Any, ...], value: Any, where: str) -> Any:
     raise RecordError(f"{where}: expected {expected}, got {got:.60}")
 
 
-def _key(kind: Any, key: str, where: str) -> Any:
+def _key(kind: object, key: str, where: str) -> str | int:
     if kind is str:
         return _text(key, where)
     if not (key.removeprefix("-").isascii() and key.removeprefix("-").isdigit() and len(key) < 20):
@@ -425,8 +428,8 @@ def _text(value: str, where: str) -> str:
     return value
 
 
-def _expect(kind: Any, value: Any, where: str) -> Any:
-    if type(value) is not kind:
+def _expect(kind: type[Type], value: object, where: str) -> Type:
+    if not isinstance(value, kind) or type(value) is not kind:
         raise RecordError(f"{where or 'the value'}: expected {_NAMES[kind]}, got {_kind(value)}")
     return value
 
@@ -434,7 +437,7 @@ def _expect(kind: Any, value: Any, where: str) -> Any:
 _NAMES = {dict: "object", list: "list", str: "str", int: "int", float: "float", bool: "bool"}
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return "null" if value is None else _NAMES.get(type(value), type(value).__name__)
 
 
@@ -445,9 +448,9 @@ def _inside(where: str, name: str) -> str:
 # --- records with arrays on disk ----------------------------------------------------------------
 
 
-def save_arrays(record: Any, path: str | os.PathLike[str]) -> None:
+def save_arrays(record: object, path: str | os.PathLike[str]) -> None:
     """Writes a record that has arrays as an uncompressed `.npz`."""
-    arrays: dict[str, npt.NDArray[Any]] = {}
+    arrays: _Arrays = {}
     stated = dumps(encode(record, arrays)).encode()
     np.savez(path, np.frombuffer(stated, np.uint8), **arrays)  # type: ignore[arg-type]
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
@@ -17,7 +16,6 @@ from intelliperf_swizzle.records import (
     SECTOR_BYTES,
     Access,
     Argument,
-    DescriptorArgument,
     Int64Array,
     Launch,
     TensorArgument,
@@ -73,19 +71,7 @@ def find_dependence(trace: Trace, launch: Launch) -> Dependence:
 
 
 def _holds_floats(launch: Launch) -> bool:
-    return any(dtype.startswith(("fp", "bf")) for one in launch.arguments.values()
-               for dtype in _dtypes(one))  # fmt: skip
-
-
-def _dtypes(argument: Argument) -> Iterator[str]:
-    """The element types of the tensors in an argument."""
-    if isinstance(argument, TensorArgument):
-        yield argument.dtype
-    elif isinstance(argument, DescriptorArgument):
-        yield argument.base.dtype
-    elif isinstance(argument, tuple):
-        for item in argument:
-            yield from _dtypes(item)
+    return any(tensor.dtype.startswith(("fp", "bf")) for _, tensor in launch.tensors())
 
 
 def safe_order(dependence: Dependence, tile: Int64Array) -> str | None:

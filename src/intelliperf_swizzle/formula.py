@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -121,7 +121,7 @@ class _FormulaReader:
             raise self._refused("a mapping is expected")
         return content
 
-    def _typed(self, key: str, kind: type | tuple[type, ...], default: Any) -> Any:
+    def _typed(self, key: str, kind: type | tuple[type, ...], default: object) -> Any:
         value = self._content.get(key, default)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise self._refused(f"`{key}` cannot be {value!r}")
@@ -134,7 +134,7 @@ class _FormulaReader:
             raise self._refused(f"`{key}` must be a list of names, not {value!r}")
         return tuple(texts)
 
-    def _names(self, key: str, known: Any, default: Sequence[str]) -> tuple[str, ...]:
+    def _names(self, key: str, known: Collection[str], default: Sequence[str]) -> tuple[str, ...]:
         names = self._texts(key, default)
         unknown = [name for name in names if name not in known]
         if unknown or not names:

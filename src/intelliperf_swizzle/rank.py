@@ -49,8 +49,8 @@ def judge(measured: Measurement, baseline: Measurement) -> Verdict:
         what = "time" if measured.time_ms is not None else "modelled memory time"
         return Verdict("slower", f"{change}, {_link(gain)} {what} grows by {100 * slower:.1f} %")
     if abs(gain) < NOISE_BAND:
-        kind = "no difference" if measured.profiler == "model" else "within noise"
-        return Verdict(kind, change)  # type: ignore[arg-type]
+        modelled = measured.profiler == "model"
+        return Verdict("no difference" if modelled else "within noise", change)
     return Verdict("better" if gain > 0 else "worse", change)
 
 
@@ -106,7 +106,9 @@ def _ordered(
 ) -> list[Attempt]:
     if not rank or len(attempts) < 2:
         return attempts
-    merits = {one.number: _merit(one, rank[0]) for one in attempts}
+    merits = {
+        one.number: _merit(one, one.measurement, rank[0]) for one in attempts if one.measurement
+    }
     waiting = sorted(attempts, key=lambda one: merits[one.number])
     ordered: list[Attempt] = []
     while waiting:
@@ -184,10 +186,8 @@ def _family(candidate: Candidate) -> str:
     return " ".join(words[-2:]) if candidate.origin == "search" else words[0]
 
 
-def _merit(attempt: Attempt, criterion: str) -> float:
+def _merit(attempt: Attempt, measured: Measurement, criterion: str) -> float:
     """The smaller the better; logarithms where noise is relative."""
-    measured = attempt.measurement
-    assert measured is not None
     if criterion == "l2_hit_rate":
         return -measured.l2_hit_rate
     if criterion == "proof":

@@ -190,11 +190,11 @@ def _by_bytes(launches: Mapping[bytes, Launch], order: Int64Array) -> Launch:
     return launches[order.tobytes()]
 
 
-def _names(record: Any) -> tuple[str, str] | None:
+def _names(record: object) -> tuple[str, str] | None:
     if not isinstance(record, Mapping):
         return None
-    names = record.get("config"), record.get("mapping")
-    return (names[0], names[1]) if all(isinstance(name, str) for name in names) else None  # type: ignore[return-value]
+    config, mapping = record.get("config"), record.get("mapping")
+    return (config, mapping) if isinstance(config, str) and isinstance(mapping, str) else None
 
 
 def _launches(records: Sequence[str], place: Path) -> list[Launch]:

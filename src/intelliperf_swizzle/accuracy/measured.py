@@ -68,7 +68,9 @@ def records_of(path: Path) -> list[Any]:
     return records
 
 
-def read(record: Any, config: str, mapping: str, middle: Middle = statistics.fmean) -> MeasuredPair:
+def read(
+    record: Mapping[str, Any], config: str, mapping: str, middle: Middle = statistics.fmean
+) -> MeasuredPair:
     """The reading of a record, whose fields hold a number or a list of repeated readings.
 
     Raises:
@@ -124,14 +126,14 @@ def _scaled(readings: Sequence[float], unit: float, middle: Middle) -> float | N
     return middle(readings) / unit if readings else None
 
 
-def _occupancy(limits: Any) -> int | None:
+def _occupancy(limits: object) -> int | None:
     if not isinstance(limits, Mapping):
         return None
     known = [limit for name in limits for limit in numbers(limits, name)]
     return int(min(known)) if known else None
 
 
-def _axes(axes: Any) -> tuple[int, ...] | None:
+def _axes(axes: object) -> tuple[int, ...] | None:
     if not isinstance(axes, list) or not all(isinstance(extent, int) for extent in axes):
         return None
     return tuple(axes)

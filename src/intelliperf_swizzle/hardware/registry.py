@@ -9,13 +9,15 @@ import difflib
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware.target import BitRule, Target
 from intelliperf_swizzle.records import LINE_BYTES
+
+_Item = TypeVar("_Item")
 
 FOLDER = Path(__file__).parent / "gpus"
 """Where the targets of this package lie, one YAML a GPU."""
@@ -47,7 +49,7 @@ def load_target(name_or_path: str | Path) -> Target:
     )
 
 
-def _facts(path: Path, inheriting: tuple[Path, ...] = ()) -> dict[str, Any]:
+def _facts(path: Path, inheriting: tuple[Path, ...] = ()) -> dict[str, object]:
     """Key -> value of a file, on top of those of its `base`."""
     try:
         entries = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -65,7 +67,7 @@ def _facts(path: Path, inheriting: tuple[Path, ...] = ()) -> dict[str, Any]:
     return _facts(FOLDER / f"{base}.yaml", (*inheriting, path)) | own
 
 
-def _value(path: Path, key: str, entry: Any) -> Any:
+def _value(path: Path, key: str, entry: object) -> object:
     """The value of an entry: a bare one, or a table of `value` and `source`."""
     if not isinstance(entry, Mapping):
         return entry
@@ -74,7 +76,7 @@ def _value(path: Path, key: str, entry: Any) -> Any:
     return entry["value"]
 
 
-def _target(facts: Mapping[str, Any], where: str) -> Target:
+def _target(facts: Mapping[str, object], where: str) -> Target:
     fields = {field.name: str(field.type) for field in dataclasses.fields(Target)}
     for key in facts:
         if key not in fields:
@@ -99,32 +101,32 @@ def _near(key: str, fields: Mapping[str, str]) -> str:
     return f"did you mean `{near[0]}`? The unit is part of the key and cannot be changed"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("a text")
     return value
 
 
-def _whole(value: Any) -> int:
+def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise TypeError("a whole number, not negative")
     return value
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
         raise TypeError("a number, not negative")
     return float(value)
 
 
-def _truth(value: Any) -> bool:
+def _truth(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError("true or false")
     return value
 
 
-def _list_of(item: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
-    def read(value: Any) -> tuple[Any, ...]:
+def _list_of(item: Callable[[object], _Item]) -> Callable[[object], tuple[_Item, ...]]:
+    def read(value: object) -> tuple[_Item, ...]:
         if not isinstance(value, list):
             raise TypeError("a list")
         return tuple(item(entry) for entry in value)
@@ -132,15 +134,15 @@ def _list_of(item: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
     return read
 
 
-def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _optional(read: Callable[[object], _Item]) -> Callable[[object], _Item | None]:
     return lambda value: None if value is None else read(value)
 
 
-def _bits(value: Any) -> BitRule | None:
+def _bits(value: object) -> BitRule | None:
     return None if value == "hashed" else _list_of(_list_of(_whole))(value)
 
 
-_READERS: Mapping[str, Callable[[Any], Any]] = {
+_READERS: Mapping[str, Callable[[object], Any]] = {
     "str": _text,
     "Backend": _text,
     "str | int": lambda value: value if isinstance(value, int) else _text(value),
@@ -155,7 +157,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def _checked(where: str, key: str, value: Any, kind: str) -> Any:
+def _checked(where: str, key: str, value: object, kind: str) -> Any:
     try:
         return _READERS[kind](value)
     except TypeError as error:

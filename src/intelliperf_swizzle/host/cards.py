@@ -29,7 +29,7 @@ class KernelReading:
     num_xcds: int | None = None
 
 
-def readings(profiled: Any) -> tuple[KernelReading, ...]:
+def readings(profiled: object) -> tuple[KernelReading, ...]:
     """The kernels of a profile, in its order.
 
     Args:
@@ -60,7 +60,7 @@ def reading_of(kernel: str, profile: Sequence[KernelReading]) -> KernelReading:
     return max(found, key=lambda reading: reading.time_ns or 0.0)
 
 
-def _card(card: Any) -> KernelReading:
+def _card(card: object) -> KernelReading:
     if not isinstance(card, Mapping) or "kernel" not in card:
         raise ProfileError("IntelliPerf's report card names no kernel")
     xcds = _number(card.get("num_xcd"))
@@ -88,12 +88,12 @@ def _metrics(kernel: Any) -> KernelReading:
     )
 
 
-def _rate(percent: Any) -> float | None:
+def _rate(percent: object) -> float | None:
     number = _number(percent)
     return None if number is None or not 0 <= number <= 100 else number / 100
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     """A finite number, or None: a counter that was not collected is missing, NaN or a text."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         return None

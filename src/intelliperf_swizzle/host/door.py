@@ -8,8 +8,8 @@ goes on as it always did, without a frame of ours on its stack.
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Callable
 from types import ModuleType
 
 from intelliperf_swizzle.children import leave
@@ -42,17 +42,15 @@ def open_door(module: ModuleType) -> None:
         if parser is None or action is None or FORMULAS[0] in (action.choices or ()):
             return build()
         chosen = chosen_formula(parser, sys.argv[1:])
-        if chosen in FORMULAS or is_formula_file(chosen):
-            sys.exit(_run(build))
+        if (chosen in FORMULAS or is_formula_file(chosen)) and (fresh := host_parser(build)):
+            sys.exit(_run(fresh))
         with ours_listed():
             return build()
 
     module.intelliperf_parser = intelliperf_parser  # type: ignore[attr-defined]
 
 
-def _run(build: Callable[[], object]) -> int:
-    parser = host_parser(build)
-    assert parser is not None
+def _run(parser: argparse.ArgumentParser) -> int:
     try:
         with stopped_by_signals():
             options = with_ours(parser).parse_args()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.children import leave
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.host.requirements import probe
+from intelliperf_swizzle.host.requirements import DriftError, probe
 from intelliperf_swizzle.options import FORMULAS, add_options
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class _Result:
     """What a pass gives back where the host's own class cannot be loaded."""
 
-    def __init__(self, success: bool, error_report: str = "", asset: Any = None):
+    def __init__(self, success: bool, error_report: str = "", asset: object = None):
         self.success = success
         self.error_report = error_report
         self.asset = asset
@@ -131,7 +131,8 @@ class Swizzle(_Base):  # type: ignore[misc, valid-type]
         """Writes the result, and the edit into the user's file where that was asked for."""
         from intelliperf_swizzle.host.run import hand_over
 
-        assert self._found is not None
+        if self._found is None:
+            raise DriftError(("it writes results before `correctness_validation_pass`",))
         try:
             hand_over(self._options(output_file), self._found, self._host)
         except Interrupted as signal:

@@ -64,9 +64,10 @@ def formula_action(parser: argparse.ArgumentParser) -> argparse.Action | None:
 
 
 def list_ours(parser: argparse.ArgumentParser) -> None:
-    """Adds our formulas to the choices, and to the help where it lists them."""
+    """Adds our formulas, where one is chosen: to the choices, and to the help if it lists them."""
     action = formula_action(parser)
-    assert action is not None
+    if action is None:
+        return
     known = list(action.choices or ())
     action.choices = _Choices([*known, *FORMULAS])
     if action.help and known and known[-1] in action.help:
@@ -110,10 +111,9 @@ def ours_listed() -> Iterator[None]:
     """The next parser that parses lists our formulas too; it is otherwise the host's."""
     original = argparse.ArgumentParser.parse_args
 
-    def parse(parser: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> Any:
+    def parse(parser: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> object:
         argparse.ArgumentParser.parse_args = original  # type: ignore[method-assign]
-        if formula_action(parser):
-            list_ours(parser)
+        list_ours(parser)
         return original(parser, *args, **kwargs)
 
     with _parsing_with(parse):

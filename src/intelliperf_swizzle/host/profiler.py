@@ -59,11 +59,10 @@ class IntelliPerfProfiler:
             ProfileError: the host could not profile it.
         """
         self._baseline = self._profile(None)
-        counts = {reading.num_xcds for reading in self._baseline} - {None}
+        counts = {one.num_xcds for one in self._baseline if one.num_xcds is not None}
         if len(counts) != 1:
             return self._target
         (count,) = counts
-        assert count is not None
         domains = self._target.dispatch_domains
         if count != self._target.num_xcds:
             domains = tuple(range(count))

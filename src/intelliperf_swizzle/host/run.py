@@ -10,12 +10,12 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.host.preparation import NAME, prepare_with_host
 from intelliperf_swizzle.host.requirements import Host, probe
 from intelliperf_swizzle.options import read_options
+from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.files import STDOUT, check_output, writable
 from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.search.conclude import Outcome
@@ -109,7 +109,7 @@ def write_trace(host: Host, outcome: Outcome, trace_path: str) -> None:
     log.buffer.clear()  # the host's logger flushes once more when it is collected
 
 
-def _event(attempt: Any) -> dict[str, Any]:
+def _event(attempt: Attempt) -> dict[str, object]:
     return {
         "attempt": attempt.number,
         "name": attempt.candidate.name,

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import threading
-from typing import Any, TextIO
+from typing import TextIO
 
 from intelliperf_swizzle.children import leave
 from intelliperf_swizzle.codec import dumps, encode, loads
@@ -45,7 +45,7 @@ class Telling:
         say(self._stream, "progress", sentence)
 
 
-def say(stream: TextIO, kind: str, what: Any) -> None:
+def say(stream: TextIO, kind: str, what: object) -> None:
     """One line of the answer."""
     stream.write(dumps({kind: what}) + "\n")
     stream.flush()

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -109,6 +109,16 @@ Argument: TypeAlias = (
 )
 
 
+def _tensors(name: str, argument: Argument) -> Iterator[tuple[str, TensorArgument]]:
+    if isinstance(argument, TensorArgument):
+        yield name, argument
+    elif isinstance(argument, DescriptorArgument):
+        yield name, argument.base
+    elif isinstance(argument, tuple):
+        for position, item in enumerate(argument):
+            yield from _tensors(f"{name}[{position}]", item)
+
+
 @dataclass(frozen=True)
 class Launch:
     """One recorded kernel call; calls that differ in nothing below are counted, not repeated.
@@ -136,6 +146,11 @@ class Launch:
     count: int = 1
     computed: bool = False
     ordinal: int = 0
+
+    def tensors(self) -> Iterator[tuple[str, TensorArgument]]:
+        """The tensors among the arguments, by name; also those in tuples and descriptors."""
+        for name, argument in self.arguments.items():
+            yield from _tensors(name, argument)
 
     @property
     def programs(self) -> int:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from intelliperf_swizzle.codec import decode, loads
 from intelliperf_swizzle.errors import RecordError, UsageError
@@ -36,7 +35,7 @@ def read_run(path: Path) -> Run:
         raise UsageError(f"{path}: {error.fact}", hint=error.hint) from error
 
 
-def run_of(fields: Any) -> Run:
+def run_of(fields: object) -> Run:
     """The run of a result as `result` makes it.
 
     Raises:

@@ -45,8 +45,8 @@ def outcome(run: Run) -> str:
             f"{source}interrupted. None of {len(run.attempts)} attempts was validated and better "
             f"than the unmodified {run.kernel} before that."
         )
-    if run.best is not None:
-        return source + _improved(run, run.best)
+    if run.best is not None and run.best.measurement is not None:
+        return source + _improved(run, run.best, run.best.measurement)
     if run.nothing_to_gain:
         return (
             f"{source}nothing to gain. {run.kernel} has an L2 hit rate of "
@@ -309,13 +309,12 @@ def patch_command(run: Run) -> str:
     return "patch -p1 < best.patch"
 
 
-def _improved(run: Run, best: Attempt) -> str:
-    assert best.measurement is not None
-    before, after = run.baseline.l2_hit_rate, best.measurement.l2_hit_rate
+def _improved(run: Run, best: Attempt, measured: Measurement) -> str:
+    before, after = run.baseline.l2_hit_rate, measured.l2_hit_rate
     return (
         f"Better. L2 hit rate of {run.kernel} {percent(before)} → {percent(after)} "
         f"({points(before, after)}) on {run.target} with `{best.candidate.name}`, "
-        f"{proof(best)}; {validation(best.validation)}.{_measured(best.measurement)}"
+        f"{proof(best)}; {validation(best.validation)}.{_measured(measured)}"
     )
 
 

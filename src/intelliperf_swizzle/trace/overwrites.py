@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.jit import jit
-from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int32Array, Int64Array, Trace
+from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Trace
 from intelliperf_swizzle.trace.recorder import lanes_in_pieces
-from intelliperf_swizzle.trace.sharing import NOBODY, SEVERAL, contested_sectors
+from intelliperf_swizzle.trace.sharing import contested_sectors
+from intelliperf_swizzle.trace.writers import MIXED, SHARED, Writers
 
 MOST_SECTORS = 1 << 22
 """Sectors that are looked at byte by byte (512 MB); where there are more, they count as shared."""
@@ -55,7 +55,10 @@ class ByteWatch:
 
     def __init__(self, sectors: Int64Array) -> None:
         self._sectors = sectors
-        self._programs: dict[Access, Int32Array] = {}
+        gaps = np.diff(sectors) > 1
+        begin = sectors[np.concatenate(([True], gaps))] * SECTOR_BYTES
+        end = (sectors[np.concatenate((gaps, [True]))] + 1) * SECTOR_BYTES
+        self._writers = Writers(begin, end, grain=1)
 
     def begin(self, programs: Int64Array) -> None:
         """A batch begins."""
@@ -72,7 +75,7 @@ class ByteWatch:
         """The active programs access a block; see `interpreter.batched.Recorder`."""
         if kind != Access.READ:
             for rows, lanes, covered in lanes_in_pieces(addresses, mask, np.flatnonzero(active)):
-                self._note(kind, self._batch[rows], lanes, covered, item_bytes)
+                self._writers.note(kind, self._batch[rows], lanes, covered, item_bytes)
         return 0
 
     def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
@@ -90,57 +93,10 @@ class ByteWatch:
         if kind != Access.READ:
             lanes = np.ascontiguousarray(addresses).reshape(1, -1).view(np.int64)
             covered = np.broadcast_to(mask, addresses.shape).reshape(1, -1)
-            self._note(kind, np.array([program]), lanes, covered, item_bytes)
+            self._writers.note(kind, np.array([program]), lanes, covered, item_bytes)
 
     def overwritten(self) -> Int64Array:
         """The sectors with a byte that one program stores and another stores or updates."""
-        nobody = np.full(len(self._sectors) * SECTOR_BYTES, NOBODY, np.int32)
-        stored = self._programs.get(Access.WRITE, nobody)
-        updated = self._programs.get(Access.ATOMIC, nobody)
-        clash = (stored != NOBODY) & (updated != NOBODY) & (updated != stored)
-        clash |= stored == SEVERAL
-        found: Int64Array = self._sectors[clash.reshape(-1, SECTOR_BYTES).any(axis=1)]
+        clash = (self._writers.state & (SHARED | MIXED)).reshape(-1, SECTOR_BYTES).any(axis=1)
+        found: Int64Array = self._sectors[clash]
         return found
-
-    def _note(
-        self,
-        kind: Access,
-        programs: Int64Array,
-        lanes: Int64Array,
-        covered: npt.NDArray[np.bool_],
-        item_bytes: int,
-    ) -> None:
-        if kind not in self._programs:
-            size = len(self._sectors) * SECTOR_BYTES
-            self._programs[kind] = np.full(size, NOBODY, np.int32)
-        _mark_bytes(programs, lanes, covered, item_bytes, self._sectors, self._programs[kind])
-
-
-@jit
-def _mark_bytes(
-    programs: Int64Array,
-    lanes: Int64Array,
-    covered: npt.NDArray[np.bool_],
-    item_bytes: int,
-    sectors: Int64Array,
-    entered: Int32Array,
-) -> None:
-    """Enter each program at the bytes of the sectors that its lanes touch."""
-    for row in range(lanes.shape[0]):
-        sector, at = np.int64(-1), np.int64(-1)
-        for lane in range(lanes.shape[1]):
-            if not covered[row, lane]:
-                continue
-            for byte in range(lanes[row, lane], lanes[row, lane] + item_bytes):
-                if byte // 32 != sector:
-                    sector = np.int64(byte // 32)
-                    at = np.int64(np.searchsorted(sectors, sector))
-                    if at == sectors.size or sectors[at] != sector:
-                        at = np.int64(-1)
-                if at < 0:
-                    continue
-                place = at * 32 + byte % 32
-                if entered[place] == -1:
-                    entered[place] = programs[row]
-                elif entered[place] != programs[row]:
-                    entered[place] = -2

@@ -42,13 +42,9 @@ def dense_ids(keys: Int64Array) -> tuple[Int32Array, Int64Array]:
 
 @jit
 def line_signatures(
-    base: Int32Array,
-    shape: Int32Array,
-    shape_offset: Int64Array,
-    shape_line: Int32Array,
-    code: _Codes,
-    n: int,
-) -> _Hashes:
+    base: Int32Array, shape: Int32Array, shape_offset: Int64Array, shape_line: Int32Array,
+    code: _Codes, n: int,
+) -> _Hashes:  # fmt: skip
     """For each of `n` lines a hash of the footprints (base, shape) that touch it, and how."""
     signature = np.zeros(n, np.uint64)
     for f in range(len(base)):
@@ -59,12 +55,9 @@ def line_signatures(
 
 @jit
 def unit_of_line(
-    base: Int32Array,
-    shape: Int32Array,
-    shape_offset: Int64Array,
-    shape_line: Int32Array,
+    base: Int32Array, shape: Int32Array, shape_offset: Int64Array, shape_line: Int32Array,
     signature: _Hashes,
-) -> tuple[Int32Array, Int64Array, Int32Array]:
+) -> tuple[Int32Array, Int64Array, Int32Array]:  # fmt: skip
     """Number the lines of equal signature alike, by first touch; and list the lines by unit."""
     touched = 0
     for i in range(len(signature)):
@@ -112,14 +105,9 @@ def unit_of_line(
 
 @jit
 def footprint_units(
-    base: Int32Array,
-    shape: Int32Array,
-    shape_offset: Int64Array,
-    shape_line: Int32Array,
-    code: _Codes,
-    unit: Int32Array,
-    units: int,
-) -> tuple[Int64Array, Int32Array, _Codes]:
+    base: Int32Array, shape: Int32Array, shape_offset: Int64Array, shape_line: Int32Array,
+    code: _Codes, unit: Int32Array, units: int,
+) -> tuple[Int64Array, Int32Array, _Codes]:  # fmt: skip
     """The units of each footprint in order of first touch, as offsets, units and codes."""
     total = 0
     offset = np.zeros(len(base) + 1, np.int64)
@@ -148,12 +136,9 @@ def footprint_units(
 
 @jit
 def unroll(
-    access_offset: Int64Array,
-    access_footprint: Int32Array,
-    offset: Int64Array,
-    unit: Int32Array,
-    code: _Codes,
-) -> tuple[Int64Array, Int32Array, _Codes]:
+    access_offset: Int64Array, access_footprint: Int32Array,
+    offset: Int64Array, unit: Int32Array, code: _Codes,
+) -> tuple[Int64Array, Int32Array, _Codes]:  # fmt: skip
     """The references of each tile one after the other; all but an access's last complemented."""
     total = 0
     for a in range(len(access_footprint)):

@@ -102,7 +102,7 @@ def _text(reply: Reply, field: str) -> str | None:
     return str(value).strip() or None if value is not None else None
 
 
-def _critique(critiques: Any) -> str | None:
+def _critique(critiques: object) -> str | None:
     if not isinstance(critiques, Mapping) or not critiques:
         return None
     return "\n".join(f"{number}: {text}" for number, text in sorted(critiques.items()))

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -139,7 +140,7 @@ class Model:
             return Reply(fields, text, unreadable, usage)
         raise AssertionError  # the last round returns or raises
 
-    def _lm(self, dspy: Any, sample: int, seconds: float) -> Any:
+    def _lm(self, dspy: ModuleType, sample: int, seconds: float) -> Any:
         name = self.endpoint.model.rsplit("/", 1)[-1]
         reasoning = REASONING_MODEL.match(name) is not None
         settings: dict[str, Any] = {
@@ -187,15 +188,16 @@ def _dspy() -> Any:
     return dspy
 
 
-def _predict(dspy: Any, lm: Any, question: Question) -> tuple[dict[str, Any], str | None]:
+def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, Any], str | None]:
     """The fields of the answer, or why it cannot be read."""
+    from dspy import ChatAdapter
     from dspy.adapters.base import Adapter
     from dspy.utils.exceptions import AdapterParseError
 
-    class OneCall(dspy.ChatAdapter):  # type: ignore[misc]
+    class OneCall(ChatAdapter):  # type: ignore[misc]
         """Does not ask a second time, in JSON, behind our back: a refusal is ours to count."""
 
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        def __call__(self, *args: object, **kwargs: object) -> object:
             return Adapter.__call__(self, *args, **kwargs)
 
     with dspy.context(lm=lm, adapter=OneCall()):
@@ -209,7 +211,7 @@ def _predict(dspy: Any, lm: Any, question: Question) -> tuple[dict[str, Any], st
     return fields, None
 
 
-def _signature(dspy: Any, question: Question) -> Any:
+def _signature(dspy: ModuleType, question: Question) -> Any:
     inputs = {name: (str, dspy.InputField(desc=INPUTS[name])) for name in question.inputs}
     outputs = {
         one.name: (one.type, dspy.OutputField(desc=one.description)) for one in question.outputs
@@ -242,7 +244,7 @@ def _last_call(lm: Any, seconds: float) -> tuple[str, Usage]:
     )
 
 
-def _count(stated: Any) -> int | None:
+def _count(stated: object) -> int | None:
     """A number of tokens, if that is what the endpoint states."""
     return stated if type(stated) is int and 0 <= stated <= LARGEST else None
 

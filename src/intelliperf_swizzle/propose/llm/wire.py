@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import httpx
 import openai
@@ -25,7 +24,7 @@ LARGEST_ANSWER_BYTES = 4 << 20
 class Client(openai.OpenAI):
     """LiteLLM copies what it is given, and a connection has no copy."""
 
-    def __deepcopy__(self, memo: Any) -> Client:
+    def __deepcopy__(self, memo: object) -> Client:
         return self
 
 

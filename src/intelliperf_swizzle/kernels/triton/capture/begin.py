@@ -6,12 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from intelliperf_swizzle.kernels.triton.capture.calls import (
-    Call,
-    JitFunction,
-    LaunchGrid,
-    before_each_launch,
-)
+from intelliperf_swizzle.kernels.triton.capture.calls import around_each_launch, before_each_launch
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
 
@@ -27,22 +22,6 @@ def install(folder: Path, settings: Settings) -> None:
         before_each_launch(compiled.launch, interpreted=False, passes=compiled.passes)
         return
 
-    from triton.runtime.interpreter import InterpretedFunction
-
     from intelliperf_swizzle.kernels.triton.capture.interpreted import InterpretedRecorder
-    from intelliperf_swizzle.kernels.triton.capture.standin_triton import Compiled
 
-    recorder = InterpretedRecorder(folder, settings, uses)
-    interpret = InterpretedFunction.run
-
-    def run(
-        self: JitFunction, *args: object, grid: LaunchGrid, warmup: bool, **kwargs: object
-    ) -> Compiled:
-        def execute() -> object:
-            return interpret(self, *args, grid=grid, warmup=False, **kwargs)
-
-        if not warmup:
-            recorder.launch(Call(self, args, kwargs, grid), execute)
-        return Compiled(self, kwargs)
-
-    InterpretedFunction.run = run
+    around_each_launch(InterpretedRecorder(folder, settings, uses).launch)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
@@ -38,7 +39,7 @@ class Call(NamedTuple):
 
 
 Before: TypeAlias = Callable[[Call], None]
-Run: TypeAlias = Callable[..., object]
+Execute: TypeAlias = Callable[[], object]
 Passes: TypeAlias = dict[int, int]
 
 
@@ -54,7 +55,12 @@ def before_each_launch(before: Before, *, interpreted: bool, passes: Passes | No
             counted down here.
     """
     if interpreted:
-        _before_interpreted(before)
+
+        def launch(call: Call, execute: Execute) -> None:
+            before(call)
+            execute()
+
+        around_each_launch(launch)
         return
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import JITFunction
@@ -88,12 +94,16 @@ class _RunMethod:
     that would hand all arguments on: that is all in an endless loop of short ones.
     """
 
-    def __init__(self, run: Run, hooked: Run, free: Passes) -> None:
+    def __init__(
+        self, run: Callable[..., object], hooked: Callable[..., object], free: Passes
+    ) -> None:
         self._run = run
         self._hooked = hooked
         self._free = free
 
-    def __get__(self, kernel: JitFunction | None, owner: type | None = None) -> Run:
+    def __get__(
+        self, kernel: JitFunction | None, owner: type | None = None
+    ) -> Callable[..., object]:
         if kernel is None:
             return self._run
         left = self._free.get(id(kernel))
@@ -103,7 +113,8 @@ class _RunMethod:
         return MethodType(self._run, kernel)
 
 
-def _before_interpreted(before: Before) -> None:
+def around_each_launch(launch: Callable[[Call, Execute], None]) -> None:
+    """Under Triton's interpreter: hands each call to `launch`, which executes it, or not."""
     from triton.runtime.interpreter import InterpretedFunction
 
     from intelliperf_swizzle.kernels.triton.capture.standin_triton import Compiled
@@ -114,8 +125,8 @@ def _before_interpreted(before: Before) -> None:
         self: JitFunction, *args: object, grid: LaunchGrid, warmup: bool, **kwargs: object
     ) -> Compiled:
         if not warmup:
-            before(Call(self, args, kwargs, grid))
-            run(self, *args, grid=grid, warmup=False, **kwargs)
+            execute = partial(run, self, *args, grid=grid, warmup=False, **kwargs)
+            launch(Call(self, args, kwargs, grid), execute)
         return Compiled(self, kwargs)
 
     InterpretedFunction.run = hooked

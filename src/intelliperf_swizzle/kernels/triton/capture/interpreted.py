@@ -14,7 +14,7 @@ import numpy as np
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.kernels.triton.capture import journal
-from intelliperf_swizzle.kernels.triton.capture.calls import Call
+from intelliperf_swizzle.kernels.triton.capture.calls import Call, Execute
 from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
@@ -44,7 +44,7 @@ class InterpretedRecorder:
         self._left_out: set[str] = set()
         self._store = Store(folder)
 
-    def launch(self, call: Call, execute: Callable[[], object]) -> None:
+    def launch(self, call: Call, execute: Execute) -> None:
         """Record one call and execute it, or not."""
         try:
             live = describe(call)
@@ -74,7 +74,7 @@ class InterpretedRecorder:
     # --- execution ------------------------------------------------------------------------------
 
     def _execute(
-        self, live: DescribedLaunch, before: dict[int, UInt8Array], execute: Callable[[], object]
+        self, live: DescribedLaunch, before: dict[int, UInt8Array], execute: Execute
     ) -> Execution:
         """Run all programs, unless that would take too long."""
         if self._settings.compute == "never":

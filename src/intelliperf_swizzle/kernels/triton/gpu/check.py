@@ -33,7 +33,7 @@ from intelliperf_swizzle.kernels.triton.gpu.passes import (
     poison,
 )
 from intelliperf_swizzle.kernels.triton.gpu.trial import Check
-from intelliperf_swizzle.records import Argument, DescriptorArgument, TensorArgument
+from intelliperf_swizzle.records import TensorArgument
 
 _Events: TypeAlias = tuple[torch.cuda.Event, torch.cuda.Event]
 
@@ -213,20 +213,7 @@ _FLOATS = {
 
 def _tensors(task: Task, number: int) -> list[tuple[str, TensorArgument]]:
     """Names and views of the arguments that lie in a storage."""
-    found: list[tuple[str, TensorArgument]] = []
-
-    def visit(name: str, argument: Argument) -> None:
-        if isinstance(argument, TensorArgument) and argument.storage == number:
-            found.append((name, argument))
-        elif isinstance(argument, DescriptorArgument):
-            visit(name, argument.base)
-        elif isinstance(argument, tuple):
-            for item in argument:
-                visit(name, item)
-
-    for name, argument in task.launch.arguments.items():
-        visit(name, argument)
-    return found
+    return [one for one in task.launch.tensors() if one[1].storage == number]
 
 
 def _element_bytes(task: Task, number: int) -> int:

@@ -22,7 +22,7 @@ _any_length = triton.jit(
 
 
 @triton.jit
-def _mixed(word, place):  # type: ignore[no-untyped-def]
+def _mixed(word, place):
     """A bijection of 64-bit words (the finaliser of MurmurHash3), another one at each place."""
     word = word.to(tl.uint64, bitcast=True) ^ (place.to(tl.uint64) * 0x9E3779B97F4A7C15)
     word = (word ^ (word >> 33)) * 0xFF51AFD7ED558CCD
@@ -31,14 +31,14 @@ def _mixed(word, place):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _rest(words, rest):  # type: ignore[no-untyped-def]
+def _rest(words, rest):
     """Places of the bytes behind the words, and whether they are there: for the first program."""
     byte = tl.arange(0, 8)
     return words.to(tl.int64) * 8 + byte, byte < tl.where(tl.program_id(0) == 0, rest, 0)
 
 
-@_any_length  # type: ignore[untyped-decorator]
-def digest_kernel(memory, bytes_, words, rest, found, size: tl.constexpr):  # type: ignore[no-untyped-def]
+@_any_length
+def digest_kernel(memory, bytes_, words, rest, found, size: tl.constexpr):
     """Adds up the mixed words."""
     place = tl.program_id(0).to(tl.int64) * size + tl.arange(0, size)
     inside = place < words
@@ -49,8 +49,8 @@ def digest_kernel(memory, bytes_, words, rest, found, size: tl.constexpr):  # ty
     tl.atomic_add(found, tl.sum(mixed, axis=0) + tl.sum(mixed_rest, axis=0))
 
 
-@_any_length  # type: ignore[untyped-decorator]
-def poison_kernel(memory, bytes_, words, rest, size: tl.constexpr):  # type: ignore[no-untyped-def]
+@_any_length
+def poison_kernel(memory, bytes_, words, rest, size: tl.constexpr):
     """Fills memory with words that no program would leave there."""
     place = tl.program_id(0).to(tl.int64) * size + tl.arange(0, size)
     tl.store(memory + place, _mixed(place, place + 1), mask=place < words)
@@ -58,10 +58,8 @@ def poison_kernel(memory, bytes_, words, rest, size: tl.constexpr):  # type: ign
     tl.store(bytes_ + last, _mixed(last, last + 1).to(tl.uint8), mask=behind)
 
 
-@_any_length  # type: ignore[untyped-decorator]
-def differing_kernel(  # type: ignore[no-untyped-def]
-    memory, bytes_, other, other_bytes, words, rest, found, size: tl.constexpr
-):
+@_any_length
+def differing_kernel(memory, bytes_, other, other_bytes, words, rest, found, size: tl.constexpr):
     """Counts the words that differ, and the bytes behind them."""
     place = tl.program_id(0).to(tl.int64) * size + tl.arange(0, size)
     inside = place < words

@@ -24,7 +24,7 @@ from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS,
 from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, Settings, save_settings
 from intelliperf_swizzle.kernels.triton.gpu.order import Order, Task, save_order
 from intelliperf_swizzle.kernels.triton.gpu.statistics import timing
-from intelliperf_swizzle.kernels.triton.gpu.trial import Check, Failure, Trial
+from intelliperf_swizzle.kernels.triton.gpu.trial import Check, Failure, FailureKind, Trial
 
 AGENT = "intelliperf_swizzle.kernels.triton.gpu.agent"
 _POLL_SECONDS = 0.05
@@ -147,10 +147,10 @@ class Rig:
             record.unraced[watch.working["launch"]] = f"timing failed: {how}"
             record.rounds[watch.working["launch"]] = {}
             return False
-        kind = "hung" if watch.late else "faulted"
+        kind: FailureKind = "hung" if watch.late else "faulted"
         lines = last_lines(folder)
         text = f"{how} while {what}" + (f": {lines[-1]}" if lines and not watch.late else "")
-        record.failures[candidate] = Failure(kind, text)  # type: ignore[arg-type]
+        record.failures[candidate] = Failure(kind, text)
         return False
 
     def _fresh_folder(self) -> Path:

@@ -16,12 +16,9 @@ import numpy.typing as npt
 
 from intelliperf_swizzle.records import (
     LINE_BYTES,
-    Argument,
-    DescriptorArgument,
     Launch,
     Segment,
     Storage,
-    TensorArgument,
     UInt8Array,
 )
 
@@ -135,18 +132,8 @@ class Memory:
 def _names_of_storages(launch: Launch) -> dict[int, tuple[str, ...]]:
     """Storage number -> names of the arguments that view it, in order of first argument."""
     names: dict[int, list[str]] = {}
-
-    def visit(name: str, argument: Argument) -> None:
-        if isinstance(argument, TensorArgument):
-            names.setdefault(argument.storage, []).append(name)
-        elif isinstance(argument, DescriptorArgument):
-            visit(name, argument.base)
-        elif isinstance(argument, tuple):
-            for position, item in enumerate(argument):
-                visit(f"{name}[{position}]", item)
-
-    for name, argument in launch.arguments.items():
-        visit(name, argument)
+    for name, tensor in launch.tensors():
+        names.setdefault(tensor.storage, []).append(name)
     return {number: tuple(views) for number, views in names.items()}
 
 

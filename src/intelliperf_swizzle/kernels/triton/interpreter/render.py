@@ -90,8 +90,8 @@ def import_functions(rendered: Path) -> Mapping[str, Any]:
         spec = importlib.util.spec_from_file_location(
             name, rendered, submodule_search_locations=[str(rendered.parent)]
         )
-        assert spec is not None
-        assert spec.loader is not None
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{rendered} is no Python file")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         try:
@@ -103,7 +103,7 @@ def import_functions(rendered: Path) -> Mapping[str, Any]:
     return functions
 
 
-def literal(value: Any) -> str:
+def literal(value: object) -> str:
     """A constant as Python text that evaluates to it, infinities and NaN included.
 
     Raises:
@@ -154,13 +154,15 @@ def _function_module(
     )
 
 
-def _reaches_function(meaning: Any) -> bool:
+def _reaches_function(meaning: tuple[Any, ...]) -> bool:
     if meaning[0] == "namespace":
         return any(_reaches_function(inner) for inner in meaning[1].values())
     return bool(meaning[0] == "function")
 
 
-def _bind(name: str, meaning: Any, source: KernelSource, modules: Mapping[str, str]) -> list[str]:
+def _bind(
+    name: str, meaning: tuple[Any, ...], source: KernelSource, modules: Mapping[str, str]
+) -> list[str]:
     """Statements that bind a global name (dotted inside a namespace) to its meaning."""
     kind = meaning[0]
     if kind == "unknown":

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy.typing as npt
 import triton.runtime.interpreter as triton_interpreter
 
 from intelliperf_swizzle.kernels.triton.interpreter.arithmetic import Counts, counting
+from intelliperf_swizzle.kernels.triton.interpreter.blocks import Array
 from intelliperf_swizzle.kernels.triton.interpreter.scheduler import Scheduler
 from intelliperf_swizzle.kernels.triton.interpreter.updates import current_update
 from intelliperf_swizzle.records import Access, Grid, Int64Array
@@ -134,7 +135,7 @@ def patched_language() -> Iterator[None]:
 
 
 @contextmanager
-def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+def _replaced(owner: object, name: str, value: object) -> Iterator[None]:
     original = getattr(owner, name)
     setattr(owner, name, value)
     try:
@@ -148,7 +149,7 @@ class _WatchedMemory:
 
     def __init__(
         self,
-        native: Any,
+        native: ModuleType,
         scheduler: Scheduler,
         space: AddressSpace,
         observer: Observer | None,
@@ -159,21 +160,21 @@ class _WatchedMemory:
         self._space = space
         self._observer = observer
         self._select = select
-        self._poll: tuple[Any, ...] | None = None
+        self._poll: tuple[object, ...] | None = None
         self._polls = 0
         self.locks = False
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._native, name)
 
     def forget_polls(self) -> None:
         """A program begins."""
         self._poll, self._polls = None, 0
 
-    def load(self, addresses: Addresses, mask: Mask, other: Any, dtype: Any) -> Any:
+    def load(self, addresses: Addresses, mask: Mask, other: Array, dtype: np.dtype[Any]) -> object:
         """Read; the first poll of a word is reported, its repetitions are not."""
 
-        def read() -> Any:
+        def read() -> object:
             host, inside = self._inside(addresses, mask)
             return self._native.load(host, inside, other, dtype)
 
@@ -182,17 +183,19 @@ class _WatchedMemory:
             return read()
         return self._polled(Access.READ, addresses, mask, np.dtype(dtype).itemsize, read)
 
-    def store(self, addresses: Addresses, value: Any, mask: Mask) -> Any:
+    def store(self, addresses: Addresses, value: Array, mask: Mask) -> object:
         """Write."""
         self._report(Access.WRITE, addresses, mask, value.dtype.itemsize)
         self._scheduler.memory_changed()
         host, inside = self._inside(addresses, mask)
         return self._native.store(host, value, inside)
 
-    def atomic_rmw(self, op: Any, addresses: Addresses, value: Any, mask: Mask, sem: Any) -> Any:
+    def atomic_rmw(
+        self, op: object, addresses: Addresses, value: Array, mask: Mask, sem: object
+    ) -> object:
         """Read, modify, write."""
 
-        def update() -> Any:
+        def update() -> object:
             host, inside = self._inside(addresses, mask)
             return self._native.atomic_rmw(op, host, value, inside, sem)
 
@@ -203,12 +206,12 @@ class _WatchedMemory:
         item_bytes = value.dtype.itemsize
         return self._polled(Access.ATOMIC, addresses, mask, item_bytes, update, str(op), value)
 
-    def atomic_cas(self, addresses: Addresses, compare: Any, value: Any, sem: Any) -> Any:
+    def atomic_cas(self, addresses: Addresses, compare: Array, value: Array, sem: object) -> object:
         """Compare and swap."""
         self.locks |= current_update().answer_is_used
         mask = np.ones(addresses.shape, np.bool_)
 
-        def swap() -> Any:
+        def swap() -> object:
             host, inside = self._inside(addresses, mask)
             if not inside.all():
                 return np.zeros_like(compare)
@@ -227,9 +230,9 @@ class _WatchedMemory:
         addresses: Addresses,
         mask: Mask,
         item_bytes: int,
-        access: Callable[[], Any],
-        *operands: Any,
-    ) -> Any:
+        access: Callable[[], object],
+        *operands: object,
+    ) -> object:
         """One access of one word; vain repetitions of the same make the program wait."""
         word = (int(addresses.reshape(-1)[0]), bool(np.all(mask)))
         poll = (kind, *word, *(str(operand) for operand in operands))
@@ -254,7 +257,7 @@ class _WatchedMemory:
         self._select(program)
         self._polls = 0
 
-    def _word(self, addresses: Addresses, mask: Mask, item_bytes: int) -> Any:
+    def _word(self, addresses: Addresses, mask: Mask, item_bytes: int) -> object:
         if item_bytes > 8:
             return None
         host, inside = self._inside(addresses, mask)

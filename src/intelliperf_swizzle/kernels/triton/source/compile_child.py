@@ -20,12 +20,13 @@ from typing import Any
 
 import triton
 import triton.language as tl
-from triton.compiler.compiler import make_backend
+from triton.compiler.compiler import CompiledKernel, make_backend
 from triton.runtime import driver
 
 from intelliperf_swizzle.kernels.triton.interpreter.driver import StandInDriver
 from intelliperf_swizzle.kernels.triton.interpreter.render import import_functions, render_module
 from intelliperf_swizzle.records import (
+    Argument,
     DescriptorArgument,
     DtypeArgument,
     FunctionArgument,
@@ -53,7 +54,7 @@ class Tensor:
         self._offset_bytes = argument.offset_bytes
         self._storage_bytes = storage_bytes
 
-    def stride(self, axis: int | None = None) -> Any:
+    def stride(self, axis: int | None = None) -> int | tuple[int, ...]:
         """Strides in elements."""
         return self._strides if axis is None else self._strides[axis]
 
@@ -95,7 +96,7 @@ def _compile(launch: Launch, module: Path) -> dict[str, Any]:
     }
 
 
-def _live(argument: Any, launch: Launch, functions: Mapping[str, Any]) -> Any:
+def _live(argument: Argument, launch: Launch, functions: Mapping[str, object]) -> object:
     if isinstance(argument, TensorArgument):
         return Tensor(argument, launch.storages[argument.storage].bytes)
     if isinstance(argument, DescriptorArgument):
@@ -116,7 +117,7 @@ def _live(argument: Any, launch: Launch, functions: Mapping[str, Any]) -> Any:
     return argument
 
 
-def _amd_needs(compiled: Any) -> dict[str, int]:
+def _amd_needs(compiled: CompiledKernel) -> dict[str, int]:
     """Registers from the metadata of the AMD code object (`.vgpr_count` includes AGPRs)."""
     metadata = dict(re.findall(r"^\s+\.(\w+):\s+(\d+)\s*$", compiled.asm["amdgcn"], re.M))
     return {
@@ -126,7 +127,7 @@ def _amd_needs(compiled: Any) -> dict[str, int]:
     }
 
 
-def _nvidia_needs(compiled: Any) -> dict[str, int | None]:
+def _nvidia_needs(compiled: CompiledKernel) -> dict[str, int | None]:
     """As `cuobjdump` reads them in the machine code; unknown where it cannot be run."""
     with tempfile.TemporaryDirectory() as folder:
         binary = Path(folder) / "kernel.cubin"

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
 from intelliperf_swizzle.kernels.triton.source_proofs.observation import Parts
-from intelliperf_swizzle.kernels.triton.source_proofs.stores import item_bytes_of, views_of
+from intelliperf_swizzle.kernels.triton.source_proofs.stores import item_bytes_of
 from intelliperf_swizzle.records import Access, Int64Array, Launch, TensorArgument
 
 MOST_PARTS = 1 << 24
@@ -101,7 +101,7 @@ class PartWatch:
         self._memory = memory
         self._files = files
         self._programs = launch.programs
-        self._views = list(views_of(launch))
+        self._views = list(launch.tensors())
         self._batch: list[tuple[_Key, Int64Array, npt.NDArray[np.bool_]]] = []
         self._seen: dict[_Key, list[tuple[Int64Array, Int64Array, npt.NDArray[np.bool_]]]] = {}
         self._pairs = 0

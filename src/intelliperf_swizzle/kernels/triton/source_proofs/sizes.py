@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from intelliperf_swizzle.kernels.triton.source_proofs.stores import item_bytes_of, views_of
+from intelliperf_swizzle.kernels.triton.source_proofs.stores import item_bytes_of
 from intelliperf_swizzle.records import (
     Argument,
     DescriptorArgument,
@@ -78,7 +78,7 @@ def _explain(launch: Launch, extent: int) -> tuple[_Factor, ...] | None:
     )
     sizes = [value for name, value in constants.items() if name not in launch.constexprs]
     sizes += [value for name, value in constants.items() if name in launch.constexprs]
-    dims = [dim for _, view in views_of(launch) for dim in view.shape]
+    dims = [dim for _, view in launch.tensors() for dim in view.shape]
     if extent in sizes:
         return (_Factor(extent, 1),)
     for candidates in (sizes, [*sizes, *dims]):
@@ -113,7 +113,7 @@ def _scaled(launch: Launch, explained: list[tuple[_Factor, ...]], size: int, oth
     numbers = {launch.programs: math.prod(grid), **dict(zip(launch.grid, grid, strict=True))}
     numbers = {old: new for old, new in numbers.items() if old > 1} | {size: other}
     fixed = set(launch.constants.values()) - set(numbers)
-    views = {view: _scaled_view(view, numbers, fixed) for _, view in views_of(launch)}
+    views = {view: _scaled_view(view, numbers, fixed) for _, view in launch.tensors()}
     for old, new in views.items():
         pairs = zip((*old.strides, _elements(old)), (*new.strides, _elements(new)), strict=True)
         numbers = {stride: changed for stride, changed in pairs if stride > 1} | numbers

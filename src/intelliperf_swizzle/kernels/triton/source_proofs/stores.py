@@ -4,53 +4,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import triton.language as tl
 
-from intelliperf_swizzle.jit import jit
 from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
 from intelliperf_swizzle.kernels.triton.source_proofs.observation import Output
 from intelliperf_swizzle.records import (
     Access,
-    Argument,
-    DescriptorArgument,
     Int32Array,
     Int64Array,
     Launch,
     TensorArgument,
-    UInt8Array,
 )
 from intelliperf_swizzle.trace.recorder import lanes_in_pieces
+from intelliperf_swizzle.trace.writers import SHARED, UPDATED, Writers
 
 MOST_ELEMENTS = 1 << 28
 """Elements of all tensors written to that are looked at one by one (1.3 GB)."""
-NOBODY = -1
-STORED, SHARED, UPDATED = 1, 2, 4
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Elements of one storage.
-
-    Attributes:
-        begin, end: its addresses.
-        grain: bytes of an element.
-        first: int32[elements]; the program that stored it first.
-        state: uint8[elements]; `STORED`, `SHARED`, `UPDATED`.
-        clash: int64[3]; an element that is shared and two programs that store it.
-    """
-
-    begin: int
-    end: int
-    grain: int
-    first: Int32Array
-    state: UInt8Array
-    clash: Int64Array
 
 
 class Written:
@@ -63,8 +37,8 @@ class Written:
 
     def __init__(self, launch: Launch, memory: Memory) -> None:
         self._memory = memory
-        self._views = list(views_of(launch))
-        self._tables: dict[int, _Table] = {}
+        self._views = list(launch.tensors())
+        self._writers: dict[int, Writers] = {}
         self._elements = 0
         self.lanes_outside = 0
 
@@ -81,77 +55,62 @@ class Written:
         wrote = np.zeros(len(programs), np.bool_)
         for rows, lanes, covered in lanes_in_pieces(addresses, mask, np.flatnonzero(active)):
             wrote[rows] = covered.any(axis=1)
-            inside = 0
-            for place in self._places(lanes, covered):
-                inside += self._mark(place, kind, programs[rows], lanes, covered, item_bytes)
-            self.lanes_outside += int(covered.sum()) - inside
+            if covered.any():
+                self._note(kind, programs[rows], lanes, covered, item_bytes)
         return wrote
 
-    def _places(self, lanes: Int64Array, covered: npt.NDArray[np.bool_]) -> range:
-        if not covered.any():
-            return range(0)
-        used = lanes if covered.all() else lanes[covered]
-        first, last = np.searchsorted(self._memory.begin, (used.min(), used.max()), side="right")
-        return range(max(0, int(first) - 1), int(last))
-
-    def _mark(
+    def _note(
         self,
-        place: int,
         kind: Access,
         programs: Int64Array,
         lanes: Int64Array,
         covered: npt.NDArray[np.bool_],
         item_bytes: int,
-    ) -> int:
-        table = self._table(place)
-        return int(
-            _mark(
-                programs, lanes, covered, item_bytes, kind == Access.ATOMIC,
-                (table.begin, table.end), table.grain, table.first, table.state, table.clash,
-            )
-        )  # fmt: skip
+    ) -> None:
+        inside = 0
+        used = lanes if covered.all() else lanes[covered]
+        first, last = np.searchsorted(self._memory.begin, (used.min(), used.max()), side="right")
+        for place in range(max(0, int(first) - 1), int(last)):
+            writers = self._writers_of(place)
+            inside += writers.note(kind, programs, lanes, covered, item_bytes)
+        if self._elements <= MOST_ELEMENTS:  # else nothing is known
+            self.lanes_outside += used.size - inside
 
-    def _table(self, place: int) -> _Table:
-        if place not in self._tables:
-            begin, end = int(self._memory.begin[place]), int(self._memory.end[place])
+    def _writers_of(self, place: int) -> Writers:
+        if place not in self._writers:
             number = self._memory.numbers[place]
             grain = min(item_bytes_of(view) for _, view in self._views if view.storage == number)
-            elements = -(-(end - begin) // grain)
-            self._elements += elements
-            kept = elements if self._elements <= MOST_ELEMENTS else 0
-            self._tables[place] = _Table(
-                begin, end, grain,
-                np.full(kept, NOBODY, np.int32),
-                np.zeros(kept, np.uint8),
-                np.full(3, -1, np.int64),
-            )  # fmt: skip
-        return self._tables[place]
+            begin, end = self._memory.begin[[place]], self._memory.end[[place]]
+            self._elements += -(-int(end[0] - begin[0]) // grain)
+            kept = end if self._elements <= MOST_ELEMENTS else begin
+            self._writers[place] = Writers(begin, kept, grain)
+        return self._writers[place]
 
     def outputs(self) -> tuple[Output, ...] | None:
         """The tensors that were written to; None where they have too many elements."""
         if self._elements > MOST_ELEMENTS:
             return None
         found = []
-        for place, table in sorted(self._tables.items()):
+        for place, writers in sorted(self._writers.items()):
             number = self._memory.numbers[place]
             for name, view in self._views:
                 if view.storage == number:
-                    output = _output(name, view, table)
+                    output = _output(name, view, writers)
                     if output.unwritten < output.elements:
                         found.append(output)
         return tuple(found)
 
 
-def _output(name: str, view: TensorArgument, table: _Table) -> Output:
-    state = _elements_of(view, table.state, table.grain)
+def _output(name: str, view: TensorArgument, writers: Writers) -> Output:
+    state = _elements_of(view, writers.state, writers.grain)
     missing = state == 0
     axes = range(missing.ndim)
     bounds = []
     for axis in axes:
         places = np.flatnonzero(missing.any(axis=tuple(other for other in axes if other != axis)))
         bounds.append((int(places[0]), int(places[-1])) if len(places) else (0, -1))
-    element, one, other = (int(part) for part in table.clash)
-    index = _index(view, element * table.grain - view.offset_bytes) if element >= 0 else None
+    element, one, other = (int(part) for part in writers.clash)
+    index = _index(view, element * writers.grain - view.offset_bytes) if element >= 0 else None
     return Output(
         name=name,
         shape=view.shape,
@@ -159,7 +118,7 @@ def _output(name: str, view: TensorArgument, table: _Table) -> Output:
         unwritten=int(missing.sum()),
         shared=int(((state & SHARED) != 0).sum()),
         updated=int(((state & UPDATED) != 0).sum()),
-        programs=_distinct(_elements_of(view, table.first, table.grain)),
+        programs=_distinct(_elements_of(view, writers.first, writers.grain)),
         unwritten_range=tuple(bounds) if missing.any() else (),
         clash=None if index is None else (index, one, other),
     )
@@ -186,7 +145,7 @@ def _index(view: TensorArgument, offset_bytes: int) -> tuple[int, ...] | None:
 
 
 def _elements_of(view: TensorArgument, array: npt.NDArray[Any], grain: int) -> npt.NDArray[Any]:
-    """The table's entries of a tensor's elements, in the tensor's shape (no copy)."""
+    """The entries of a tensor's elements, in the tensor's shape (no copy)."""
     step = item_bytes_of(view) // grain
     return np.lib.stride_tricks.as_strided(
         array[view.offset_bytes // grain :],
@@ -199,60 +158,3 @@ def item_bytes_of(view: TensorArgument) -> int:
     """Bytes of an element."""
     bits: int = tl.dtype(view.dtype).primitive_bitwidth
     return max(1, bits // 8)
-
-
-def views_of(launch: Launch) -> Iterator[tuple[str, TensorArgument]]:
-    """The tensors among a launch's arguments, by name."""
-
-    def visit(name: str, argument: Argument) -> Iterator[tuple[str, TensorArgument]]:
-        if isinstance(argument, TensorArgument):
-            yield name, argument
-        elif isinstance(argument, DescriptorArgument):
-            yield name, argument.base
-        elif isinstance(argument, tuple):
-            for position, item in enumerate(argument):
-                yield from visit(f"{name}[{position}]", item)
-
-    for name, argument in launch.arguments.items():
-        yield from visit(name, argument)
-
-
-@jit
-def _mark(
-    programs: Int64Array,
-    lanes: Int64Array,
-    covered: npt.NDArray[np.bool_],
-    item_bytes: int,
-    atomic: bool,
-    extent: tuple[int, int],
-    grain: int,
-    first: Int32Array,
-    state: UInt8Array,
-    clash: Int64Array,
-) -> int:
-    """Enter the programs at the elements that their lanes write; returns the lanes inside."""
-    begin, end = extent
-    inside = 0
-    for row in range(lanes.shape[0]):
-        program = programs[row]
-        for lane in range(lanes.shape[1]):
-            address = lanes[row, lane]
-            if not covered[row, lane] or address < begin or address + item_bytes > end:
-                continue
-            inside += 1
-            if state.size == 0:
-                continue
-            low = (address - begin) // grain
-            high = (address - begin + item_bytes - 1) // grain
-            for element in range(low, high + 1):
-                if atomic:
-                    state[element] |= 4
-                    continue
-                if first[element] == -1:
-                    first[element] = program
-                    state[element] |= 1
-                elif first[element] != program and not state[element] & 2:
-                    state[element] |= 2
-                    if clash[0] < 0:
-                        clash[0], clash[1], clash[2] = element, first[element], program
-    return inside

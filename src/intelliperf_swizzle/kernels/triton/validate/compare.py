@@ -19,12 +19,9 @@ from intelliperf_swizzle.kernels.triton.validate.sample import sample_tiles
 from intelliperf_swizzle.kernels.triton.validate.tree import Difference, reads_program_id, same_tree
 from intelliperf_swizzle.records import (
     Access,
-    Argument,
-    DescriptorArgument,
     Int64Array,
     Launch,
     MappedLaunch,
-    TensorArgument,
     Trace,
     Validation,
 )
@@ -218,20 +215,7 @@ def _shape_extent(trace: Trace) -> tuple[Int64Array, Int64Array]:
 
 
 def _storage_of_names(launch: Launch) -> dict[str, int]:
-    storages: dict[str, int] = {}
-
-    def visit(name: str, argument: Argument) -> None:
-        if isinstance(argument, TensorArgument):
-            storages[name] = argument.storage
-        elif isinstance(argument, DescriptorArgument):
-            visit(name, argument.base)
-        elif isinstance(argument, tuple):
-            for position, item in enumerate(argument):
-                visit(f"{name}[{position}]", item)
-
-    for name, argument in launch.arguments.items():
-        visit(name, argument)
-    return storages
+    return {name: tensor.storage for name, tensor in launch.tensors()}
 
 
 def _answer(request: Request, limit: float) -> Answer:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton.language as tl
-import triton.runtime.interpreter as triton_interpreter
+from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
 from intelliperf_swizzle.children.called import answer, begin
 from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
@@ -41,18 +41,19 @@ def compare(request: Request, folder: Path) -> Answer:
 
 def _multiply_halves_in_single() -> None:
     """Widens fp16 operands of `tl.dot`: exact, and NumPy then has a routine that is 20x faster."""
-    builder: Any = triton_interpreter.InterpreterBuilder
-    original = builder.create_dot
+    original = InterpreterBuilder.create_dot
 
-    def create_dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
+    def create_dot(
+        self: InterpreterBuilder, a: TensorHandle, b: TensorHandle, *rest: object
+    ) -> TensorHandle:
         return original(self, widened(a), widened(b), *rest)
 
-    def widened(operand: Any) -> Any:
+    def widened(operand: TensorHandle) -> TensorHandle:
         if operand.dtype.scalar != tl.float16:
             return operand
-        return triton_interpreter.TensorHandle(operand.data.astype(np.float32), tl.float32)
+        return TensorHandle(operand.data.astype(np.float32), tl.float32)
 
-    builder.create_dot = create_dot
+    InterpreterBuilder.create_dot = create_dot
 
 
 @dataclass
@@ -235,7 +236,7 @@ class Comparison:
                 return Answer(False, compared, f"tile {tile}, program {index}: {difference}")
         return Answer(False, compared)
 
-    def _watched(self, edits: Any) -> tuple[LiveLaunch, Watch]:
+    def _watched(self, edits: Mapping[str, str]) -> tuple[LiveLaunch, Watch]:
         live = revive(self._request.launch, self._folder, edits=edits, fill=_leave)
         return live, Watch(live.memory, self._contents)
 

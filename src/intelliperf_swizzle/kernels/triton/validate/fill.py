@@ -13,10 +13,7 @@ from collections.abc import Collection
 import numpy as np
 
 from intelliperf_swizzle.records import (
-    Argument,
-    DescriptorArgument,
     Launch,
-    TensorArgument,
     UInt8Array,
 )
 
@@ -74,18 +71,8 @@ class Contents:
 def element_types(launch: Launch) -> dict[int, str]:
     """Storage -> Triton's name of the dtype of the first tensor argument that views it."""
     dtypes: dict[int, str] = {}
-
-    def visit(argument: Argument) -> None:
-        if isinstance(argument, TensorArgument):
-            dtypes.setdefault(argument.storage, argument.dtype)
-        elif isinstance(argument, DescriptorArgument):
-            visit(argument.base)
-        elif isinstance(argument, tuple):
-            for item in argument:
-                visit(item)
-
-    for argument in launch.arguments.values():
-        visit(argument)
+    for _, tensor in launch.tensors():
+        dtypes.setdefault(tensor.storage, tensor.dtype)
     return dtypes
 
 

@@ -147,9 +147,9 @@ def _stored(insertion: Insertion) -> set[str]:
 
 
 def _parameters(function: SourceFunction) -> list[str]:
-    definition = ast.parse(function.text).body[0]
-    assert isinstance(definition, ast.FunctionDef)
-    return [node.arg for node in ast.walk(definition.args) if isinstance(node, ast.arg)]
+    definitions = [one for one in ast.parse(function.text).body if isinstance(one, ast.FunctionDef)]
+    nodes = [node for one in definitions for node in ast.walk(one.args)]
+    return [node.arg for node in nodes if isinstance(node, ast.arg)]
 
 
 def _language(insertion: Insertion) -> str:

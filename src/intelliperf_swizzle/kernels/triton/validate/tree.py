@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeGuard
 
 from intelliperf_swizzle.records import SourceFunction
 
@@ -183,7 +183,7 @@ def _harm(statement: ast.stmt) -> str | None:
     return None
 
 
-def _is_call(node: Any, *names: str) -> bool:
+def _is_call(node: object, *names: str) -> TypeGuard[ast.Call]:
     if not isinstance(node, ast.Call):
         return False
     function = node.func
@@ -209,7 +209,7 @@ class _LockStep:
     line: int = 1
     reason: str = ""
 
-    def same(self, original: Any, edited: Any) -> bool:
+    def same(self, original: object, edited: object) -> bool:
         """Whether two nodes, lists or values agree but for program ids."""
         if isinstance(edited, ast.AST):
             self.line = getattr(edited, "lineno", self.line)
@@ -225,13 +225,13 @@ class _LockStep:
                 for name in original._fields
                 if name != "type_comment"
             )
-        if isinstance(original, list):
+        if isinstance(original, list) and isinstance(edited, list):
             if len(original) != len(edited):
                 return self._differ("the numbers of statements or operands differ")
             return all(self.same(a, b) for a, b in zip(original, edited, strict=True))
         return bool(original == edited) or self._differ(_describe(original, edited))
 
-    def _stands_for(self, original: Any, edited: ast.Name) -> bool:
+    def _stands_for(self, original: object, edited: ast.Name) -> bool:
         if not self._is_program_id(original):
             return self._differ(_describe(original, edited))
         axis = _axis(original, self.meanings.axes)
@@ -244,7 +244,7 @@ class _LockStep:
             return self._differ(f"`{edited.id}` stands for two axes")
         return True
 
-    def _is_program_id(self, node: Any) -> bool:
+    def _is_program_id(self, node: object) -> TypeGuard[ast.Call]:
         return _is_call(node, "program_id", *self.meanings.program_id) and (
             len(node.args) + len(node.keywords) == 1
         )
@@ -262,10 +262,10 @@ def _axis(call: ast.Call, axes: Mapping[str, int]) -> int | None:
     return value if type(value) is int else None
 
 
-def _describe(original: Any, edited: Any) -> str:
+def _describe(original: object, edited: object) -> str:
     return f"`{_written(original)}` became `{_written(edited)}`"
 
 
-def _written(node: Any) -> str:
+def _written(node: object) -> str:
     text = ast.unparse(node) if isinstance(node, ast.AST) else str(node)
     return text.splitlines()[0] if text else ""

@@ -56,21 +56,19 @@ def _load_package() -> None:
     folder = os.path.abspath(__file__)
     for _ in range(5):  # startup, capture, triton, kernels, the package
         folder = os.path.dirname(folder)
-    spec = spec_from_file_location(
-        _PACKAGE, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    sys.modules[_PACKAGE] = module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    place = os.path.join(folder, "__init__.py")
+    _load(_PACKAGE, spec_from_file_location(_PACKAGE, place, submodule_search_locations=[folder]))
 
 
 def _run_hidden_sitecustomize() -> None:
     here = os.path.dirname(os.path.abspath(__file__))
     others = [entry for entry in sys.path if os.path.abspath(entry) != here]
-    spec = PathFinder.find_spec("sitecustomize", others)
+    _load("sitecustomize", PathFinder.find_spec("sitecustomize", others))
+
+
+def _load(name: str, spec: ModuleSpec | None) -> None:
     if spec is not None and spec.loader is not None:
-        sys.modules["sitecustomize"] = module = module_from_spec(spec)
+        sys.modules[name] = module = module_from_spec(spec)
         spec.loader.exec_module(module)
 
 
