@@ -57,7 +57,7 @@ CASES = ((1 << 12, 150_000), (1 << 24, 20_000), (1 << 27, 3_000))
 
 
 def plain(folder: Path, arguments: list[str]) -> float:
-    """Seconds of the application as it is."""
+    """Seconds of the unmodified application."""
     command = [sys.executable, "app.py", *arguments]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return float(ran.stdout.split()[-1])

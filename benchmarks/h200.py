@@ -46,16 +46,13 @@ from intelliperf_swizzle.rank import judge, order
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.baseline import choose_evaluator
+from intelliperf_swizzle.search.conclude import is_promising
 from intelliperf_swizzle.search.evaluator import Evaluator
-from intelliperf_swizzle.search.loop import search
-from intelliperf_swizzle.search.run import (
-    choose_evaluator,
-    is_promising,
-    pose_problem,
-    record_application,
-)
+from intelliperf_swizzle.search.loop import pose_problem, search
+from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
-from intelliperf_swizzle.search.subject import Subject, choose_kernel
+from intelliperf_swizzle.search.subject import Subject
 
 HERE = Path(__file__).parent
 KERNELS = HERE / "kernels"

@@ -37,18 +37,15 @@ from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candida
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.baseline import choose_evaluator
+from intelliperf_swizzle.search.conclude import LEAST_GAIN
 from intelliperf_swizzle.search.evaluator import Evaluator
-from intelliperf_swizzle.search.loop import search
-from intelliperf_swizzle.search.run import (
-    LEAST_GAIN,
-    choose_evaluator,
-    open_history,
-    pose_problem,
-    record_application,
-)
+from intelliperf_swizzle.search.loop import pose_problem, search
+from intelliperf_swizzle.search.recorded import choose_kernel, record_application
+from intelliperf_swizzle.search.run_folder import open_history
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Screened
-from intelliperf_swizzle.search.subject import Subject, choose_kernel
+from intelliperf_swizzle.search.subject import Subject
 
 RECORD = RECORDS / "search_quality.json"
 SLOW_SECONDS = 0.1
@@ -143,7 +140,7 @@ def best(attempts: tuple[Attempt, ...], subject: Subject) -> dict[str, Any]:
         for attempt in attempts
         if attempt.measurement and attempt.verdict.eligible
     ]
-    rate, name = max([*found, (subject.baseline.l2_hit_rate, "as it is")])
+    rate, name = max([*found, (subject.baseline.l2_hit_rate, "unmodified")])
     scored = sum(attempt.screened_l2_hit_rate is not None for attempt in attempts)
     return {"l2_hit_rate": rounded(rate), "name": name, "scored": scored}
 

@@ -25,7 +25,7 @@ from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.records import Int64Array, Launch
 from model_truth.applications import configure, record_launches
 
-AS_IT_IS = "as it is"
+UNMODIFIED = "unmodified"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class MeasuredRun:
         command: a script in `benchmarks/` and its arguments.
         kernel: its name.
         grids: of its launches.
-        orders: text (None: the kernel as it is) and counters of each profiled order, by name.
+        orders: text (None: the unmodified kernel) and counters of each profiled order, by name.
     """
 
     command: tuple[str, ...]
@@ -70,7 +70,7 @@ def _profiled_orders(record: Mapping[str, Any]) -> dict[str, tuple[str | None, M
 
 
 def _listed_orders(record: Mapping[str, Any]) -> Iterator[tuple[str, str | None, Any]]:
-    yield AS_IT_IS, None, record["baseline"]
+    yield UNMODIFIED, None, record["baseline"]
     for attempt in record["attempts"]:
         yield attempt["name"], attempt["text"], attempt["measurement"]
     for name, one in record["orders"].items():

@@ -38,9 +38,10 @@ from intelliperf_swizzle.records import (
 from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.report.files import writable
 from intelliperf_swizzle.report.html import fragment
-from intelliperf_swizzle.search import run
+from intelliperf_swizzle.search import run, single
 from intelliperf_swizzle.search.deliver import deliver
-from intelliperf_swizzle.search.setup import Setup, choose_proposers, prepare
+from intelliperf_swizzle.search.proposers import choose_proposers
+from intelliperf_swizzle.search.setup import Setup, prepare
 
 AnySwizzle: TypeAlias = "str | Swizzle"
 """A swizzle's text, the name of a pattern of the catalogue, or a parsed swizzle."""
@@ -197,7 +198,7 @@ def score(
     text = closed.text if isinstance(closed, Swizzle) else closed
     options = {name: value for name, value in given.items() if name in known}
     setup = _prepare("score", command, target, options, progress)
-    subject, attempt = run.score(Candidate(text, name, "user"), setup, progress)
+    subject, attempt = single.score(Candidate(text, name, "user"), setup, progress)
     return Score(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions)
 
 
@@ -214,7 +215,7 @@ def explain(
     sections.
     """
     setup = _prepare("explain", command, target, options, progress)
-    context = run.explain(setup, progress)
+    context = single.explain(setup, progress)
     counters = setup.formula.counters
     return {section: render(context, section, counters) for section in setup.formula.context}
 

@@ -243,7 +243,7 @@ def decode(
     Raises:
         RecordError: a value is missing, surplus, of another type, or out of range; it says where.
     """
-    reader = _Reader({one.__name__: one for one in nouns}, arrays or {})
+    reader = _Decoder({one.__name__: one for one in nouns}, arrays or {})
     try:
         decoded: Type = reader.decode(kind, value, where)
     except RecursionError:
@@ -252,7 +252,7 @@ def decode(
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _Decoder:
     nouns: Mapping[str, type]
     arrays: Mapping[str, npt.NDArray[Any]]
 

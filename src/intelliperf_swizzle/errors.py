@@ -13,7 +13,7 @@ class SwizzleError(Exception):
 
     Args:
         fact: what is wrong, with the value, as one lower-case sentence without a full stop.
-        hint: what would mend it, or None.
+        hint: what would fix it, or None.
         details: further lines for the user (a witness, the last lines of an application).
     """
 

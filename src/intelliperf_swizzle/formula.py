@@ -81,10 +81,10 @@ def load_formula(name_or_path: str | Path) -> Formula:
     path = Path(name_or_path)
     if path.suffix not in (".yaml", ".yml"):
         path = formula(str(name_or_path))
-    return _Reader(path).formula()
+    return _FormulaReader(path).formula()
 
 
-class _Reader:
+class _FormulaReader:
     """Reads one file; every refusal names it and the key."""
 
     def __init__(self, path: Path):

@@ -74,7 +74,7 @@ class History:
                 _check_replaceable(path)
             if path.is_file():
                 self._file.truncate(complete)
-            if not resume:
+            if not complete:
                 self._write(Header(SCHEMA, identity))
         except SwizzleError:
             self._file.close()
@@ -117,14 +117,19 @@ class History:
 
 
 def _read(path: Path, identity: Mapping[str, Any]) -> tuple[dict[int, Attempt], int]:
-    """The attempts of a file, and the length of its complete part in bytes."""
+    """The attempts of a file, and the length of its complete part in bytes.
+
+    A run that is killed at once leaves an empty file.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
         raise HistoryError(f"cannot read {path}: {error.strerror}") from error
+    if not content:
+        return {}, 0
     complete = content.rfind(b"\n") + 1
     if not complete:
-        raise HistoryError(f"{path} is empty", hint="begin anew without --resume")
+        raise HistoryError(f"{path} is not a history", hint=_ELSEWHERE)
     header, *lines = content[:complete].split(b"\n")[:-1]
     _check_header(path, header, identity)
     attempts: dict[int, Attempt] = {}

@@ -53,6 +53,7 @@ class Declaration:
         choices: the only values there are, or None.
         flags: its short forms.
         host: whether it is IntelliPerf's.
+        tool: whether a coding agent's tool has it; as a rule those that are ours.
     """
 
     help: str
@@ -61,9 +62,11 @@ class Declaration:
     choices: tuple[str, ...] | None = None
     flags: tuple[str, ...] = ()
     host: bool = False
+    tool: bool = True
 
 
-def _option(default: Any, help: str, **declared: Any) -> Any:
+def _option(default: Any, help: str, *, host: bool = False, **declared: Any) -> Any:
+    declared = {"host": host, "tool": not host, **declared}
     return field(default=default, metadata={"declaration": Declaration(help, **declared)})
 
 
@@ -76,13 +79,13 @@ class Options:
         0, "list the leading attempts (-vv: all)", flags=("-v",), verbs=OPTIMIZE, host=True
     )
     build_command: str | None = _option(
-        None, "run first, in the project directory", flags=("-b",), host=True
+        None, "run first, in the project directory", flags=("-b",), host=True, tool=True
     )
     instrument_command: str | None = _option(
         None, "accepted; a swizzle needs none", flags=("-i",), verbs=OPTIMIZE, host=True
     )
     project_directory: str = _option(
-        ".", "where the application runs (default: here)", flags=("-p",), host=True
+        ".", "where the application runs (default: here)", flags=("-p",), host=True, tool=True
     )
     formula: str = _option("swizzle", "the optimization target", flags=("-f",), host=True)
     top_n: int = _option(10, "kernels to look at", read=positive, host=True)
@@ -101,7 +104,7 @@ class Options:
         host=True,
     )
     unittest_command: str | None = _option(
-        None, "must exit 0 with the swizzled kernel", verbs=OPTIMIZE, host=True
+        None, "must exit 0 with the swizzled kernel", verbs=OPTIMIZE, host=True, tool=True
     )
     model: str = _option(
         "gpt-4o", "language model", flags=("-m",), verbs=(*OPTIMIZE, "doctor"), host=True
@@ -124,7 +127,7 @@ class Options:
         host=True,
     )
     kernel: str | None = _option(
-        None, "the kernel (default: most to gain)", flags=("-k",), host=True
+        None, "the kernel (default: most to gain)", flags=("-k",), host=True, tool=True
     )
 
     # ours
@@ -158,7 +161,7 @@ class Options:
         None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
     )
     seed: int = _option(0, "of every random choice", read=integer, verbs=OPTIMIZE)
-    quiet: bool = _option(False, "say what came of the run and no more", read=None)
+    quiet: bool = _option(False, "say what came of the run and no more", read=None, tool=False)
     report_dir: str | None = _option(
         None, "where files go (default: ./swizzle-out/<kernel>)", verbs=OPTIMIZE
     )

@@ -148,7 +148,7 @@ def contenders(attempts: Sequence[Attempt], baseline: Measurement, places: int) 
 
     Args:
         attempts: screened, some of them predicted.
-        baseline: the prediction for the kernel as it is.
+        baseline: the prediction for the unmodified kernel.
         places: how many there are.
     """
     judged = [

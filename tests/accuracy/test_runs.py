@@ -63,7 +63,7 @@ def test_every_counted_order_is_compared_once(tmp_path: Path) -> None:
     assert "HEADS" in said
     assert "gemm, beyond: no permutation of 64 blocks" in said
     assert [(one["mapping"], one["measured_hit_rate"]) for one in found["pairs"]] == [
-        ("as it is", 0.5),
+        ("unmodified", 0.5),
         ("by columns", 0.75),
     ]
     assert found["pairs"][0]["predicted_hit_rate"] != found["pairs"][1]["predicted_hit_rate"]

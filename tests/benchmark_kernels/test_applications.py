@@ -105,7 +105,7 @@ def cases(application: str, folder: Path) -> list[Case]:
     script = KERNELS / f"{application}.py"
     text = script.read_text()
     found = [
-        Case(application, options or "as it is", script, options)
+        Case(application, options or "unmodified", script, options)
         for options in ("", *FURTHER_OPTIONS.get(application, ()))
     ]
 

@@ -16,7 +16,7 @@ import pytest
 
 from intelliperf_swizzle.doctor import as_json, as_text, diagnose
 from intelliperf_swizzle.doctor import examine as doctor
-from intelliperf_swizzle.doctor.examine import Place
+from intelliperf_swizzle.doctor.examine import System
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware.detect import Sources
 from intelliperf_swizzle.options import Options
@@ -35,9 +35,9 @@ class Computer:
         self.environment: dict[str, str] = {}
 
     @property
-    def place(self) -> Place:
+    def system(self) -> System:
         root = self.root
-        return Place(
+        return System(
             Machine(root, str(self.bin), 0.5),
             Sources(
                 kfd=root / "sys/class/kfd/kfd/topology/nodes",
@@ -60,7 +60,7 @@ class Computer:
         (self.root / file).write_text(text)
 
     def diagnose(self, **wishes):
-        return diagnose(Options(**wishes), self.place)
+        return diagnose(Options(**wishes), self.system)
 
 
 @pytest.fixture

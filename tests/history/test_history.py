@@ -117,7 +117,7 @@ def test_a_killed_process_loses_no_finished_attempt(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "is empty"),
+        (b"{", "is not a history"),
         (b"not json\n", ":1 is not a line"),
         (header(schema=1, run=[]), ":1 is not a line of a history of this version: schema: exp"),
         (header(schema=99), "schema: expected 2, got 99"),
@@ -149,6 +149,15 @@ def test_a_file_that_is_no_history_is_never_overwritten(tmp_path: Path, content:
     with pytest.raises(HistoryError, match="is not a history"):
         History(path, RUN)
     assert path.read_bytes() == content
+
+
+def test_what_a_run_leaves_that_is_killed_before_its_first_line_is_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    path.touch()
+    history = History(path, RUN, resume=True)
+    history.record(attempts()[0])
+    history.close()
+    assert len(History(path, RUN, resume=True).attempts) == 1
 
 
 def test_a_run_that_begins_anew_replaces_its_history(tmp_path: Path) -> None:

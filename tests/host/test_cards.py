@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from intelliperf_swizzle.errors import ProfileError
-from intelliperf_swizzle.host.cards import Reading, reading_of, readings
+from intelliperf_swizzle.host.cards import KernelReading, reading_of, readings
 from intelliperf_swizzle.profile.readings import plain_name
 
 CARD = {
@@ -21,7 +21,7 @@ CARD = {
 
 
 def test_report_cards():
-    assert readings([CARD]) == (Reading("gemm_kernel", 1500.5, 0.625, 8),)
+    assert readings([CARD]) == (KernelReading("gemm_kernel", 1500.5, 0.625, 8),)
 
 
 def test_kernel_metrics():
@@ -29,7 +29,9 @@ def test_kernel_metrics():
     kernel = SimpleNamespace(
         kernel_name="gemm_kernel", duration_ns=1500.0, l2_hit_rate=62.5, source_files=["a.py"]
     )
-    assert readings(SimpleNamespace(kernels=[kernel])) == (Reading("gemm_kernel", 1500.0, 0.625),)
+    assert readings(SimpleNamespace(kernels=[kernel])) == (
+        KernelReading("gemm_kernel", 1500.0, 0.625),
+    )
 
 
 def test_metrix_itself():
@@ -38,7 +40,9 @@ def test_metrix_itself():
         duration_us=SimpleNamespace(avg=1.5, min=1.0, max=2.0),
         metrics={"memory.l2_hit_rate": SimpleNamespace(avg=62.5)},
     )
-    assert readings(SimpleNamespace(kernels=[kernel])) == (Reading("gemm_kernel", 1500.0, 0.625),)
+    assert readings(SimpleNamespace(kernels=[kernel])) == (
+        KernelReading("gemm_kernel", 1500.0, 0.625),
+    )
 
 
 @pytest.mark.parametrize("hit_rate", [None, float("nan"), "N/A", -1.0, 101.0, True])
@@ -46,11 +50,11 @@ def test_hit_rate_that_was_not_collected_is_none_and_not_0(hit_rate):
     (reading,) = readings([{**CARD, "l2": {"hr": hit_rate}}])
     assert reading.l2_hit_rate is None
     kernel = SimpleNamespace(kernel_name="k", duration_ns=None, l2_hit_rate=hit_rate)
-    assert readings(SimpleNamespace(kernels=[kernel])) == (Reading("k", None, None),)
+    assert readings(SimpleNamespace(kernels=[kernel])) == (KernelReading("k", None, None),)
 
 
 def test_card_with_nothing_but_a_name():
-    assert readings([{"kernel": "k", "l2": None}]) == (Reading("k", None, None, None),)
+    assert readings([{"kernel": "k", "l2": None}]) == (KernelReading("k", None, None, None),)
 
 
 @pytest.mark.parametrize("profile", [None, "gemm_kernel", 3, [{"name": "k"}], [None]])

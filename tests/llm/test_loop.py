@@ -23,10 +23,10 @@ from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Model
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.loop import search
-from intelliperf_swizzle.search.run import choose_evaluator, pose_problem, record_application
+from intelliperf_swizzle.search.baseline import choose_evaluator
+from intelliperf_swizzle.search.loop import pose_problem, search
+from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import prepare
-from intelliperf_swizzle.search.subject import choose_kernel
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = load_target("mi300x")

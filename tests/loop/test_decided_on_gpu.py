@@ -26,9 +26,8 @@ from intelliperf_swizzle.records import Attempt, Candidate, Interval, Measuremen
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.on_gpu import OnGpu
-from intelliperf_swizzle.search.run import record_application
+from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import prepare
-from intelliperf_swizzle.search.subject import choose_kernel
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(

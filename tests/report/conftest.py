@@ -29,7 +29,8 @@ from intelliperf_swizzle.records import (
     Witness,
 )
 from intelliperf_swizzle.report.result import result
-from intelliperf_swizzle.search.run import Outcome, optimize
+from intelliperf_swizzle.search.conclude import Outcome
+from intelliperf_swizzle.search.run import optimize
 from intelliperf_swizzle.search.setup import prepare
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"

@@ -19,7 +19,7 @@ from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report import drawing
 from intelliperf_swizzle.report.html import fragment, render
-from intelliperf_swizzle.search.run import Outcome
+from intelliperf_swizzle.search.conclude import Outcome
 
 VOID = {"meta", "link", "br", "input"}
 

@@ -19,7 +19,7 @@ from intelliperf_swizzle.report.faces import plain
 from intelliperf_swizzle.report.files import write_files
 from intelliperf_swizzle.report.html import render
 from intelliperf_swizzle.report.markdown import markdown
-from intelliperf_swizzle.search.run import Outcome
+from intelliperf_swizzle.search.conclude import Outcome
 
 
 @pytest.fixture

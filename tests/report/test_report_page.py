@@ -20,7 +20,7 @@ from intelliperf_swizzle.cli import main
 from intelliperf_swizzle.cli.arguments import Parser
 from intelliperf_swizzle.options import add_options
 from intelliperf_swizzle.report.result import SCHEMA, result
-from intelliperf_swizzle.search.run import Outcome
+from intelliperf_swizzle.search.conclude import Outcome
 
 PAGE = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
 ACTION = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0])

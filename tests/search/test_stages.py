@@ -18,6 +18,7 @@ from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.on_model import OnModel
+from intelliperf_swizzle.search.recorded import choose_kernel
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import (
     Edited,
@@ -26,7 +27,7 @@ from intelliperf_swizzle.search.stages import (
     prove_candidate,
     screen_candidate,
 )
-from intelliperf_swizzle.search.subject import Subject, choose_kernel
+from intelliperf_swizzle.search.subject import Subject
 
 REVERSED = "pid = num_pids - 1 - pid"
 PAIRS, FOURS = (load_pattern("grouped-rows").bind(cols=N, group=group) for group in (2, 4))

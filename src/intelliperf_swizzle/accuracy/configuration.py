@@ -69,7 +69,7 @@ class Retraced:
     launch_under: Callable[[Int64Array], Launch]
 
     def under(self, order: Int64Array) -> tuple[ReferenceStream, Int64Array]:
-        """The stream of the launch as it is under the order."""
+        """The stream of the unmodified launch under the order."""
         traced = trace(self.launch_under(order))
         return stream_of(traced), np.arange(traced.tiles)
 
@@ -159,5 +159,5 @@ def resident_workgroups(launch: Launch, target: Target) -> tuple[int, tuple[str,
     except BuildError as error:
         return 1, (f"one workgroup a CU is assumed: {error.fact}",)
     spilled = built.stack_bytes or 0
-    note = f"each thread has {spilled} bytes of its own in memory, in the counters and not modelled"
+    note = f"each thread spills {spilled} bytes to local memory, in the counters and not modelled"
     return occupancy(built, target), (note,) if spilled else ()

@@ -142,7 +142,7 @@ def pace(
 
 @lru_cache
 def unevenness(ways: int) -> tuple[float, ...]:
-    """How much longer than on average lines stay where a hash draws their sets by lot.
+    """How much longer than on average lines stay where a hash draws their sets at random.
 
     In LRU sets a line is driven out by the `ways`-th other line of its set. Of lines touched since,
     a Poisson number falls into the set, so how many have been touched by then is a gamma variate of

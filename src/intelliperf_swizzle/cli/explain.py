@@ -26,8 +26,9 @@ def run(arguments: Sequence[str]) -> int:
     options = read_options(namespace)
 
     from intelliperf_swizzle.context import render
-    from intelliperf_swizzle.search.run import explain
-    from intelliperf_swizzle.search.setup import prepare, run_build
+    from intelliperf_swizzle.search.setup import prepare
+    from intelliperf_swizzle.search.single import explain
+    from intelliperf_swizzle.search.user_commands import run_build
 
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)

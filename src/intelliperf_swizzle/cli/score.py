@@ -31,8 +31,9 @@ def run(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.language import INPUTS
     from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import scored, show
-    from intelliperf_swizzle.search.run import score
-    from intelliperf_swizzle.search.setup import prepare, run_build
+    from intelliperf_swizzle.search.setup import prepare
+    from intelliperf_swizzle.search.single import score
+    from intelliperf_swizzle.search.user_commands import run_build
 
     bound = bindings(namespace.set, INPUTS)
     pattern, text = swizzle_of(namespace.swizzle, bound)

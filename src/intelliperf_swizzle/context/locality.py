@@ -42,7 +42,7 @@ def hardware_context(
         trace: of that launch.
         target: the GPU.
         occupancy: workgroups on one CU.
-        baseline: the measurement of the kernel as it is, over all launches.
+        baseline: the measurement of the unmodified kernel, over all launches.
         ceiling: the bound, over all launches.
         launches: all distinct launches, if there are more.
 

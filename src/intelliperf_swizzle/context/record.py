@@ -59,7 +59,7 @@ class TensorUse:
 
 @dataclass(frozen=True)
 class Reuse:
-    """Where a tile finds the lines that it needs, in the order as it is; shares from 0 to 1.
+    """Where a tile finds the lines that it needs, in launch order; shares from 0 to 1.
 
     Attributes:
         first: no tile has touched the line before.
@@ -108,10 +108,10 @@ class HardwareContext:
         launch: the kernel's largest launch.
         launches: all distinct launches; a swizzle must be a permutation on each.
         target: the GPU.
-        baseline: the measurement of the kernel as it is.
+        baseline: the measurement of the unmodified kernel.
         ceiling: a bound on any permutation's L2 hit rate.
         tensors: by traffic, most first.
-        reuse: in the order as it is.
+        reuse: in launch order.
         wave: what is resident at once.
         trace: of the largest launch.
         sampled: of how many units one was looked at; 1 = all.

@@ -188,7 +188,7 @@ def _locality(context: HardwareContext, _: Collection[str]) -> str:
     reuse, wave, target = context.reuse, context.wave, context.target
     domain = target.domain_name
     parts.append(
-        "Where a tile finds its lines, with the kernel as it is (of all pairs of tile and line):\n"
+        "Where a tile finds its lines, unmodified (of all pairs of tile and line):\n"
         f"- touched by no tile before: {percent(reuse.first)}\n"
         f"- touched before, but on other {domain}s only, so fetched again: "
         f"{percent(reuse.other_domain)}\n"

@@ -55,7 +55,7 @@ def demands_model(options: Options) -> bool:
 
 
 @dataclass(frozen=True)
-class Place:
+class System:
     """Where it is looked: a machine, its GPUs, its environment."""
 
     machine: Machine = THIS_MACHINE
@@ -63,10 +63,10 @@ class Place:
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-HERE = Place()
+HERE = System()
 
 
-def diagnose(options: Options, place: Place = HERE) -> Diagnosis:
+def diagnose(options: Options, system: System = HERE) -> Diagnosis:
     """What is here and what is missing for what is asked for; takes as long as the slowest tool.
 
     Raises:
@@ -74,21 +74,21 @@ def diagnose(options: Options, place: Place = HERE) -> Diagnosis:
     """
     _check(options)
     asked = None if options.target is None else load_target(options.target)
-    present = devices(place.sources, place.environment)
+    present = devices(system.sources, system.environment)
     device = _device(options, present)
     target = asked or (device and device.target) or load_target(DEFAULT_TARGET)
     with ThreadPoolExecutor(len(KINDS)) as pool:
-        tools = list(pool.map(lambda name: tool_for(name, target, device, place.machine), KINDS))
+        tools = list(pool.map(lambda name: tool_for(name, target, device, system.machine), KINDS))
     measuring = _measuring(options, device, target)
-    endpoint = find_endpoint(options.model, options.provider, options.internal, place.environment)
+    endpoint = find_endpoint(options.model, options.provider, options.internal, system.environment)
     findings = (
         _python(),
         _torch(options, device),
         _package("Triton", "triton", TRITONS),
-        *_compiler(options, device, place.machine),
-        *_gpus(options, present, target, place),
+        *_compiler(options, device, system.machine),
+        *_gpus(options, present, target, system),
         *_profilers(options, device, tools),
-        *_language_model(options, endpoint, place.environment),
+        *_language_model(options, endpoint, system.environment),
         _intelliperf(),
     )
     return Diagnosis(
@@ -215,13 +215,13 @@ def _measuring(options: Options, device: Device | None, target: Target) -> str |
 
 
 def _gpus(
-    options: Options, present: tuple[Device, ...], target: Target, place: Place
+    options: Options, present: tuple[Device, ...], target: Target, system: System
 ) -> Iterator[Finding]:
     if not present:
-        yield _no_gpu(options, place)
+        yield _no_gpu(options, system)
     for device in present:
         part = f"GPU {device.number}"
-        found = ", ".join(_facts(device, place.machine.root))
+        found = ", ".join(_facts(device, system.machine.root))
         if device.target is None and options.target is None:
             fact, hint = unknown(device)
             yield Finding(part, found, f"{fact}: {hint}", needed=demands_hardware(options))
@@ -250,13 +250,13 @@ def _facts(device: Device, root: Path) -> Iterator[str]:
         yield f"ROCm {rocm.read_text(encoding='utf-8', errors='replace').strip()}"
 
 
-def _no_gpu(options: Options, place: Place) -> Finding:
+def _no_gpu(options: Options, system: System) -> Finding:
     """No GPU is visible; why, as far as it can be told."""
-    hidden = [name for name in _VISIBLE if name in place.environment]
-    if hidden and devices(place.sources, {}):
-        gap = f"{hidden[0]}={place.environment[hidden[0]]} hides every GPU"
+    hidden = [name for name in _VISIBLE if name in system.environment]
+    if hidden and devices(system.sources, {}):
+        gap = f"{hidden[0]}={system.environment[hidden[0]]} hides every GPU"
         return Finding("GPU", None, gap, f"unset {hidden[0]}", needed=demands_hardware(options))
-    smi = shutil.which("nvidia-smi", path=place.machine.search)
+    smi = shutil.which("nvidia-smi", path=system.machine.search)
     if smi:
         gap = f"{smi} is there and shows no GPU: is the driver loaded?"
         return Finding("GPU", None, gap, "sudo modprobe nvidia", needed=demands_hardware(options))

@@ -13,7 +13,7 @@ from intelliperf_swizzle.profile.readings import plain_name
 
 
 @dataclass(frozen=True)
-class Reading:
+class KernelReading:
     """What was measured of one kernel. None = not collected.
 
     Attributes:
@@ -29,7 +29,7 @@ class Reading:
     num_xcds: int | None = None
 
 
-def readings(profiled: object) -> tuple[Reading, ...]:
+def readings(profiled: object) -> tuple[KernelReading, ...]:
     """The kernels of a profile, in its order.
 
     Args:
@@ -47,7 +47,7 @@ def readings(profiled: object) -> tuple[Reading, ...]:
     return tuple(_metrics(kernel) for kernel in kernels)
 
 
-def reading_of(kernel: str, profile: Sequence[Reading]) -> Reading:
+def reading_of(kernel: str, profile: Sequence[KernelReading]) -> KernelReading:
     """The kernel's reading; of several launched under its name the one that takes longest.
 
     Raises:
@@ -60,11 +60,11 @@ def reading_of(kernel: str, profile: Sequence[Reading]) -> Reading:
     return max(found, key=lambda reading: reading.time_ns or 0.0)
 
 
-def _card(card: object) -> Reading:
+def _card(card: object) -> KernelReading:
     if not isinstance(card, Mapping) or "kernel" not in card:
         raise ProfileError("IntelliPerf's report card names no kernel")
     xcds = _number(card.get("num_xcd"))
-    return Reading(
+    return KernelReading(
         kernel=plain_name(card["kernel"]),
         time_ns=_number((card.get("durations") or {}).get("ns")),
         l2_hit_rate=_rate((card.get("l2") or {}).get("hr")),
@@ -72,16 +72,16 @@ def _card(card: object) -> Reading:
     )
 
 
-def _metrics(kernel: Any) -> Reading:
+def _metrics(kernel: Any) -> KernelReading:
     if hasattr(kernel, "kernel_name"):
-        return Reading(
+        return KernelReading(
             kernel=plain_name(kernel.kernel_name),
             time_ns=_number(getattr(kernel, "duration_ns", None)),
             l2_hit_rate=_rate(getattr(kernel, "l2_hit_rate", None)),
         )
     microseconds = _number(getattr(getattr(kernel, "duration_us", None), "avg", None))
     rate = getattr(kernel, "metrics", {}).get("memory.l2_hit_rate")
-    return Reading(
+    return KernelReading(
         kernel=plain_name(kernel.name),
         time_ns=None if microseconds is None else 1000 * microseconds,
         l2_hit_rate=_rate(getattr(rate, "avg", None)),

@@ -23,7 +23,7 @@ from intelliperf_swizzle.options import FORMULAS, add_options
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 if TYPE_CHECKING:
-    from intelliperf_swizzle.search.run import Outcome
+    from intelliperf_swizzle.search.conclude import Outcome
 
 
 class _Result:

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.host.cards import Reading, readings
+from intelliperf_swizzle.host.cards import KernelReading, readings
 from intelliperf_swizzle.host.requirements import probe
 
 
-def profile(request: Mapping[str, Any], _: Path) -> tuple[Reading, ...]:
+def profile(request: Mapping[str, Any], _: Path) -> tuple[KernelReading, ...]:
     """Builds and profiles the application of the request."""
     arguments = dict(request)
     top_n = arguments.pop("top_n")

@@ -25,7 +25,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import copy_project, moved_command
 from intelliperf_swizzle.errors import ProfileError, SpliceError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.host.cards import Reading, reading_of
+from intelliperf_swizzle.host.cards import KernelReading, reading_of
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Measurement
 from intelliperf_swizzle.search.setup import Setup
@@ -38,7 +38,7 @@ GT_RESULTS = ("workloads", "guided.db", "intelliperf_*", ".git", "__pycache__")
 
 
 class IntelliPerfProfiler:
-    """Measures with the host; `begin` takes the profile of the application as it is.
+    """Measures with the host; `begin` takes the profile of the unmodified application.
 
     Args:
         setup: of the run; its build command is run in each copy of the project.
@@ -50,7 +50,7 @@ class IntelliPerfProfiler:
         self.device = setup.target.name
         self._setup = setup
         self._target = setup.target
-        self._baseline: tuple[Reading, ...] = ()
+        self._baseline: tuple[KernelReading, ...] = ()
 
     def begin(self) -> Target:
         """Profiles the unchanged application; the target with the XCDs that the device showed.
@@ -85,7 +85,7 @@ class IntelliPerfProfiler:
             time_ms=None if reading.time_ns is None else reading.time_ns / 1e6,
         )
 
-    def _profile(self, edit: Edit | None) -> tuple[Reading, ...]:
+    def _profile(self, edit: Edit | None) -> tuple[KernelReading, ...]:
         project = self._setup.project
         with temporary_folder("profile") as folder:
             copy = folder / "project"
@@ -123,7 +123,7 @@ def _gt_directory() -> Path | None:
     return Path(find()) if find else None
 
 
-def _ask_child(request: Mapping[str, object], folder: Path) -> tuple[Reading, ...]:
+def _ask_child(request: Mapping[str, object], folder: Path) -> tuple[KernelReading, ...]:
     environment = {"TMPDIR": str(folder)}
     directory = _gt_directory()
     if directory is not None:
@@ -133,7 +133,7 @@ def _ask_child(request: Mapping[str, object], folder: Path) -> tuple[Reading, ..
         )
         (folder / "gt" / "data").mkdir(exist_ok=True)
     try:
-        profile: tuple[Reading, ...] = call(
+        profile: tuple[KernelReading, ...] = call(
             "intelliperf_swizzle.host.profile_child:profile",
             request,
             environment=environment,

@@ -11,27 +11,18 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from intelliperf_swizzle.errors import ProfileError, UsageError
-from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, why_not
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.host.preparation import NAME, prepare_with_host
 from intelliperf_swizzle.host.requirements import Host, probe
-from intelliperf_swizzle.options import Options, read_options
-from intelliperf_swizzle.profile.tools import PROFILERS
-from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.options import read_options
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.files import STDOUT, check_output, writable
 from intelliperf_swizzle.report.terminal import Lines, show, summary
+from intelliperf_swizzle.search.conclude import Outcome
 from intelliperf_swizzle.search.deliver import deliver
-from intelliperf_swizzle.search.run import Outcome, optimize
-from intelliperf_swizzle.search.setup import (
-    Setup,
-    choose_proposers,
-    invocation,
-    prepare,
-    run_build,
-    with_hardware,
-)
+from intelliperf_swizzle.search.proposers import choose_proposers
+from intelliperf_swizzle.search.run import optimize
 
-NAME = "intelliperf"
 CHATTY = ("numba", "asyncio", "matplotlib", "urllib3")
 """Libraries whose debug messages would drown a run; `-vvv` asks for ours and the host's."""
 
@@ -94,48 +85,6 @@ def command_of(options: argparse.Namespace) -> tuple[str, ...]:
             "no application is given", hint=f"{NAME} --formula swizzle -- python app.py ..."
         )
     return tuple(remaining[1:])
-
-
-def prepare_with_host(options: Options, command: tuple[str, ...], progress: Progress) -> Setup:
-    """The host's profiler if it can measure, else what a run without the host would take.
-
-    The target then has the number of XCDs that the host's profiler saw.
-
-    Raises:
-        UsageError: there is no profiler of that name.
-        ProfileError: the profiler that is asked for cannot measure.
-    """
-    known = (*PROFILERS, IntelliPerfProfiler.name)
-    if options.profiler not in known:
-        raise UsageError(
-            f"there is no profiler `{options.profiler}`", hint=f"one of: {', '.join(known)}"
-        )
-    own = options.profiler not in ("auto", IntelliPerfProfiler.name)
-    asked = options if own else replace(options, profiler="model")
-    setup = prepare(asked, command, progress, invocation=invocation(NAME, sys.argv[1:]))
-    run_build(options.build_command, setup.project)
-    if own:
-        return setup
-    setup = replace(setup, options=options)
-    reason = why_not()
-    if reason is None:
-        progress.phase("profiling the unmodified application (intelliperf)")
-        profiler = IntelliPerfProfiler(setup)
-        try:
-            return replace(setup, target=profiler.begin(), profiler=profiler)
-        except ProfileError as error:
-            if options.profiler == IntelliPerfProfiler.name:
-                raise
-            reason = ": ".join((error.fact, *error.details[-1:]))
-    elif options.profiler == IntelliPerfProfiler.name:
-        raise ProfileError(
-            f"IntelliPerf cannot measure here: {reason}",
-            hint="--profiler model needs no GPU",
-        )
-    setup = with_hardware(setup, progress)
-    instead = f"{setup.profiler.name} does" if setup.profiler else "hit rates are modelled"
-    progress.note(f"IntelliPerf cannot measure here ({reason}): {instead}")
-    return setup
 
 
 def write_trace(host: Host, outcome: Outcome, trace_path: str) -> None:

@@ -104,7 +104,7 @@ def parse(text: str) -> Swizzle:
             f"a swizzle has at most {MAX_CHARACTERS} characters, this one has {len(text)}",
             hint="a remap is a few integer operations",
         )
-    reader = _Reader()
+    reader = _SyntaxReader()
     statements = reader.block(_module(text).body)
     return Swizzle(text, statements, frozenset(free_names(statements)), _outputs(statements))
 
@@ -177,7 +177,7 @@ def _outputs(statements: tuple[Statement, ...]) -> tuple[str, ...]:
     return axes or ("pid",)
 
 
-class _Reader:
+class _SyntaxReader:
     """Turns Python's syntax tree into ours and counts what it makes."""
 
     def __init__(self) -> None:

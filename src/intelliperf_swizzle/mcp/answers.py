@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Proved:
+class ProvedSwizzle:
     """Whether a swizzle is a permutation of a grid's tiles.
 
     Attributes:

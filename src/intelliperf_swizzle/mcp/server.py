@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import anyio
 import anyio.abc
@@ -22,12 +25,13 @@ from intelliperf_swizzle.codec import decode, dumps, loads
 from intelliperf_swizzle.mcp.answers import (
     Explained,
     Optimized,
-    Proved,
     ProvedSource,
+    ProvedSwizzle,
     Reported,
     Scored,
 )
-from intelliperf_swizzle.options import DEFAULT_TARGET
+from intelliperf_swizzle.options import DEFAULT_TARGET, Options, declaration, options_of
+from intelliperf_swizzle.readers import natural, positive
 
 Answer = TypeVar("Answer")
 
@@ -54,12 +58,12 @@ Command = Annotated[
     list[str],
     Field(description='the application as an argument list: ["python", "app.py"]', min_length=1),
 ]
-Kernel = Annotated[str | None, Field(description="the kernel; null: the one with most to gain")]
 TargetName = Annotated[str, Field(description="GPU: mi300x, mi325x, mi355x, h200, …")]
-MaybeTarget = Annotated[
-    str | None, Field(description="GPU; null: the one present, else mi300x, modelled")
-]
 Directory = Annotated[str, Field(description="where the application is started")]
+_LEAST: Mapping[Any, int] = {positive: 1, natural: 0}
+"""What such an option is at least."""
+_PATHS = ("source", "project_directory", "report_dir", "history", "result_file")
+"""Arguments that a worker, which is started elsewhere, takes from here."""
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 
@@ -71,11 +75,37 @@ def make_server() -> MCPServer:
     )
     server.tool(annotations=_READS)(prove)
     server.tool(annotations=_RUNS)(prove_source)
-    server.tool(annotations=_RUNS)(explain)
-    server.tool(annotations=_RUNS)(score)
-    server.tool(annotations=_RUNS)(optimize)
+    for verb in (explain, score, optimize):
+        server.tool(annotations=_RUNS)(_with_options(verb))
     server.tool(annotations=_READS)(report)
     return server
+
+
+def _with_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The verb with a parameter for each of its options in place of `**options`."""
+    signature = inspect.signature(verb, eval_str=True)
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    kinds = get_type_hints(Options)
+    options = [
+        inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=option.default,
+            annotation=Annotated[
+                kinds[option.name],
+                Field(description=declared.help, ge=_LEAST.get(declared.read)),
+            ],
+        )
+        for option in options_of(verb.__name__)
+        if (declared := declaration(option)).tool
+    ]
+
+    @functools.wraps(verb)
+    async def called(**arguments: Any) -> Any:
+        return await verb(**arguments)
+
+    called.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    return called
 
 
 async def prove(
@@ -86,9 +116,9 @@ async def prove(
     constants: Annotated[
         dict[str, int], Field(description="integer arguments of the kernel, by name")
     ] = {},  # noqa: B006 - a default of the schema; never changed
-) -> Proved:
+) -> ProvedSwizzle:
     """Is a swizzle a permutation of the tiles of a grid? If not: who collides, what is dropped."""
-    return await _work(Proved, "prove", locals())
+    return await _work(ProvedSwizzle, "prove", locals())
 
 
 async def prove_source(
@@ -106,13 +136,7 @@ async def prove_source(
     return await _work(ProvedSource, "prove_source", locals())
 
 
-async def explain(
-    command: Command,
-    ctx: Context[Any, Any],
-    kernel: Kernel = None,
-    target: MaybeTarget = None,
-    project_directory: Directory = ".",
-) -> Explained:
+async def explain(command: Command, ctx: Context[Any, Any], **options: Any) -> Explained:
     """What matters for the order of a kernel's workgroups: launch, sharing of data, GPU, L2."""
     return await _work(Explained, "explain", locals())
 
@@ -121,25 +145,14 @@ async def score(
     swizzle: Swizzle,
     command: Command,
     ctx: Context[Any, Any],
-    kernel: Kernel = None,
-    target: MaybeTarget = None,
-    project_directory: Directory = ".",
     parameters: Annotated[dict[str, int], Field(description="of the pattern")] = {},  # noqa: B006
+    **options: Any,
 ) -> Scored:
     """Prove one swizzle on an application's kernel, and say what L2 hit rate it gives."""
     return await _work(Scored, "score", locals())
 
 
-async def optimize(
-    command: Command,
-    ctx: Context[Any, Any],
-    kernel: Kernel = None,
-    target: MaybeTarget = None,
-    project_directory: Directory = ".",
-    candidates: Annotated[int, Field(ge=1, description="to try at most")] = 400,
-    seed: int = 0,
-    report_dir: Annotated[str, Field(description="where the files go")] = "swizzle-out",
-) -> Optimized:
+async def optimize(command: Command, ctx: Context[Any, Any], **options: Any) -> Optimized:
     """Find a swizzle: search, prove, model or measure, validate. Takes minutes.
 
     The sources stay as they are; the answer has a patch.
@@ -158,8 +171,11 @@ async def report(
 async def _work(answer: type[Answer], verb: str, arguments: dict[str, Any]) -> Answer:
     """What a worker answers; raises ToolError with what it says if it cannot."""
     context = arguments.pop("ctx")
-    for name in ("source", "project_directory", "report_dir", "result_file"):
-        if name in arguments:
+    arguments |= arguments.pop("options", {})
+    if verb == "optimize":
+        arguments["report_dir"] = arguments["report_dir"] or "swizzle-out"
+    for name in _PATHS:
+        if arguments.get(name) is not None:
             arguments[name] = str(Path(arguments[name]).resolve())
     process = await anyio.open_process(
         [sys.executable, "-m", "intelliperf_swizzle.mcp.worker"],

@@ -16,8 +16,8 @@ from intelliperf_swizzle.mcp.answers import (
     Explained,
     Numbers,
     Optimized,
-    Proved,
     ProvedSource,
+    ProvedSwizzle,
     Reported,
     Scored,
     SourceVerdict,
@@ -29,15 +29,15 @@ from intelliperf_swizzle.report.read import read_run
 from intelliperf_swizzle.report.words import message
 
 
-def prove(arguments: Mapping[str, Any], progress: Progress) -> Proved:
+def prove(arguments: Mapping[str, Any], progress: Progress) -> ProvedSwizzle:
     """Answers `prove`."""
     constants = arguments.get("constants", {})
     given = {name: arguments[name] for name in ("swizzle", "grid", "target")}
     verdict = api.prove(**given, **constants)
     tiles = math.prod(arguments["grid"])
     if isinstance(verdict, Witness):
-        return Proved(False, tiles, None, 0, list(describe(verdict)))
-    return Proved(True, tiles, verdict.condition, verdict.grids_checked, [])
+        return ProvedSwizzle(False, tiles, None, 0, list(describe(verdict)))
+    return ProvedSwizzle(True, tiles, verdict.condition, verdict.grids_checked, [])
 
 
 def prove_source(arguments: Mapping[str, Any], progress: Progress) -> ProvedSource:

@@ -100,7 +100,7 @@ def profiled(
     Args:
         application: what to run.
         kernel: the kernel that the edit changes.
-        edit: the swizzle; None for the application as it is.
+        edit: the swizzle; None for the unmodified application.
         tool: the profiler's part of the command line, given a folder for what it writes.
         quoted: the profiler takes the application's command as one word.
 
@@ -169,7 +169,7 @@ def _check_edited(
     """Raises ProfileError unless Triton compiled the kernel from an edited file of the copy.
 
     An application may import the kernel from elsewhere, say from an installed package; its numbers
-    would be those of the kernel as it is. Each compiled kernel's text names the files it comes
+    would be those of the unmodified kernel. Each compiled kernel's text names the files it comes
     from.
     """
     root = original.resolve()

@@ -9,7 +9,7 @@ H200, hits and lookups from two runs gave rates from 68 to 76 %, of one and the 
 An H200 cannot count sectors that hit and sectors that are looked up at once, but sectors that hit
 and requests (of up to four sectors of a line). How many sectors a request has follows from the
 kernel's accesses and not from the order of its workgroups: 4.00000 in each launch of that GEMM. So
-it is counted once, of the kernel as it is, and a measurement is
+it is counted once, of the unmodified kernel, and a measurement is
 
     sectors that hit / (requests × sectors per request)
 

@@ -69,7 +69,7 @@ LIMIT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Problem:
+class Obstacle:
     """Why a profiler cannot be used here, and the one command that mends it (None = none does)."""
 
     fact: str
@@ -90,7 +90,7 @@ class Tool:
     name: ToolName
     path: str | None = None
     version: str | None = None
-    problem: Problem | None = None
+    problem: Obstacle | None = None
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ def find_tool(name: ToolName, machine: Machine = HERE) -> Tool:
     kind = KINDS[name]
     path = shutil.which(name, path=machine.search) or _elsewhere(kind.elsewhere, machine.root)
     if path is None:
-        return Tool(name, problem=Problem(f"{name} is not installed", kind.install))
+        return Tool(name, problem=Obstacle(f"{name} is not installed", kind.install))
     said = _ask([path, "--version"], machine.limit_seconds)
-    if isinstance(said, Problem):
+    if isinstance(said, Obstacle):
         return Tool(name, path, problem=said)
     found = re.search(kind.version, said)
     version = found[1] if found else None
@@ -134,7 +134,7 @@ def _elsewhere(patterns: Sequence[str], root: Path) -> str | None:
     return None
 
 
-def _ask(command: Sequence[str], limit_seconds: float) -> str | Problem:
+def _ask(command: Sequence[str], limit_seconds: float) -> str | Obstacle:
     """What a command prints, or why it did not."""
     name = Path(command[0]).name
     try:
@@ -148,13 +148,13 @@ def _ask(command: Sequence[str], limit_seconds: float) -> str | Problem:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Problem(f"{command[0]} does not answer within {limit_seconds:g} s")
+        return Obstacle(f"{command[0]} does not answer within {limit_seconds:g} s")
     except OSError as error:
-        return Problem(f"{command[0]} cannot be started: {error.strerror}")
+        return Obstacle(f"{command[0]} cannot be started: {error.strerror}")
     if ran.returncode:
         said = (ran.stderr + ran.stdout).strip().splitlines()
         reason = f": {said[-1]}" if said else ""
-        return Problem(f"`{name} --version` fails with exit code {ran.returncode}{reason}")
+        return Obstacle(f"`{name} --version` fails with exit code {ran.returncode}{reason}")
     return ran.stdout + ran.stderr
 
 
@@ -166,17 +166,17 @@ def tool_for(
     return replace(tool, problem=misfit(name, target, device) or tool.problem)
 
 
-def misfit(name: ToolName, target: Target, device: Device | None) -> Problem | None:
+def misfit(name: ToolName, target: Target, device: Device | None) -> Obstacle | None:
     """Why a profiler cannot measure this target on this machine, whatever is installed."""
     backend = KINDS[name].backend
     vendor = {"cuda": "NVIDIA", "hip": "AMD"}[backend]
     if device is None or device.backend != backend:
         present = "no GPU" if device is None else device.product
-        return Problem(f"{name} measures {vendor} GPUs, and here is {present}")
+        return Obstacle(f"{name} measures {vendor} GPUs, and here is {present}")
     known = device.target
     other = known is not None and target.name in targets() and target.name != known.name
     if other or target.backend != backend or device.arch not in (None, target.arch):
-        return Problem(f"the target is {target.name}, and the GPU here is {device.product}")
+        return Obstacle(f"the target is {target.name}, and the GPU here is {device.product}")
     return None
 
 
@@ -195,32 +195,32 @@ _SYS_ADMIN = 21
 """The bit of CAP_SYS_ADMIN in a set of capabilities."""
 
 
-def no_permission(backend: Backend, root: Path = Path("/")) -> Problem | None:
+def no_permission(backend: Backend, root: Path = Path("/")) -> Obstacle | None:
     """Why this process may not read counters, as far as the driver says it; None if it may."""
     return _no_nvidia_access(root) if backend == "cuda" else _no_amd_access(root)
 
 
-def _no_nvidia_access(root: Path) -> Problem | None:
+def _no_nvidia_access(root: Path) -> Obstacle | None:
     parameters = _text(root / "proc/driver/nvidia/params")
     if "RmProfilingAdminOnly: 1" not in parameters:
         return None
     effective = re.search(r"^CapEff:\s*([0-9a-f]+)", _text(root / "proc/self/status"), re.MULTILINE)
     if effective and int(effective[1], 16) >> _SYS_ADMIN & 1:
         return None
-    return Problem(
+    return Obstacle(
         "the driver lets administrators alone read counters (RmProfilingAdminOnly: 1)",
         NVIDIA_ACCESS,
     )
 
 
-def _no_amd_access(root: Path) -> Problem | None:
+def _no_amd_access(root: Path) -> Obstacle | None:
     kfd = root / "dev/kfd"
     if not kfd.exists():
-        return Problem(
+        return Obstacle(
             "there is no /dev/kfd: the amdgpu driver is not loaded", "sudo modprobe amdgpu"
         )
     if not os.access(kfd, os.R_OK | os.W_OK):
-        return Problem("this user may not open /dev/kfd", AMD_ACCESS)
+        return Obstacle("this user may not open /dev/kfd", AMD_ACCESS)
     return None
 
 

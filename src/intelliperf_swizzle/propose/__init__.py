@@ -18,7 +18,7 @@ from intelliperf_swizzle.records import Attempt, Candidate, Launch, Usage
 
 
 @dataclass
-class Batch:
+class CandidateBatch:
     """Candidates to prove and screen, and what became of them.
 
     Attributes:
@@ -87,5 +87,5 @@ class Proposer(Protocol):
     def effort(self) -> Effort:
         """What it has to say, so far."""
 
-    def propose(self, problem: Problem) -> Iterator[Batch]:
+    def propose(self, problem: Problem) -> Iterator[CandidateBatch]:
         """Yields batches; each has its outcomes when the next one is asked for."""

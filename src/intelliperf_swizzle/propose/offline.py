@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from intelliperf_swizzle.formulas import Pattern, patterns
-from intelliperf_swizzle.propose import Batch, Effort, Problem
+from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
 from intelliperf_swizzle.propose.axes import axis_choices, column_expressions
 from intelliperf_swizzle.propose.nest import Nest, neighbours, plain
 from intelliperf_swizzle.records import Candidate
@@ -54,14 +54,14 @@ class OfflineProposer:
         """Nothing to say."""
         return Effort()
 
-    def propose(self, problem: Problem) -> Iterator[Batch]:
+    def propose(self, problem: Problem) -> Iterator[CandidateBatch]:
         """Patterns, then neighbours of the best nests, until the budget is spent."""
         offered = itertools.islice(pattern_candidates(problem), problem.budget)
         for candidates in _batches(offered, BATCH):
-            yield from self._offer(Batch(candidates))
+            yield from self._offer(CandidateBatch(candidates))
         yield from self._search(problem)
 
-    def _search(self, problem: Problem) -> Iterator[Batch]:
+    def _search(self, problem: Problem) -> Iterator[CandidateBatch]:
         rng = random.Random(problem.seed)
         starts = _starting_nests(problem)
         if self._room(problem) < len(starts):
@@ -105,9 +105,11 @@ class OfflineProposer:
                 children.append(child)
         return children
 
-    def _score(self, nests: Sequence[Nest]) -> Generator[Batch, None, list[tuple[float, Nest]]]:
+    def _score(
+        self, nests: Sequence[Nest]
+    ) -> Generator[CandidateBatch, None, list[tuple[float, Nest]]]:
         """The nests that are permutations with their screened hit rates, best first."""
-        batch = Batch([Candidate(nest.text(), nest.name(), "search") for nest in nests])
+        batch = CandidateBatch([Candidate(nest.text(), nest.name(), "search") for nest in nests])
         yield from self._offer(batch)
         scored = [
             (attempt.screened_l2_hit_rate, nest)
@@ -116,7 +118,7 @@ class OfflineProposer:
         ]
         return sorted(scored, key=lambda item: (-item[0], item[1].name()))
 
-    def _offer(self, batch: Batch) -> Iterator[Batch]:
+    def _offer(self, batch: CandidateBatch) -> Iterator[CandidateBatch]:
         yield batch
         self._numbers.update(attempt.number for attempt in batch.outcomes)
 

@@ -24,13 +24,13 @@ class Interval:
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of a kernel on a GPU, taken in rounds with the kernel as it is.
+    """Times of a kernel on a GPU, taken in rounds with the unmodified kernel.
 
     All launches, each as often as the application makes it.
 
     Attributes:
         device: the GPU.
-        original_ms: of the kernel as it is, in the same rounds.
+        original_ms: of the unmodified kernel, in the same rounds.
         time_ms: of the kernel with the mapping.
         ratio: of the latter to the former, round by round.
         rounds: of the launch with the fewest.

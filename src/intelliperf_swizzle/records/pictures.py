@@ -40,7 +40,7 @@ class TilePicture:
         title: which slice, and where in it a tile is drawn.
         tiles: across and down.
         tiles_per_cell: across and down; (1, 1) = each cell is a tile.
-        before: as it is.
+        before: unmodified.
         after: with the best swizzle, None where there is none.
     """
 
@@ -78,7 +78,7 @@ class TensorPicture:
         bytes: of the memory.
         use: `read`, `written`, or `read and written`.
         tiles_per_line: how many tiles use a line, on average.
-        before: as it is.
+        before: unmodified.
         after: with the best swizzle, None where there is none.
     """
 

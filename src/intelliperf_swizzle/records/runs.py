@@ -19,7 +19,7 @@ class KernelSummary:
         kernel: its name.
         launches: distinct launches recorded.
         programs: of the largest launch.
-        baseline_l2_hit_rate: as it is, None where it could not be traced.
+        baseline_l2_hit_rate: of the unmodified kernel, None if it could not be traced.
         ceiling_l2_hit_rate: no permutation exceeds it.
         l2_requests: of all its launches.
         note: why it could not be traced, or None.

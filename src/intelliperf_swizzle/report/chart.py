@@ -87,7 +87,7 @@ def progress_chart(run: Run) -> Chart | None:
         points=tuple(point(attempt) for attempt in run.attempts),
         best_so_far=" ".join(f"{across:g},{down:g}" for across, down in steps),
         levels=(
-            Mark(y(run.baseline.l2_hit_rate), "as it is"),
+            Mark(y(run.baseline.l2_hit_rate), "unmodified"),
             Mark(y(run.ceiling.l2_hit_rate), "ceiling"),
         ),
         rates=tuple(Mark(y(rate / 100), f"{rate} %") for rate in percents),

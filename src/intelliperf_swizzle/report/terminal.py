@@ -171,7 +171,7 @@ def scored(
     attempt: Attempt,
     cautions: Sequence[str] = (),
 ) -> RenderableType:
-    """One candidate beside the kernel as it is."""
+    """One candidate beside the unmodified kernel."""
     verdict = _verdict(f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}", cautions)
     if attempt.measurement is None:
         return verdict

@@ -43,7 +43,7 @@ def outcome(run: Run) -> str:
     if run.interrupted and run.best is None:
         return (
             f"{source}interrupted. None of {len(run.attempts)} attempts was validated and better "
-            f"than {run.kernel} as it is before that."
+            f"than the unmodified {run.kernel} before that."
         )
     if run.best is not None and run.best.measurement is not None:
         return source + _improved(run, run.best, run.best.measurement)
@@ -55,13 +55,14 @@ def outcome(run: Run) -> str:
         )
     return (
         f"{source}nothing found. None of {len(run.attempts)} attempts is eligible and better than "
-        f"{run.kernel} as it is (L2 hit rate {percent(run.baseline.l2_hit_rate)} on {run.target}, "
-        f"ceiling {percent(run.ceiling.l2_hit_rate)}). {outcomes(run)}{_obstacle(run)}"
+        f"the unmodified {run.kernel} (L2 hit rate {percent(run.baseline.l2_hit_rate)} on "
+        f"{run.target}, ceiling {percent(run.ceiling.l2_hit_rate)}). "
+        f"{outcomes(run)}{_obstacle(run)}"
     )
 
 
 def bottleneck(run: Run) -> str:
-    """What limits the kernel as it is."""
+    """What limits the unmodified kernel."""
     source = f"modelled, {run.target}" if run.modelled else f"measured on {run.baseline.device}"
     return (
         f"{run.kernel}: L2 hit rate {percent(run.baseline.l2_hit_rate)} ({source}); "
@@ -142,7 +143,7 @@ class Row:
 
     Attributes:
         name: what it is.
-        before: of the kernel as it is; None = not measured.
+        before: of the unmodified kernel; None = not measured.
         after: with the best swizzle; None = not measured, or there is none.
         source: where it comes from.
         show: the number as people read it.

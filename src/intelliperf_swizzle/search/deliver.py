@@ -7,7 +7,7 @@ from __future__ import annotations
 from intelliperf_swizzle.edit import apply
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.report.files import write_files
-from intelliperf_swizzle.search.run import Outcome
+from intelliperf_swizzle.search.conclude import Outcome
 
 
 def deliver(outcome: Outcome, options: Options) -> list[str]:

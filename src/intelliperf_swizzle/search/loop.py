@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluator import Evaluator
+from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
+from intelliperf_swizzle.search.subject import Subject, describe
 from intelliperf_swizzle.units import percent
 
 
@@ -66,3 +69,20 @@ def _show_best(attempts: Attempts, problem: Problem, progress: Progress) -> None
     done = min(len(attempts.all()), problem.budget)
     said = f"best {percent(attempts.best)}, {below:.1f} points below the ceiling"
     progress.step(done, problem.budget, said)
+
+
+def pose_problem(
+    setup: Setup, subject: Subject, evaluator: Evaluator, attempts: Attempts
+) -> Problem:
+    """The problem as a proposer sees it."""
+    return Problem(
+        launches=tuple(one.launch for one in subject.traced),
+        target=setup.target,
+        baseline_l2_hit_rate=attempts.baseline,
+        ceiling_l2_hit_rate=subject.ceiling.l2_hit_rate,
+        budget=setup.options.candidates,
+        context=lambda: describe(setup, replace(subject, baseline=evaluator.baseline)),
+        attempts=attempts.all,
+        seed=setup.options.seed,
+        iterations=setup.options.num_attempts,
+    )

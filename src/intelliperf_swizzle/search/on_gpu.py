@@ -18,7 +18,7 @@ from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
-from intelliperf_swizzle.search.unit_test import UnitTest
+from intelliperf_swizzle.search.user_commands import UnitTest
 
 S = TypeVar("S", bound=Screened)
 

@@ -13,9 +13,9 @@ from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.rank import finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Verdict
 from intelliperf_swizzle.search.evaluator import Setting
+from intelliperf_swizzle.search.recorded import variants
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
-from intelliperf_swizzle.search.subject import variants
-from intelliperf_swizzle.search.unit_test import UnitTest
+from intelliperf_swizzle.search.user_commands import UnitTest
 
 FEWEST_MODELLED = 20
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""From options to what a run works with: GPU, profiler, proposers, formula, kernel language."""
+"""From options to what a run works with: GPU, profiler, formula, kernel language."""
 
 from __future__ import annotations
 
@@ -10,25 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from intelliperf_swizzle import children
-from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target
 from intelliperf_swizzle.hardware.device import unknown
 from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest, load_language
-from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOSERS, Options
+from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.propose import Proposer
-from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
-from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
-from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.readers import utf8
-
-BUILD_LIMIT_SECONDS = 3600.0
-"""A build command that takes longer hangs."""
 
 
 @dataclass(frozen=True)
@@ -172,76 +164,6 @@ def choose_device(options: Options, target: Target) -> Device | None:
         return None
     device = present[options.device or 0]
     return device if device.target and device.target.name == target.name else None
-
-
-def choose_proposers(options: Options, progress: Progress) -> tuple[Proposer, ...]:
-    """The proposers that are asked for; `auto` is `both` if a language model is configured.
-
-    Raises:
-        UsageError: there is no such proposer, or it needs a language model and none is configured.
-    """
-    if options.proposer not in PROPOSERS:
-        raise UsageError(
-            f"there is no proposer `{options.proposer}`", hint=f"one of: {', '.join(PROPOSERS)}"
-        )
-    endpoint = find_endpoint(options.model, options.provider, options.internal, os.environ)
-    if options.proposer == "offline" or endpoint is None:
-        _refuse_without_model(options)
-        if options.proposer == "auto":
-            progress.note("no language model is configured: searching offline")
-        return (OfflineProposer(),)
-    formula = _within_budget(load_formula(options.formula), options)
-    model = LanguageModelProposer(
-        formula,
-        Model(endpoint, formula.temperature, formula.budgets.answer_tokens, options.seed),
-        progress,
-        options.samples,
-    )
-    return (model,) if options.proposer == "llm" else (OfflineProposer(), model)
-
-
-def _refuse_without_model(options: Options) -> None:
-    needs_model = f"proposer `{options.proposer}`" if options.proposer in ("llm", "both") else None
-    if options.formula in FORMULAS[1:]:
-        needs_model = f"formula `{options.formula}`"
-    if needs_model:
-        raise UsageError(
-            f"{needs_model} needs a language model",
-            hint=f"set {KEY_VARIABLE}, or name an endpoint: -r http://localhost:8000/v1",
-        )
-
-
-def _within_budget(formula: Formula, options: Options) -> Formula:
-    """The formula with the budgets that the options set."""
-    budgets = formula.budgets
-    if options.max_tokens is not None:
-        budgets = replace(budgets, tokens=options.max_tokens)
-    if options.max_seconds is not None:
-        budgets = replace(budgets, seconds=options.max_seconds)
-    return replace(formula, budgets=budgets)
-
-
-def run_build(command: str | None, project: Path) -> None:
-    """Runs the user's build command in the project directory, if there is one.
-
-    Raises:
-        SwizzleError: it failed; with its last lines.
-    """
-    if not command:
-        return
-    build = children.run(
-        shlex.split(command),
-        cwd=project,
-        environment=os.environ,
-        limit_seconds=BUILD_LIMIT_SECONDS,
-    )
-    if build.exit_code is None:
-        raise SwizzleError(f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s")
-    if build.exit_code:
-        raise SwizzleError(
-            f"the build command failed with exit code {build.exit_code}",
-            details=build.last_lines(20),
-        )
 
 
 def invocation(

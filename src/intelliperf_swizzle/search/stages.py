@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import LanguageError, SpliceError
 from intelliperf_swizzle.hardware import Target
@@ -114,7 +113,7 @@ def prove_candidate(candidate: Candidate, subject: Subject, target: Target) -> P
         if isinstance(proofs, Witness):
             return _refuse(proofs)
         for one, proof in zip(subject.traced, proofs, strict=True):
-            if reason := safe_order(find_dependence(one.trace, one.launch), proof.tile):
+            if reason := subject.unsafe_order(one.launch, proof.tile):
                 return Verdict("unsafe order", reason)
         if refusal := _refuse_elsewhere(swizzle, subject, target):
             return refusal
@@ -141,7 +140,7 @@ def _refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> Ver
         if isinstance(proofs, Witness):
             return _refuse(proofs)
         for launch in launches:
-            if reason := safe_order(subject.dependence(launch), proofs[0].tile):
+            if reason := subject.unsafe_order(launch, proofs[0].tile):
                 where = f"launch {launch.ordinal + 1}, on the grid {launch.grid}"
                 return Verdict("unsafe order", f"{where}: {reason}")
     return None

@@ -74,7 +74,7 @@ class _Groups:
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _RelativeLines:
     """The lines of one program's access relative to its base address.
 
     Attributes:
@@ -124,7 +124,7 @@ class TraceRecorder:
         self._parts: list[_Part] = []
         self._patterns: dict[tuple[Any, ...], int] = {}
         self._remembered: dict[tuple[int, int], tuple[Any, _Groups]] = {}
-        self._regular: dict[tuple[Any, ...], _Lines] = {}
+        self._regular: dict[tuple[Any, ...], _RelativeLines] = {}
         self._single: dict[int, list[tuple[int, int]]] = {}
         self._single_outside: Counter[int] = Counter()
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
@@ -337,7 +337,7 @@ class TraceRecorder:
         item_bytes: int,
         at: int,
         base: int,
-    ) -> _Lines:
+    ) -> _RelativeLines:
         """The lines of the program at one row."""
         residue = base & (LINE_BYTES - 1)
         chosen = [_row(groups, at) for groups in addresses]
@@ -366,18 +366,18 @@ class TraceRecorder:
         active: npt.NDArray[np.bool_],
         item_bytes: int,
         residue: int,
-    ) -> _Lines:
+    ) -> _RelativeLines:
         common = np.broadcast_shapes(lanes.shape, active.shape)
         lanes = np.broadcast_to(lanes, common).reshape(1, -1)
         active = np.broadcast_to(active, common).reshape(1, -1)
         if not active.any():
-            return _Lines(NO_SHAPE, 0, 0, 0)
+            return _RelativeLines(NO_SHAPE, 0, 0, 0)
         touched = lanes[active]
         # Lines are counted from one that is below all lanes, because numbers must not be negative.
         raised = -(int(touched.min()) // LINE_BYTES) * LINE_BYTES
         offset, line, mark = touched_lines(lanes + raised, active, item_bytes)
         first, shape = self._shapes.add(kind, offset, line, mark)
-        return _Lines(
+        return _RelativeLines(
             int(shape[0]),
             int(first[0]) - raised // LINE_BYTES,
             int(touched.min()) - residue,

@@ -42,7 +42,7 @@ from intelliperf_swizzle.kernels.triton.capture.settings import Settings as Agen
 from intelliperf_swizzle.kernels.triton.capture.settings import load_settings
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
-from intelliperf_swizzle.propose import Batch, Effort, Problem
+from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
 from intelliperf_swizzle.propose.axes import axis_choices
 from intelliperf_swizzle.propose.nest import neighbours, plain
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
@@ -187,9 +187,9 @@ class _Proposer:
         self._texts = texts
         self.verdicts: list[Verdict] = []
 
-    def propose(self, problem: Problem) -> Iterator[Batch]:
+    def propose(self, problem: Problem) -> Iterator[CandidateBatch]:
         for text in self._texts(Offers(problem)):
-            batch = Batch([Candidate(text, "hunted", "user")], evaluate_from=0.0)
+            batch = CandidateBatch([Candidate(text, "hunted", "user")], evaluate_from=0.0)
             try:
                 yield batch
             except SwizzleError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -36,6 +37,14 @@ All gates run in one process, on the application as it was recorded, but for the
 Seeds are 0, 1, 2, …; a seed gives one application and up to {texts} texts.
 
 {campaign}
+
+## What is rare
+
+Seeds from {first_rare} on give applications of the kinds of harm that are rare among the others,
+and permutations alone. In a fifth of them other kernels use the function that would be rewritten,
+which is always refused, also where they would not have noticed.
+
+{rare}
 
 ## Through the whole command
 
@@ -74,8 +83,8 @@ def table(pairs: Sequence[Pair]) -> str:
 def needless(pairs: Sequence[Pair]) -> str:
     """What was refused without need, by reason."""
     harmless = [p for p in pairs if p.truth == "harmless"]
-    all_of = Counter(_kernel(p) for p in harmless)
-    refused = Counter((_shortened(p), _kernel(p)) for p in harmless if not p.accepted)
+    refused = Counter((_reason(p), _cause(p)) for p in harmless if not p.accepted)
+    all_of = Counter(_cause(p) for p in harmless)
     return _rows(
         ("reason", "kernel", "refused", "of its harmless pairs"),
         [(*key, count, all_of[key[1]]) for key, count in refused.most_common()],
@@ -115,13 +124,20 @@ def _kernel(pair: Pair) -> str:
     return ", ".join([pair.effect, *shared, *late])
 
 
-def _shortened(pair: Pair) -> str:
-    """The verdict and its reason without numbers, names and paths."""
+def _cause(pair: Pair) -> str:
+    """What may have made the tool refuse: who else uses its functions, else what it does."""
+    shared = [trait for trait in pair.traits if trait.startswith("shared")]
+    return shared[0] if shared else pair.effect
+
+
+def _reason(pair: Pair) -> str:
+    """The verdict and the first clause of its reason, without numbers, names and paths."""
     reason = (pair.reason.splitlines() or [""])[0]
     reason = re.sub(r"[^\s(]*\.py:\d+(: )?", "", reason)
-    reason = re.sub(r"`[^`]*`", "…", reason)
-    reason = re.sub(r"\d+", "N", reason)
-    return f"{pair.verdict}: {reason}"[:120].replace("|", "/")
+    reason = re.sub(r"launch \d+, on the grid \([^)]*\): ", "", reason)
+    reason = re.sub(r"`[^`]*`(, `[^`]*`)*", "…", reason)
+    reason = re.sub(r"\d+", "N", re.split(r"[:;]|, which", reason)[0])
+    return f"{pair.verdict}: {reason}".replace("|", "/")
 
 
 def _rows(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
@@ -129,8 +145,10 @@ def _rows(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
     return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
 
 
-def _section(record: Path, *parts: Callable[[Sequence[Pair]], str]) -> str:
-    pairs = pairs_of(record)
+def _section(
+    record: Path, *parts: Callable[[Sequence[Pair]], str], seeds: range = range(sys.maxsize)
+) -> str:
+    pairs = [pair for pair in pairs_of(record) if pair.seed in seeds]
     return "\n\n".join(filter(None, [*(part(pairs) for part in parts), left_out(record)]))
 
 
@@ -149,13 +167,16 @@ def main() -> None:
     if options.o is None:
         print(campaign)
         return
+    from hunt.applications import RARE
     from hunt.swizzles import TEXTS
 
     _, whole, before = options.record
     options.o.write_text(
         PAGE.format(
             texts=len(TEXTS),
-            campaign=_section(options.record[0], table, refusals),
+            first_rare=f"{RARE:,}",
+            campaign=_section(options.record[0], table, refusals, seeds=range(RARE)),
+            rare=_section(options.record[0], table, refusals, seeds=range(RARE, sys.maxsize)),
             whole=_section(whole, table, refusals),
             before=_section(before, table, holes),
         )

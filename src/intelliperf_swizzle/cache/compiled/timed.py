@@ -390,7 +390,7 @@ def _paced(
 def _service(own: float, residents: int, randomness: float) -> float:
     """Clocks until a workgroup that needs `own` of its CU has them, among so many residents.
 
-    Served in turn, it waits for each of the others once; by lot, for a geometric number of them.
+    Served in turn, it waits for each of the others once; at random, for a geometric number of them.
     """
     if randomness > 0:
         own *= 1 + _PACE_SPREAD * (2 * np.random.random() - 1)

@@ -68,7 +68,7 @@ def _parts(
     if best is not None:
         yield "The one to beat:\n" + _whole(best, counters)
     else:
-        yield "No attempt is better than the kernel as it is yet."
+        yield "No attempt is better than the unmodified kernel yet."
     if last is not None and last != best:
         yield "The last attempt:\n" + _whole(last, counters)
     lines = [_line(attempt) for attempt in attempts]

@@ -14,7 +14,7 @@ from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.formula import Formula
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.propose import Batch, Effort, Problem
+from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
 from intelliperf_swizzle.propose.llm.answer import Reply, candidate
 from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
 from intelliperf_swizzle.propose.llm.signature import Question
@@ -26,7 +26,7 @@ Ask: TypeAlias = Callable[[Question, int, float], Reply]
 Raises ModelError."""
 
 SCREEN_SLACK = 0.1
-"""How far (rate) below the kernel as it is a candidate may be screened and still be measured: its
+"""How far (rate) below the unmodified kernel a candidate may be screened and still be measured: its
 report teaches the model more than a refusal, but what is hopeless costs no time on the GPU."""
 
 
@@ -59,7 +59,7 @@ class LanguageModelProposer:
         """Notes of the conversation so far, and what its calls took."""
         return self._conversation.effort if self._conversation else Effort()
 
-    def propose(self, problem: Problem) -> Iterator[Batch]:
+    def propose(self, problem: Problem) -> Iterator[CandidateBatch]:
         """The iterations that are left; those of a resumed history count.
 
         Raises:
@@ -124,7 +124,7 @@ class _Conversation:
         return [one for one in self.problem.attempts() if one.candidate.origin == "llm"]
 
     def best(self) -> Attempt | None:
-        """The best attempt that is better than the kernel as it is, of whatever origin."""
+        """The best attempt that is better than the unmodified kernel, of whatever origin."""
         ranked = order(self.problem.attempts(), self.proposer.formula.rank)
         return next((one for one in ranked if one.verdict.kind == "better"), None)
 
@@ -145,14 +145,14 @@ class _Conversation:
             [reply] = self._ask(analysis(self.proposer.formula, self.context), 1)
             self.memory_analysis = reply.fields.get("memory_analysis")
 
-    def iterate(self, iteration: int) -> Iterator[Batch]:
+    def iterate(self, iteration: int) -> Iterator[CandidateBatch]:
         """Asks until an attempt is evaluated, or until the refusals are too many."""
         least = self.problem.baseline_l2_hit_rate - SCREEN_SLACK
         for refusals in range(1 + self.proposer.formula.budgets.refusals):
             again = f", {refusals} refused" if refusals else ""
             total = self.problem.iterations
             self.proposer.progress.phase(f"asking: iteration {iteration} of {total}{again}")
-            batch = Batch(self._propose(iteration), evaluate_from=least)
+            batch = CandidateBatch(self._propose(iteration), evaluate_from=least)
             yield batch
             screened = [one for one in batch.outcomes if one.screened_l2_hit_rate is not None]
             best = max(screened, key=lambda one: one.screened_l2_hit_rate or 0, default=None)

@@ -84,10 +84,10 @@ def before_each_launch(before: Before, *, interpreted: bool, passes: Passes | No
         finally:
             tuning -= 1
 
-    JITFunction.run, Autotuner._bench = _Run(run, hooked, free), benched
+    JITFunction.run, Autotuner._bench = _RunMethod(run, hooked, free), benched
 
 
-class _Run:
+class _RunMethod:
     """`JITFunction.run`, which Triton looks up once for each launch.
 
     So a launch that need not be seen costs a look-up, a tenth of a microsecond, and no call of ours

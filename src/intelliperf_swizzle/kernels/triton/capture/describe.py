@@ -39,7 +39,7 @@ _read_once = functools.lru_cache(maxsize=None)(read_source)
 
 
 @dataclass(frozen=True)
-class LiveLaunch:
+class DescribedLaunch:
     """A launch and the memory of its tensors.
 
     Attributes:
@@ -60,7 +60,7 @@ class LiveLaunch:
         return array
 
 
-def describe(call: Call) -> LiveLaunch:
+def describe(call: Call) -> DescribedLaunch:
     """Describe one call.
 
     Raises:
@@ -91,7 +91,7 @@ def describe(call: Call) -> LiveLaunch:
         },
         storages={number: Storage(memory.nbytes) for number, memory in converter.memory.items()},
     )
-    return LiveLaunch(launch, converter.memory, frozenset(converter.integers))
+    return DescribedLaunch(launch, converter.memory, frozenset(converter.integers))
 
 
 def normalise(grid: int | Sequence[int]) -> Grid:

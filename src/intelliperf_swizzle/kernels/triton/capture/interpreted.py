@@ -15,7 +15,7 @@ import numpy as np
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.kernels.triton.capture import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import Call, Execute
-from intelliperf_swizzle.kernels.triton.capture.describe import LiveLaunch, describe
+from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.sources import UnreadableKernelError
@@ -74,7 +74,7 @@ class InterpretedRecorder:
     # --- execution ------------------------------------------------------------------------------
 
     def _execute(
-        self, live: LiveLaunch, before: dict[int, UInt8Array], execute: Execute
+        self, live: DescribedLaunch, before: dict[int, UInt8Array], execute: Execute
     ) -> Execution:
         """Run all programs, unless that would take too long."""
         if self._settings.compute == "never":
@@ -94,7 +94,7 @@ class InterpretedRecorder:
             with stopwatch:
                 execute()
             computed = True
-        except _BudgetSpentError:
+        except _LaunchEndedError:
             computed = False
         except Exception as error:  # what the interpreter cannot do must not end the recording
             if always:
@@ -108,7 +108,7 @@ class InterpretedRecorder:
         return Execution(computed, seconds, stopwatch.for_integers)
 
 
-class _BudgetSpentError(BaseException):
+class _LaunchEndedError(BaseException):
     """Ends the execution of a launch; not an Exception, which the interpreter would wrap."""
 
 
@@ -163,6 +163,8 @@ class _Stopwatch:
         interpreter.interpreter_builder.set_grid_idx = self._select
 
     def _begin_program(self, x: int, y: int, z: int) -> None:
+        if not self._begun:
+            self._start = time.monotonic()  # until now the interpreter has read the kernel's text
         self._ask()
         program = x + self._grid[0] * (y + self._grid[1] * z)
         self._begun = max(self._begun, program + 1)  # a program that waited is selected again
@@ -178,7 +180,7 @@ class _Stopwatch:
             return
         self.for_integers = self._writes_integers() and self.estimate <= self._budget_for_integers
         if not self.for_integers:
-            raise _BudgetSpentError
+            raise _LaunchEndedError
 
 
 class _Asking:

@@ -86,7 +86,7 @@ def capture(
     deadline = begun + limit_seconds
     settings = Settings(RECORDER, gpu, compute, compute_budget_seconds, deadline, fill)
     place = _prepared(Path(folder), settings)
-    watch = _Watch(Journal(place), on_progress)
+    watch = _JournalWatch(Journal(place), on_progress)
     ours = os.environ if environment is None else environment
     application = start(command, place, cwd, ours, interpreted=not on_gpu)
     try:
@@ -95,7 +95,7 @@ def capture(
     finally:
         application.end(PATIENCE_SECONDS)
     watch.read()
-    outcome = _Outcome(ended_by, exit_code, quiet_seconds, limit_seconds, last_lines(place))
+    outcome = _Ending(ended_by, exit_code, quiet_seconds, limit_seconds, last_lines(place))
     launches = _launches(place, watch)
     chosen = tuple(launch for launch in launches if kernel in (None, launch.kernel))
     if not chosen:
@@ -132,7 +132,7 @@ def _prepared(folder: Path, settings: Settings) -> Path:
 
 
 @dataclass
-class _Watch:
+class _JournalWatch:
     """What the journal has told so far."""
 
     journal: Journal
@@ -201,7 +201,7 @@ class _Watch:
             )
 
 
-def _launches(folder: Path, watch: _Watch) -> list[Launch]:
+def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
     """The recorded launches, completed with what the journal says of them, here and on disk."""
     paths = [folder / "launches" / f"{record}.json" for record in watch.records]
     launches = [
@@ -223,7 +223,7 @@ def _launches(folder: Path, watch: _Watch) -> list[Launch]:
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class _Ending:
     ended_by: EndedBy
     exit_code: int | None
     quiet_seconds: float
@@ -251,7 +251,7 @@ class _Outcome:
         return (self.sentence() + (", after its launches were recorded" if failed else ""),)
 
 
-def _computed(launches: Sequence[Launch], watch: _Watch, budget_seconds: float) -> list[str]:
+def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: float) -> list[str]:
     """Which launches were computed and why, where it is not all of them within the budget."""
     longest: dict[tuple[str, bool], float] = {}
     for launch in launches:
@@ -277,7 +277,7 @@ def _computed(launches: Sequence[Launch], watch: _Watch, budget_seconds: float) 
 
 
 def _no_launch(
-    kernel: str | None, launches: Sequence[Launch], watch: _Watch, outcome: _Outcome
+    kernel: str | None, launches: Sequence[Launch], watch: _JournalWatch, outcome: _Ending
 ) -> CaptureError:
     if launches:
         names = ", ".join(sorted({f"`{launch.kernel}`" for launch in launches}))

@@ -62,14 +62,14 @@ def read_source(
     Raises:
         UnreadableKernelError: a text is not in a file (`exec`), or is a lambda.
     """
-    reader = _Reader()
+    reader = _SourceReader()
     entry = reader.key_of(kernel)
     for function in passed:
         reader.key_of(function)
     return KernelSource(entry, reader.functions), reader.keys
 
 
-class _Reader:
+class _SourceReader:
     def __init__(self) -> None:
         self.functions: dict[str, SourceFunction] = {}
         self.keys: dict[int, str] = {}

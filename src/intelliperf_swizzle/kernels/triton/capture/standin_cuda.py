@@ -75,7 +75,7 @@ class Stream:
         pass
 
 
-class Device(contextlib.AbstractContextManager[None]):
+class DeviceGuard(contextlib.AbstractContextManager[None]):
     """`with torch.cuda.device(0)`; torch itself wants this to be a class."""
 
     def __init__(self, *_: object) -> None:
@@ -128,7 +128,7 @@ def install(gpu: Gpu) -> None:
     for name, answer in answers.items():
         setattr(cuda, name, _always(answer))
     cuda.Event, cuda.Stream, cuda.ExternalStream, cuda.CUDAGraph = Event, Stream, Stream, Graph
-    cuda.device, cuda.device_of = Device, Device
+    cuda.device, cuda.device_of = DeviceGuard, DeviceGuard
     cuda.stream = cuda.graph = lambda *_, **__: contextlib.nullcontext()
     cuda.make_graphed_callables = lambda callables, *_, **__: callables
     cuda.graph_pool_handle = _always((0, 0))

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from intelliperf_swizzle.kernels.triton.capture.describe import LiveLaunch
+from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import Grid, Storage, UInt8Array
 
@@ -44,7 +44,7 @@ class Store:
         (folder / "launches").mkdir(exist_ok=True)
         (folder / "contents").mkdir(exist_ok=True)
 
-    def keep(self, live: LiveLaunch, integers: Mapping[int, UInt8Array]) -> tuple[str, Seen]:
+    def keep(self, live: DescribedLaunch, integers: Mapping[int, UInt8Array]) -> tuple[str, Seen]:
         """The launch's name, and whether it was seen before; if not, it is on disk now.
 
         Args:
@@ -76,7 +76,7 @@ class Store:
         save_launch(replace(launch, storages=storages), path)
         return name, "further" if further else "new"
 
-    def _keep_floats(self, live: LiveLaunch) -> dict[int, str]:
+    def _keep_floats(self, live: DescribedLaunch) -> dict[int, str]:
         kept, room = {}, KEPT_FLOAT_BYTES
         floats = set(live.memory) - live.integers
         for number in sorted(floats, key=lambda number: live.memory[number].nbytes):

@@ -14,7 +14,7 @@ import torch
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.kernels.triton.capture import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import Call, JitFunction, before_each_launch
-from intelliperf_swizzle.kernels.triton.capture.describe import LiveLaunch, describe
+from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.kernels.triton.capture.store import digest
@@ -78,7 +78,7 @@ class Agent:
         finally:
             self._busy = False
 
-    def _task(self, live: LiveLaunch) -> int | None:
+    def _task(self, live: DescribedLaunch) -> int | None:
         """The number of the task that this launch is; contents tell those of one form apart."""
         found = form(live.launch)
         alike = [n for n, task in enumerate(self._order.tasks) if form(task.launch) == found]
@@ -93,7 +93,7 @@ class Agent:
 
     # --- one task -------------------------------------------------------------------------------
 
-    def _work(self, number: int, live: LiveLaunch, call: Call) -> None:
+    def _work(self, number: int, live: DescribedLaunch, call: Call) -> None:
         def runner(function: JitFunction) -> Launch:
             return lambda own_args, own_kwargs: function.run(
                 *own_args, grid=call.grid, warmup=False, **own_kwargs
@@ -133,7 +133,7 @@ class Agent:
         self,
         number: int,
         task: Task,
-        live: LiveLaunch,
+        live: DescribedLaunch,
         original: Launch,
         candidates: Mapping[int, Launch],
         arguments: Arguments,
@@ -173,7 +173,7 @@ class Agent:
     def _race(
         self,
         number: int,
-        live: LiveLaunch,
+        live: DescribedLaunch,
         kernels: list[Launch],
         candidates: list[int],
         arguments: Arguments,

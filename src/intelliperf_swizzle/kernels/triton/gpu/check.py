@@ -52,7 +52,7 @@ class Bench:
         task: the launch.
         arguments: of it.
         memory: bytes of its storages, by number.
-        original: runs the kernel as it is.
+        original: runs the unmodified kernel.
         tolerance: for summed floats.
 
     Raises:
@@ -193,7 +193,7 @@ class Bench:
         self._run(self._original, self._outcome)
         if self._difference() is None:
             return None
-        return "but the kernel as it is does not leave the same bytes twice either"
+        return "but the unmodified kernel does not leave the same bytes twice either"
 
     def _names(self, number: int) -> str:
         return " and ".join(f"`{name}`" for name, one in _tensors(self._task, number))

@@ -116,7 +116,7 @@ class Rig:
         application = start(
             self.command, folder, self.cwd, self.environment, interpreted=self.gpu is not None
         )
-        watch = _Watch(record, time.monotonic(), self.limit_seconds)
+        watch = _ProcessWatch(record, time.monotonic(), self.limit_seconds)
         try:
             while application.exit_code is None:
                 watch.take(journal.unread())
@@ -141,7 +141,7 @@ class Rig:
         if candidate is None:
             if what != "timing":
                 raise ValidationError(
-                    f"the kernel as it is could not be run again: {how}",
+                    f"the unmodified kernel could not be run again: {how}",
                     details=last_lines(folder),
                 )
             record.unraced[watch.working["launch"]] = f"timing failed: {how}"
@@ -199,7 +199,7 @@ class _Record:
 
 
 @dataclass
-class _Watch:
+class _ProcessWatch:
     """One process, as its journal tells of it."""
 
     record: _Record

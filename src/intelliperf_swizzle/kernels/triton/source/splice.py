@@ -56,7 +56,7 @@ MOST_USERS = 3
 
 
 @dataclass(frozen=True)
-class _Request:
+class _Splice:
     """What is to be spliced, the same for the kernel and its helpers."""
 
     swizzle: Swizzle
@@ -111,7 +111,7 @@ def splice(
     path = Path(source.entry.file)
     root = patch_root(source.entry.file, roots or (path.parent,))
     before = read_exactly(path)
-    request = _Request(swizzle, _axes(reads, launches), target, name)
+    request = _Splice(swizzle, _axes(reads, launches), target, name)
     changes: dict[str, _Change] = {}
     for key, own in reads.items():
         _check_users(source, key, before)
@@ -245,7 +245,7 @@ def _names(function: ast.FunctionDef, name: str) -> bool:
 # --- the change of one function -------------------------------------------------------------------
 
 
-def _change(function: SourceFunction, reads: Sequence[Read], request: _Request) -> _Change:
+def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -> _Change:
     tree = definition(function)
     language = reads[0].language or language_name(function)
     if language is None:
@@ -276,7 +276,7 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Request) 
     )
 
 
-def _comment(request: _Request) -> str:
+def _comment(request: _Splice) -> str:
     """One line, whatever the name holds: it may be a language model's."""
     name = " ".join("".join(c if c.isprintable() else " " for c in request.name).split())
     return f"# swizzle {name[:MOST_NAME_CHARACTERS]} for {request.target.name}"

@@ -66,7 +66,7 @@ class _Key:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _AccessedParts:
     """The parts that a line accesses, each pair of part and program once, sorted by part.
 
     Attributes:
@@ -154,7 +154,7 @@ class PartWatch:
             for line in lines
         )
 
-    def _order(self, line: _Line) -> Int64Array | None:
+    def _order(self, line: _AccessedParts) -> Int64Array | None:
         """The programs' numbers in the order of what they store; None if not each stores its own.
 
         Who takes which tile is right there, whatever it is computed from.
@@ -167,7 +167,7 @@ class PartWatch:
             return None
         return np.argsort(np.argsort(offset)).astype(np.int64)
 
-    def _line(self, key: _Key) -> _Line | None:
+    def _line(self, key: _Key) -> _AccessedParts | None:
         """Where a line's parts lie; None if in no tensor."""
         seen = self._seen[key]
         programs, base = (np.concatenate([batch[i] for batch in seen]) for i in (0, 1))
@@ -181,7 +181,7 @@ class PartWatch:
         order = np.lexsort((~touched[inside], code))
         pair, first = np.unique(code[order], return_index=True)
         name, view = self._view(key.place, int(offset.min()), int(offset.max()))
-        return _Line(
+        return _AccessedParts(
             key, name, view, pair // self._programs, pair % self._programs,
             touched[inside][order][first], np.unique(programs[~inside]),
         )  # fmt: skip
@@ -223,7 +223,7 @@ def _span(view: TensorArgument) -> int:
     return 1 + sum((extent - 1) * max(stride, 0) for extent, stride in pairs)
 
 
-def _parts_of(line: _Line, together: Int64Array, orders: Sequence[Int64Array]) -> Parts:
+def _parts_of(line: _AccessedParts, together: Int64Array, orders: Sequence[Int64Array]) -> Parts:
     """Counts of a line's parts.
 
     Args:
@@ -265,12 +265,12 @@ def _parts_of(line: _Line, together: Int64Array, orders: Sequence[Int64Array]) -
     )
 
 
-def _elements(line: _Line, offset: Int64Array) -> Int64Array:
+def _elements(line: _AccessedParts, offset: Int64Array) -> Int64Array:
     """Offsets in elements from the first of the tensor (or of a part that begins before it)."""
     return (offset - min(line.view.offset_bytes, int(offset[0]))) // item_bytes_of(line.view)
 
 
-def _first_parts(line: _Line) -> tuple[Int64Array, Int64Array]:
+def _first_parts(line: _AccessedParts) -> tuple[Int64Array, Int64Array]:
     """The programs, and where the first part of each of them begins."""
     order = np.lexsort((line.offset, line.program))
     programs, first = np.unique(line.program[order], return_index=True)
@@ -278,7 +278,7 @@ def _first_parts(line: _Line) -> tuple[Int64Array, Int64Array]:
 
 
 @dataclass(frozen=True)
-class _Axis:
+class _LatticeAxis:
     """An axis of a lattice of parts; stride and extent in elements, `block` of a part along it."""
 
     stride: int
@@ -286,26 +286,26 @@ class _Axis:
     block: int
 
 
-def _block(line: _Line) -> list[tuple[int, int]]:
+def _block(line: _AccessedParts) -> list[tuple[int, int]]:
     """Extent and stride, in elements, of a line's block along the axes that it has."""
     item = item_bytes_of(line.view)
     axes = zip(line.key.extents, line.key.strides, strict=True)
     return [(extent, stride // item) for extent, stride in axes if extent > 1 and stride >= item]
 
 
-def _lanes(line: _Line) -> int:
+def _lanes(line: _AccessedParts) -> int:
     return math.prod(extent for extent, _ in _block(line))
 
 
-def _run_axis(line: _Line) -> _Axis:
+def _run_axis(line: _AccessedParts) -> _LatticeAxis:
     """A line's tensor as it lies in memory, cut into runs as long as its block has them."""
     run = 1
     for extent, stride in sorted(_block(line), key=lambda axis: axis[1]):
         run = run * extent if stride == run else run
-    return _Axis(1, _span(line.view), run)
+    return _LatticeAxis(1, _span(line.view), run)
 
 
-def _stride_axes(line: _Line) -> list[_Axis]:
+def _stride_axes(line: _AccessedParts) -> list[_LatticeAxis]:
     """A line's tensor cut into its blocks by the strides of both, slowest axis first."""
     view, block, span = line.view, _block(line), _span(line.view)
     strides = [1]
@@ -318,11 +318,11 @@ def _stride_axes(line: _Line) -> list[_Axis]:
         extent = above // stride if above else -(-span // stride)
         own = [1 + (n - 1) * (s // stride) for n, s in block if s % stride == 0 and s < above]
         own += [1 + (n - 1) * (s // stride) for n, s in block if not above and s % stride == 0]
-        axes.append(_Axis(stride, extent, max(own, default=1)))
+        axes.append(_LatticeAxis(stride, extent, max(own, default=1)))
     return axes[::-1]
 
 
-def _room(first: Int64Array, axes: Sequence[_Axis]) -> int:
+def _room(first: Int64Array, axes: Sequence[_LatticeAxis]) -> int:
     """How many parts there are, if some begin at these elements (int64[n], increasing)."""
     rest = first - min(int(first[0]), 0)
     room = 1
@@ -355,7 +355,7 @@ def _is_plain(number: Int64Array, offset: Int64Array, reach: int) -> bool:
     return bool((rank == (number - number[0]) // run % len(distinct)).all())
 
 
-def _clash(line: _Line) -> tuple[int, int] | None:
+def _clash(line: _AccessedParts) -> tuple[int, int] | None:
     """Two programs with the same part."""
     same = np.flatnonzero(line.offset[1:] == line.offset[:-1])
     return (int(line.program[same[0]]), int(line.program[same[0] + 1])) if len(same) else None

@@ -174,7 +174,7 @@ class Comparison:
             memories.append(live.memory)
         difference = None
         if waits[1] and not waits[0]:
-            difference = "programs wait for each other, and none did in the order as it is"
+            difference = "programs wait for each other, and none did in launch order"
         for number in memories[0].numbers:
             before, after = (memory.bytes(number) for memory in memories)
             difference = difference or self._storage_difference(number, before, after)

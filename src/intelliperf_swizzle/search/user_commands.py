@@ -1,17 +1,20 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The user's own test, run on a copy of the project that carries the swizzle."""
+"""The user's own commands: the build, and the test on a copy that carries the swizzle."""
 
 from __future__ import annotations
 
+import os
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from intelliperf_swizzle import children
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import copy_project, moved_command
-from intelliperf_swizzle.errors import CaptureError, SpliceError, ValidationError
+from intelliperf_swizzle.errors import CaptureError, SpliceError, SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.records import Attempt, Verdict
@@ -19,8 +22,33 @@ from intelliperf_swizzle.records import Attempt, Verdict
 if TYPE_CHECKING:
     from intelliperf_swizzle.search.evaluator import Setting
 
+BUILD_LIMIT_SECONDS = 3600.0
+"""A build command that takes longer hangs."""
 LIMIT_SECONDS = 600.0
 """A user's test that takes longer on a CPU is not worth its wait."""
+
+
+def run_build(command: str | None, project: Path) -> None:
+    """Runs the user's build command in the project directory, if there is one.
+
+    Raises:
+        SwizzleError: it failed; with its last lines.
+    """
+    if not command:
+        return
+    build = children.run(
+        shlex.split(command),
+        cwd=project,
+        environment=os.environ,
+        limit_seconds=BUILD_LIMIT_SECONDS,
+    )
+    if build.exit_code is None:
+        raise SwizzleError(f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s")
+    if build.exit_code:
+        raise SwizzleError(
+            f"the build command failed with exit code {build.exit_code}",
+            details=build.last_lines(20),
+        )
 
 
 class UnitTest:

@@ -1,0 +1,136 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Whether a search is worth while, and what a run comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from intelliperf_swizzle.disk import FolderLock
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.picture import picture
+from intelliperf_swizzle.propose.axes import axis_choices
+from intelliperf_swizzle.records import Capture, KernelSummary, Picture, Run
+from intelliperf_swizzle.search.evaluator import Evaluator
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.stages import Evaluated
+from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.stopping import Interrupted
+
+Kernels: TypeAlias = tuple[Subject, Sequence[KernelSummary]]
+"""The kernel that is worked on, and the rows of the others."""
+
+
+LEAST_GAIN = 0.01
+"""Headroom (rate) below which a run ends at once: what repeated measurements differ by."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run, the edit that carries its best swizzle, and the user's file as it was.
+
+    Attributes:
+        run: what was tried and what came of it.
+        edit: carries the best swizzle; None if there is none.
+        file: the user's file that holds the kernel.
+        initial: its text.
+        folder: for files, the kernel's own.
+        lock: keeps other runs from that folder until the files are written.
+        interrupted: the signal that ended the search; None if it came to its end.
+    """
+
+    run: Run
+    edit: Edit | None
+    file: str
+    initial: str
+    folder: Path
+    lock: FolderLock = field(repr=False, compare=False)
+    interrupted: Interrupted | None = None
+
+    @property
+    def optimized(self) -> str | None:
+        """The file's text with the best swizzle."""
+        return self.edit.files.get(self.file, self.initial) if self.edit else None
+
+
+def is_promising(setup: Setup, subject: Subject) -> bool:
+    """Whether a search may find anything.
+
+    On a GPU always: a mapping may gain time without hits, as column-major does 1.20× on an H200 for
+    a kernel that only writes.
+    """
+    return setup.device is not None or subject.headroom >= LEAST_GAIN
+
+
+def conclude(
+    setup: Setup,
+    recorded: Capture,
+    kernels: Kernels,
+    proposer: str,
+    evaluator: Evaluator,
+    history: History,
+) -> Run:
+    """The run as a record, with the best, the picture and the usage left out.
+
+    Args:
+        setup: what it worked with.
+        recorded: what the application launched.
+        kernels: the kernel that was worked on, and the rows of the others.
+        proposer: who offered candidates.
+        evaluator: who judged them.
+        history: the attempts.
+    """
+    subject, others = kernels
+    largest = subject.traced[0].launch
+    return Run(
+        kernel=subject.kernel,
+        kernels=(replace(subject, baseline=evaluator.baseline).summary, *others),
+        formula=setup.formula.name,
+        target=setup.target.name,
+        profiler=evaluator.profiler,
+        proposer=proposer,
+        seed=setup.options.seed,
+        grid=largest.grid,
+        constants=largest.constants,
+        launches=len(subject.launches),
+        baseline=evaluator.baseline,
+        ceiling=subject.ceiling,
+        best=None,
+        attempts=history.attempts,
+        nothing_to_gain=not is_promising(setup, subject),
+        notes=(*recorded.notes, *subject.notes, *note_unit_test(setup, subject)),
+        history=str(history.path),
+        invocation=setup.invocation,
+        file=largest.source.entry.file,
+        predicted=evaluator.predicted,
+        cautions=subject.cautions,
+        domain_name=setup.target.domain_name,
+    )
+
+
+def draw(setup: Setup, subject: Subject, best: Evaluated | None) -> Picture:
+    """What there is to see of the kernel's largest launch, unmodified and with the best swizzle."""
+    largest = subject.traced[0]
+    choices = axis_choices([largest.launch])
+    return picture(
+        largest.launch,
+        largest.trace,
+        setup.target,
+        occupancy=largest.occupancy,
+        tile=best.proved.tiles()[0] if best else None,
+        columns=next((choice[-1].extent for choice in choices if len(choice) == 2), None),
+    )
+
+
+def note_unit_test(setup: Setup, subject: Subject) -> tuple[str, ...]:
+    """Says that the user's own test could not be run, if that is so."""
+    if not setup.options.unittest_command or subject.computed:
+        return ()
+    return (
+        "the unit test was not run: launches were recorded and not computed "
+        "(--compute always executes them)",
+    )

@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""From options to who proposes candidates."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.formula import Formula, load_formula
+from intelliperf_swizzle.options import FORMULAS, PROPOSERS, Options
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.propose import Proposer
+from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
+from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
+from intelliperf_swizzle.propose.offline import OfflineProposer
+
+
+def choose_proposers(options: Options, progress: Progress) -> tuple[Proposer, ...]:
+    """The proposers that are asked for; `auto` is `both` if a language model is configured.
+
+    Raises:
+        UsageError: there is no such proposer, or it needs a language model and none is configured.
+    """
+    if options.proposer not in PROPOSERS:
+        raise UsageError(
+            f"there is no proposer `{options.proposer}`", hint=f"one of: {', '.join(PROPOSERS)}"
+        )
+    endpoint = find_endpoint(options.model, options.provider, options.internal, os.environ)
+    if options.proposer == "offline" or endpoint is None:
+        _refuse_without_model(options)
+        if options.proposer == "auto":
+            progress.note("no language model is configured: searching offline")
+        return (OfflineProposer(),)
+    formula = _within_budget(load_formula(options.formula), options)
+    model = LanguageModelProposer(
+        formula,
+        Model(endpoint, formula.temperature, formula.budgets.answer_tokens, options.seed),
+        progress,
+        options.samples,
+    )
+    return (model,) if options.proposer == "llm" else (OfflineProposer(), model)
+
+
+def _refuse_without_model(options: Options) -> None:
+    needs_model = f"proposer `{options.proposer}`" if options.proposer in ("llm", "both") else None
+    if options.formula in FORMULAS[1:]:
+        needs_model = f"formula `{options.formula}`"
+    if needs_model:
+        raise UsageError(
+            f"{needs_model} needs a language model",
+            hint=f"set {KEY_VARIABLE}, or name an endpoint: -r http://localhost:8000/v1",
+        )
+
+
+def _within_budget(formula: Formula, options: Options) -> Formula:
+    """The formula with the budgets that the options set."""
+    budgets = formula.budgets
+    if options.max_tokens is not None:
+        budgets = replace(budgets, tokens=options.max_tokens)
+    if options.max_seconds is not None:
+        budgets = replace(budgets, seconds=options.max_seconds)
+    return replace(formula, budgets=budgets)

@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A run's folder: locked against other runs, with the history of its attempts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from intelliperf_swizzle import __version__
+from intelliperf_swizzle.disk import FolderLock, remove_partial
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.propose import Proposer
+from intelliperf_swizzle.records import Trace
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.subject import Subject
+
+
+@contextmanager
+def lock_folder(folder: Path, subject: Subject) -> Iterator[FolderLock]:
+    """Keeps other runs from an output folder, also after the block if nothing fails in it.
+
+    What a killed run left beside the kernel's files is removed.
+
+    Raises:
+        UsageError: another run is writing there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = FolderLock(folder)
+    except BlockingIOError:
+        raise UsageError(
+            f"another run is writing to {folder}", hint="name another folder with --report_dir"
+        ) from None
+    try:
+        for function in subject.launches[0].source.functions.values():
+            remove_partial(Path(function.file))
+        yield lock
+    except BaseException:
+        lock.release()
+        raise
+
+
+@contextmanager
+def open_history(
+    setup: Setup,
+    subject: Subject,
+    proposers: Sequence[Proposer],
+    folder: Path,
+    progress: Progress,
+) -> Iterator[History]:
+    """The run's history file, new or resumed; closed at the end."""
+    options = setup.options
+    path = Path(options.history or folder / "history.jsonl")
+    resumable = path.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    history = History(path, _identity(setup, subject, proposers), resume=options.resume)
+    if options.resume:
+        progress.note(_resumed(history) if resumable else f"nothing to resume: there is no {path}")
+    try:
+        yield history
+    finally:
+        history.close()
+
+
+def name_proposers(proposers: Sequence[Proposer]) -> str:
+    """As `--proposer` takes it."""
+    return proposers[0].name if len(proposers) == 1 else "both"
+
+
+def _resumed(history: History) -> str:
+    count = len(history.attempts)
+    return f"resuming {history.path}: {count} attempt{'' if count == 1 else 's'} taken over"
+
+
+def _identity(setup: Setup, subject: Subject, proposers: Sequence[Proposer]) -> dict[str, Any]:
+    """All that an attempt's numbers and verdict follow from: with another, none can be resumed."""
+    source = subject.launches[0].source.functions.values()
+    return {
+        "version": __version__,
+        "kernel": subject.kernel,
+        "source": _digest("".join(one.text for one in source).encode()),
+        "launches": [[*one.grid, *map(list, one.constants.items())] for one in subject.launches],
+        "accesses": [_digest_accesses(one.trace) for one in subject.traced],
+        "target": [setup.target.name, _digest(repr(setup.target).encode())],
+        "profiler": setup.profiler.name if setup.profiler else "model",
+        "device": setup.device.product if setup.device else None,
+        "proposer": name_proposers(proposers),
+        "formula": setup.formula.name,
+        "tolerance": setup.options.accordo_absolute_tolerance,
+        "unittest_command": setup.options.unittest_command,
+        "seed": setup.options.seed,
+    }
+
+
+def _digest_accesses(trace: Trace) -> str:
+    """What a launch touches; it follows from strides, dtypes and data too."""
+    arrays = (trace.tile_offset, trace.access_base, trace.access_shape, trace.shape_offset,
+              trace.shape_line, trace.shape_sectors, trace.shape_kind)  # fmt: skip
+    return _digest(*(array.tobytes() for array in arrays))
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
