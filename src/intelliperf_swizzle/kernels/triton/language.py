@@ -10,7 +10,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.dependence import Dependence
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.kernels.base import GpuRuns, RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
@@ -88,14 +88,13 @@ class Triton:
     def on_gpu(
         self,
         request: RecordRequest,
+        gpu: tuple[Device, Target],
         traced: Sequence[tuple[Launch, Trace]],
         *,
         tolerance: float,
     ) -> GpuRuns:
         """Runs edits in the application's process, beside the unmodified kernel."""
-        device, target = request.device, request.target
-        assert device is not None
-        assert target is not None
+        device, target = gpu
         rig = Rig(
             command=request.command,
             cwd=request.cwd,
