@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Numba's decorators, which have no types, with types. It is slow to import, so import it late."""
+"""Numba's decorators with types, which they lack. Numba loads slowly, so import this late."""
 
 from __future__ import annotations
 

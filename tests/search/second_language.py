@@ -92,7 +92,7 @@ class Sums:
         same = bool((sums.reshape(N, N) == rows[:, None] + columns).all())
         return Validation("all-tiles", 1, N * N, N * N, same)
 
-    def on_gpu(self, request, traced, *, tolerance):  # type: ignore[no-untyped-def]
+    def on_gpu(self, request, gpu, traced, *, tolerance):  # type: ignore[no-untyped-def]
         raise NotImplementedError
 
     def cautions(self, launches, prove_command):  # type: ignore[no-untyped-def]

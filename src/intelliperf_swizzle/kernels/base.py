@@ -148,11 +148,12 @@ class KernelLanguage(Protocol):
     def on_gpu(
         self,
         request: RecordRequest,
+        gpu: tuple[Device, Target],
         traced: Sequence[tuple[Launch, Trace]],
         *,
         tolerance: float,
     ) -> GpuRuns:
-        """What runs the kernel's edits on `request.device`."""
+        """What runs the kernel's edits on a GPU."""
 
     def cautions(self, launches: Sequence[Launch], prove_command: str) -> tuple[str, ...]:
         """What is doubtful about the unmodified kernel, such as tiles that it never computes."""

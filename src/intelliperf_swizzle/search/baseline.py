@@ -51,6 +51,7 @@ def choose_evaluator(
         return OnModel(setting)
     runs = setup.language.on_gpu(
         setup.record_request(folder),
+        (setup.device, setup.target),
         [(one.launch, one.trace) for one in subject.traced],
         tolerance=options.accordo_absolute_tolerance,
     )

@@ -18,7 +18,8 @@ from intelliperf_swizzle.jit import Integer, jit
 def _drop_stale() -> None:
     """Delete machine code older than any source here: numba looks at the caller's file alone."""
     here = Path(__file__).parent
-    newest = max(source.stat().st_mtime for source in here.glob("*.py"))
+    sources = (*here.glob("*.py"), here.parents[1] / "jit.py")
+    newest = max(source.stat().st_mtime for source in sources)
     for index in here.glob("__pycache__/*.nbi"):
         if index.stat().st_mtime < newest:
             index.unlink(missing_ok=True)

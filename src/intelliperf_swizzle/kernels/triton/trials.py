@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
 from intelliperf_swizzle.kernels.triton.gpu import Rig, Task, Trial
 from intelliperf_swizzle.kernels.triton.validate import touched_storages
@@ -17,12 +18,14 @@ RACE_SECONDS = 6.0
 
 
 def on_gpu(
-    request: RecordRequest, traced: Sequence[tuple[Launch, Trace]], *, tolerance: float
+    request: RecordRequest,
+    gpu: tuple[Device, Target],
+    traced: Sequence[tuple[Launch, Trace]],
+    *,
+    tolerance: float,
 ) -> TritonOnGpu:
     """Runs edits in the application's process, beside the unmodified kernel."""
-    device, target = request.device, request.target
-    if device is None or target is None:
-        raise ValueError("what runs on a GPU names the device and its target")
+    device, target = gpu
     rig = Rig(
         command=tuple(request.command),
         cwd=request.cwd,
