@@ -32,9 +32,9 @@ class Writers:
     """
 
     def __init__(self, begin: Int64Array, end: Int64Array, grain: int) -> None:
-        self._begin, self._end, self.grain = begin, end, grain
+        self.grain = grain
         elements = -(-(end - begin) // grain)
-        self._offset = np.cumsum(elements) - elements
+        self._ranges = begin, end, np.cumsum(elements) - elements
         self._first = np.full(elements.sum(), NOBODY, np.int32)
         self.state: UInt8Array = np.zeros(elements.sum(), np.uint8)
         self.clash = np.full(3, -1, np.int64)
@@ -64,8 +64,7 @@ class Writers:
         return int(
             _note(
                 programs, lanes, covered, item_bytes, kind == Access.ATOMIC,
-                self._begin, self._end, self._offset, self.grain,
-                self._first, self.state, self.clash,
+                self._ranges, self.grain, self._first, self.state, self.clash,
             )
         )  # fmt: skip
 
@@ -77,14 +76,13 @@ def _note(
     covered: npt.NDArray[np.bool_],
     item_bytes: int,
     atomic: bool,
-    begin: Int64Array,
-    end: Int64Array,
-    offset: Int64Array,
+    ranges: tuple[Int64Array, Int64Array, Int64Array],
     grain: int,
     first: Int32Array,
     state: UInt8Array,
     clash: Int64Array,
 ) -> int:
+    begin, end, offset = ranges
     inside = 0
     last = 0
     for row in range(lanes.shape[0]):
