@@ -13,17 +13,25 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.errors import ProfileError, UsageError
-from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, why_not
+from intelliperf_swizzle.hardware import devices
+from intelliperf_swizzle.host.profiler import (
+    FirstThatMeasures,
+    IntelliPerfProfiler,
+    cannot_measure,
+    why_not,
+)
 from intelliperf_swizzle.host.requirements import Host, probe
 from intelliperf_swizzle.options import Options, read_options
+from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.tools import PROFILERS
-from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.report.files import STDOUT, check_output, writable
 from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.search.deliver import deliver
 from intelliperf_swizzle.search.run import Outcome, optimize
 from intelliperf_swizzle.search.setup import (
     Setup,
+    choose_device,
     choose_proposers,
     invocation,
     prepare,
@@ -97,9 +105,7 @@ def command_of(options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def prepare_with_host(options: Options, command: tuple[str, ...], progress: Progress) -> Setup:
-    """The host's profiler if it can measure, else what a run without the host would take.
-
-    The target then has the number of XCDs that the host's profiler saw.
+    """What a run without the host would take, but that the host's profiler measures if it can.
 
     Raises:
         UsageError: there is no profiler of that name.
@@ -114,28 +120,32 @@ def prepare_with_host(options: Options, command: tuple[str, ...], progress: Prog
     asked = options if own else replace(options, profiler="model")
     setup = prepare(asked, command, progress, invocation=invocation(NAME, sys.argv[1:]))
     run_build(options.build_command, setup.project)
-    if own:
+    return setup if own else _with_host_profiler(replace(setup, options=options), progress)
+
+
+def _with_host_profiler(setup: Setup, progress: Progress) -> Setup:
+    """The setup with the GPU and the host's profiler; if that cannot measure, with another."""
+    options, target = setup.options, setup.target
+    device = choose_device(options, target)
+    reason = why_not(target, device or next(iter(devices()), None))
+    if options.profiler == IntelliPerfProfiler.name:
+        if reason is not None:
+            raise ProfileError(
+                f"IntelliPerf cannot measure here: {reason}",
+                hint="--profiler model needs no GPU",
+            )
+        setup = replace(setup, device=device)
+        return replace(setup, profiler=IntelliPerfProfiler(setup))
+    if reason is None and device is None:
+        reason = f"the GPU here is not known as {target.name}"
+    setup = with_hardware(setup, progress if reason else Silent())
+    if reason is not None:
+        progress.note(cannot_measure(reason, setup.profiler))
         return setup
-    setup = replace(setup, options=options)
-    reason = why_not()
-    if reason is None:
-        progress.phase("profiling the unmodified application (intelliperf)")
-        profiler = IntelliPerfProfiler(setup)
-        try:
-            return replace(setup, target=profiler.begin(), profiler=profiler)
-        except ProfileError as error:
-            if options.profiler == IntelliPerfProfiler.name:
-                raise
-            reason = ": ".join((error.fact, *error.details[-1:]))
-    elif options.profiler == IntelliPerfProfiler.name:
-        raise ProfileError(
-            f"IntelliPerf cannot measure here: {reason}",
-            hint="--profiler model needs no GPU",
-        )
-    setup = with_hardware(setup, progress)
-    instead = f"{setup.profiler.name} does" if setup.profiler else "hit rates are modelled"
-    progress.note(f"IntelliPerf cannot measure here ({reason}): {instead}")
-    return setup
+    measures: Profiler = IntelliPerfProfiler(setup)
+    if setup.profiler is not None:
+        measures = FirstThatMeasures(measures, setup.profiler, progress)
+    return replace(setup, profiler=measures)
 
 
 def write_trace(host: Host, outcome: Outcome, trace_path: str) -> None:
