@@ -31,12 +31,14 @@ _holding = False
 class Interrupted(KeyboardInterrupt):
     """A signal asks the run to end.
 
-    Args:
+    Attributes:
         number: of the signal.
+        exit_code: that a shell knows it by.
     """
 
     def __init__(self, number: int):
         super().__init__(f"interrupted by {signal.Signals(number).name}")
+        self.number = number
         self.exit_code = 128 + number
 
 

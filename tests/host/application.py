@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""An application with a GEMM; told by the stand-in for GT, it says what a device would measure."""
+"""An application with a GEMM; told by a stand-in for a profiler, it says what a GPU would measure.
+
+It then compiles nothing, and leaves what Triton would: which file the kernel comes from.
+"""
 
 import json
 import os
@@ -16,16 +19,22 @@ if os.environ.get("UNDER_GT"):
     renamed = swizzled and "--rename" in sys.argv
     card = {
         "kernel": "other_kernel.kd" if renamed else "gemm_kernel.kd",
-        "num_xcd": int(os.environ.get("CARD_XCDS", "8")),
+        "num_xcd": 8,
         "durations": {"ns": 9000.0 if swizzled else 10000.0, "pct": 100.0},
         "l2": {"hr": 80.0 if swizzled else 40.0},
     }
     (here / "card.json").write_text(json.dumps([card]))
+    compiled = Path(os.environ["TRITON_CACHE_DIR"]) / "key"
+    compiled.mkdir(parents=True, exist_ok=True)
+    file = "/elsewhere/gemm.py" if "--elsewhere" in sys.argv else here / "gemm.py"
+    (compiled / "gemm_kernel.ttir").write_text(f'#loc = loc("{file}":7:0)\n')
 else:
     import gemm
 
+    size = 256 if os.environ.get("TINY") else 512
     small = (
-        "--m 512 --n 512 --k 128 --block-m 32 --block-n 32 --block-k 32 --group-m 1 --num-warps 8"
+        f"--m {size} --n {size} --k {size // 4} --block-m 32 --block-n 32 --block-k 32 "
+        "--group-m 1 --num-warps 8"
     )
     fails = "and fail" in sys.argv and "swizzle_" in (here / "gemm.py").read_text()
     sys.argv[1:] = small.split()

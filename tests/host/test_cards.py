@@ -14,14 +14,13 @@ from intelliperf_swizzle.profile.readings import plain_name
 
 CARD = {
     "kernel": "gemm_kernel.kd",
-    "num_xcd": 8,
     "durations": {"ns": 1500.5, "pct": 90.0},
     "l2": {"hr": 62.5, "util": 10.0},
 }
 
 
 def test_report_cards():
-    assert readings([CARD]) == (KernelReading("gemm_kernel", 1500.5, 0.625, 8),)
+    assert readings([CARD]) == (KernelReading("gemm_kernel", 1500.5, 0.625),)
 
 
 def test_kernel_metrics():
@@ -54,7 +53,7 @@ def test_hit_rate_that_was_not_collected_is_none_and_not_0(hit_rate):
 
 
 def test_card_with_nothing_but_a_name():
-    assert readings([{"kernel": "k", "l2": None}]) == (KernelReading("k", None, None, None),)
+    assert readings([{"kernel": "k", "l2": None}]) == (KernelReading("k", None, None),)
 
 
 @pytest.mark.parametrize("profile", [None, "gemm_kernel", 3, [{"name": "k"}], [None]])

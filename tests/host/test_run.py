@@ -1,13 +1,19 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Whole runs under the double: its command line, its trace files, its profiler, its failures."""
+"""Whole runs under the double: its command line, its trace files, its profiler, its failures.
+
+`machine.py` is the GPU of the runs that measure; real are the processes, the comparison of outputs,
+and what is read of GT or Metrix.
+"""
 
 from __future__ import annotations
 
 import csv
 import ctypes.util
 import json
+import os
 import shutil
+import signal
 import time
 from pathlib import Path
 
@@ -31,6 +37,15 @@ UPSTREAM_FIELDS = {
     "time_before_ms", "time_after_ms",
 }  # fmt: skip
 FORMULA = ("intelliperf", "--formula", "swizzle")
+PHASES = (
+    "recording",
+    "tracing",
+    "profiling",
+    "screening",
+    "predicting",
+    "validating",
+    "confirming",
+)
 
 
 @pytest.fixture
@@ -66,7 +81,16 @@ def measuring(tmp_path):
     (gt / "intelliperf_report_card.json").write_text(json.dumps(stale))
     (gt / "workloads").mkdir()
     (gt / "workloads" / "of-another-run").write_text("")
-    return {"LD_LIBRARY_PATH": str(tmp_path / "lib"), "GT_TUNING": str(gt)}
+    return {"LD_LIBRARY_PATH": str(tmp_path / "lib"), "GT_TUNING": str(gt), "TINY": "1"}
+
+
+@pytest.fixture
+def on_gpu(tmp_path):
+    """Options for a short run on a small MI300X, and the start of its command line."""
+    (tmp_path / "gpu.yaml").write_text(SMALL_CACHE.replace("mi300x-small", "mi300x"))
+    machine = ("python", str(HERE / "machine.py"), str(tmp_path / "machine"))
+    options = ("--target", str(tmp_path / "gpu.yaml"), "--candidates", "24", "--measure", "3")
+    return machine, options
 
 
 def contents(folder):
@@ -160,35 +184,90 @@ def test_trace_path_with_a_suffix_is_a_file(any_host, project, small, read_resul
     assert code.read_text() == read_result(ran.stdout)["optimized"]
 
 
-def test_measures_with_the_host_where_it_can(
-    any_host, project, small, measuring, temporary, read_result
+def test_takes_the_steps_of_our_own_command_on_a_gpu(
+    any_host, source, project, on_gpu, measuring, temporary, read_result
 ):
+    """Recorded, compared and timed on the GPU; GT, Metrix or our own profiler reads hit rates."""
+    machine, options = on_gpu
+    tools = HERE / "double" / "tools"
+    path = f"{tools}:{any_host.folder / 'bin'}:{os.environ['PATH']}"
+    own = {"PATH": path, "PYTHONPATH": str(tools), "TINY": "1"}
     gt = Path(measuring["GT_TUNING"])
     before = contents(gt)
-    ran = any_host.run(
-        *FORMULA, *small, "--profiler", "intelliperf", "--num_attempts", "2", "-o", "out.json",
-        "-b", "python -c \"open('built by gt', 'w')\"",
-        "--", "python", "app.py", "--quoted", "two words",
-        cwd=project, TMPDIR=str(temporary), **measuring, CARD_XCDS="4",
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    result = read_result(project / "out.json")
+    runs = {
+        "metrix": ("intelliperf-swizzle", (), own),
+        "gt": ("intelliperf", ("--formula", "swizzle"), measuring),
+    }
+    if source == str(HERE / "double"):  # IntelliPerf itself knows Metrix on a branch only
+        runs["intelliperf with metrix"] = (
+            "intelliperf", ("--formula", "swizzle"), {**measuring, **own, "DOUBLE_METRIX": "1"}
+        )  # fmt: skip
+    records = {}
+    for name, (command, formula, environment) in runs.items():
+        ran = any_host.run(
+            *machine, command, *formula, *options, "-o", f"{name}.json", "--report_dir", name,
+            "-b", "python -c \"open('built by gt', 'w')\"",
+            "--", "python", "app.py", "--quoted", "two words",
+            cwd=project, TMPDIR=str(temporary), **environment,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        records[name] = steps(ran.stderr), read_result(project / f"{name}.json")
+        assert not list(temporary.iterdir())
+    assert contents(gt) == before
+    expected, result = records.pop("metrix")
     assert result["success"] is True
     assert result["metric_name"] == "L2 hit rate"
     assert (result["metric_before"], result["metric_after"]) == (40.0, 80.0)
-    assert (result["time_before_ms"], result["time_after_ms"]) == (0.01, 0.009)
-    assert "Modelled" not in result["report_message"]
-    assert result["swizzle"]["profiler"] == "intelliperf"
-    assert contents(gt) == before
-    assert not list(temporary.iterdir())
+    assert result["time_before_ms"] == 2.0
+    assert result["time_after_ms"] < 2.0
+    assert result["swizzle"]["best"]["validation"]["method"] == "gpu"
+    assert len([step for step in expected if step.startswith("profiling")]) == 2
+    for phases, other in records.values():
+        assert phases == expected
+        assert other["swizzle"]["profiler"] == "intelliperf"
+        assert attempts_of(other) == attempts_of(result)
+        for field in UPSTREAM_FIELDS - {"version"}:
+            assert other[field] == result[field], field
+
+
+def steps(stderr):
+    """The phases of a run as it tells of them, whoever profiles."""
+    told = [line.strip().replace("(intelliperf)", "(metrix)") for line in stderr.splitlines()]
+    return [line for line in told if line.startswith(PHASES)]
+
+
+def attempts_of(result):
+    """What became of each attempt, but for what only one profiler collects, and its name."""
+    attempts = result["swizzle"]["attempts"]
+    for measurement in filter(None, (attempt["measurement"] for attempt in attempts)):
+        if measurement["profiler"] != "model":
+            del measurement["profiler"], measurement["l2_bytes"]
+    return attempts
 
 
 def test_kernel_that_is_renamed_is_an_attempt_that_failed(
-    any_host, project, small, measuring, read_result
+    any_host, project, on_gpu, measuring, read_result
 ):
+    check_not_measured(
+        any_host, project, on_gpu, measuring, read_result, "--rename",
+        "does not show `gemm_kernel`",
+    )  # fmt: skip
+
+
+def test_edit_that_the_application_does_not_run_is_an_attempt_that_failed(
+    any_host, project, on_gpu, measuring, read_result
+):
+    check_not_measured(
+        any_host, project, on_gpu, measuring, read_result, "--elsewhere",
+        "runs another copy of `gemm_kernel`",
+    )  # fmt: skip
+
+
+def check_not_measured(any_host, project, on_gpu, measuring, read_result, flag, reason):
+    machine, options = on_gpu
     ran = any_host.run(
-        *FORMULA, *small, "--profiler", "intelliperf", "--num_attempts", "1", "-o", "out.json",
-        "--", "python", "app.py", "--rename", cwd=project, **measuring,
+        *machine, *FORMULA, *options, "--profiler", "intelliperf", "--num_attempts", "1",
+        "-o", "out.json", "--", "python", "app.py", flag, cwd=project, **measuring,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     result = read_result(project / "out.json")
@@ -197,7 +276,7 @@ def test_kernel_that_is_renamed_is_an_attempt_that_failed(
         attempt for attempt in result["swizzle"]["attempts"] if attempt["verdict"] == "not measured"
     ]
     assert failed
-    assert "does not show `gemm_kernel`" in failed[0]["reason"]
+    assert reason in failed[0]["reason"]
 
 
 def test_profiler_that_is_unknown(any_host, project):
@@ -218,18 +297,39 @@ def test_profiler_that_is_demanded_and_missing(any_host, project):
 
 
 @pytest.mark.parametrize("how", ["GT_FAILS", "GT_FORGETS"])
-def test_profiler_that_fails(how, any_host, project, measuring):
+def test_profiler_that_fails(how, any_host, project, on_gpu, measuring):
     """The host leaves the process, or reads an old report card, where this happens."""
+    machine, options = on_gpu
     ran = any_host.run(
-        *FORMULA, "--profiler", "intelliperf", "--", "python", "app.py", cwd=project, **measuring,
-        **{how: "1"},
+        *machine, *FORMULA, *options, "--profiler", "intelliperf", "--", "python", "app.py",
+        cwd=project, **measuring, **{how: "1"},
     )  # fmt: skip
     assert ran.returncode == 1
     assert "error: IntelliPerf's profiler failed" in ran.stderr
 
 
+def test_profiler_that_fails_unasked_leaves_the_measuring_to_another(
+    any_host, project, on_gpu, measuring, read_result
+):
+    machine, options = on_gpu
+    tools = HERE / "double" / "tools"
+    path = f"{tools}:{any_host.folder / 'bin'}:{os.environ['PATH']}"
+    ran = any_host.run(
+        *machine, *FORMULA, *options, "-o", "out.json", "--", "python", "app.py", cwd=project,
+        **measuring, GT_FAILS="1", PATH=path, PYTHONPATH=str(tools),
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count("IntelliPerf cannot measure here") == 1
+    assert "could not be profiled" in ran.stderr
+    assert ": metrix does" in ran.stderr
+    result = read_result(project / "out.json")
+    assert result["swizzle"]["profiler"] == "metrix"
+    assert (result["metric_before"], result["metric_after"]) == (40.0, 80.0)
+
+
 def test_profiler_that_hangs_is_ended(any_host, project, measuring):
     ask = f"""
+from types import SimpleNamespace
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.host import profiler
 from intelliperf_swizzle.options import Options
@@ -240,7 +340,8 @@ profiler.LIMIT_SECONDS = 3.0
 asked = Options(project_directory={str(project)!r}, profiler="model", target="mi300x")
 setup = prepare(asked, ("python", "app.py"), Silent())
 try:
-    profiler.IntelliPerfProfiler(setup).begin()
+    launched = SimpleNamespace(launch=SimpleNamespace(kernel="gemm_kernel"))
+    profiler.IntelliPerfProfiler(setup).measure([launched])
 except ProfileError as error:
     print(error)
 """
@@ -273,10 +374,10 @@ def test_host_without_its_core_is_refused(host, project, tmp_path):
 
 
 def test_host_that_drives_formulas_itself(host, project, small, read_result):
-    """Its passes come in its order; our options come from the environment."""
+    """Its passes come in its order, and it passes our options on."""
     ran = host.run(
-        *FORMULA, "-o", "out.json", "-k", "copy_kernel", "--", "python", "copying.py", cwd=project,
-        DOUBLE_PATCHED="1", INTELLIPERF_SWIZZLE_TARGET=small[1],
+        *FORMULA, *small, "-o", "out.json", "-k", "copy_kernel", "--", "python", "copying.py",
+        cwd=project, DOUBLE_PATCHED="1",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     result = read_result(project / "out.json")
@@ -288,7 +389,33 @@ def test_host_that_drives_formulas_itself(host, project, small, read_result):
 
 
 def test_host_that_drives_a_run_that_fails(host, project):
+    """It calls the passes again and again, and is told of the same failure."""
     ran = host.run(*FORMULA, "--", "python", "nothing.py", cwd=project, DOUBLE_PATCHED="1")
     assert ran.returncode == 1
-    assert "nothing.py" in ran.stderr
+    assert ran.stderr.count("recording python nothing.py") == 1
     assert "Traceback" not in ran.stderr
+    ran = host.run(*FORMULA, "-o", "out.xml", "--", "python", "app.py", cwd=project,
+                   DOUBLE_PATCHED="1")  # fmt: skip
+    assert ran.returncode == 2
+    assert "out.xml" in ran.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_host_that_drives_dies_of_a_signal_and_leaves_nothing(number, host, project, temporary):
+    """It is sent by the application, whose grandparent the host is."""
+    (project / "long.py").write_text(f"""
+import os, time
+from pathlib import Path
+
+host = Path(f"/proc/{{os.getppid()}}/stat").read_text().split()[3]
+os.kill(int(host), {int(number)})
+time.sleep(600)
+""")
+    ran = host.run(
+        *FORMULA, "--", "python", "long.py", cwd=project, DOUBLE_PATCHED="1",
+        TMPDIR=str(temporary),
+    )  # fmt: skip
+    assert ran.returncode == -number, ran.stderr
+    assert f"interrupted by {number.name}" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert not list(temporary.iterdir())

@@ -160,15 +160,20 @@ def wait_for_all(seconds: float) -> None:
 stopping.on_stop(kill_all)
 
 
+def clean_up() -> None:
+    """Before this process ends otherwise than by itself: no child and no temporary file is left."""
+    wait_for_all(_END_SECONDS)
+    remove_temporary()
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
 def leave(exit_code: int) -> NoReturn:
     """Ends this process after an interrupted run: its children and temporary files are gone.
 
     At once, as Python would wait for the threads that were left to themselves (`stopping.apart`).
     """
-    wait_for_all(_END_SECONDS)
-    remove_temporary()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    clean_up()
     os._exit(exit_code)
 
 

@@ -43,6 +43,9 @@ TORCHES = ((2, 6), (1000, 0))
 TRITONS = ((3, 6), (3, 10))
 """Versions from and before which this package works, as in its metadata."""
 
+ROCM_INDEX = "https://download.pytorch.org/whl/rocm7.1"
+"""Where PyTorch for ROCm and its Triton are."""
+
 
 def demands_hardware(options: Options) -> bool:
     """Whether a hardware profiler is asked for by name."""
@@ -84,7 +87,7 @@ def diagnose(options: Options, system: System = HERE) -> Diagnosis:
     findings = (
         _python(),
         _torch(options, device),
-        _package("Triton", "triton", TRITONS),
+        _triton(),
         *_compiler(options, device, system.machine),
         *_gpus(options, present, target, system),
         *_profilers(options, device, tools),
@@ -120,18 +123,71 @@ def _python() -> Finding:
     return Finding("Python", found, "it must be 3.10 to 3.13", command, needed=True)
 
 
-def _package(part: str, name: str, versions: tuple[tuple[int, int], tuple[int, int]]) -> Finding:
-    """A package that every run needs, by what its metadata say."""
+def _package(
+    part: str,
+    name: str,
+    versions: tuple[tuple[int, int], tuple[int, int]],
+    distribution: str | None = None,
+) -> Finding:
+    """A package that every run needs, by what its metadata say, or those of another that has it."""
     first, end = versions
     wanted = f"{name}>={first[0]}.{first[1]}" + (f",<{end[0]}.{end[1]}" if end[0] < 1000 else "")
     command = f"pip install '{wanted}'"
-    version = _version(name)
+    version = _version(distribution or name)
     if version is None:
         return Finding(part, None, "it is not installed", command, needed=True)
     numbers = [int(number) for number in re.findall(r"\d+", version)[:2]]
     if not first <= tuple((*numbers, 0, 0)[:2]) < end:
         return Finding(part, version, f"this package needs {wanted}", command, needed=True)
     return Finding(part, version)
+
+
+def _triton() -> Finding:
+    """Triton, which a PyTorch for ROCm brings under a name of its own.
+
+    Another distribution of the same module replaces that one's files.
+    """
+    here = {name: found for name in _TRITON_NAMES if (found := _version(name)) is not None}
+    wanted = _triton_of_torch(here)
+    name = wanted.partition("==")[0]
+    others = [one for one in here if one != name]
+    if name == "triton" or list(here) == [name]:
+        distribution = name if name in here else next(iter(others), name)
+        return _package("Triton", "triton", TRITONS, distribution)
+    wrong = "it is not installed"
+    if others:
+        wrong = f"{others[0]} " + ("was written over it" if name in here else "is in its place")
+    uninstall = f"pip uninstall -y {' '.join(others)} && " if others else ""
+    return Finding(
+        "Triton",
+        ", ".join(f"{one} {found}" for one, found in here.items()) or None,
+        f"this PyTorch needs {name}: {wrong}",
+        f"{uninstall}pip install --force-reinstall --no-deps {wanted} --index-url {ROCM_INDEX}",
+        needed=not here,
+    )
+
+
+_TRITON_NAMES = ("triton", "pytorch-triton-rocm", "triton-rocm")
+"""Distributions of the module `triton`; all but the first are for ROCm."""
+
+
+def _triton_of_torch(here: Mapping[str, str]) -> str:
+    """The Triton that PyTorch asks for: `pytorch-triton-rocm==3.5.1`.
+
+    One that is built in its image asks for none; for ROCm it is then the one for ROCm that is here.
+
+    Args:
+        here: name -> version of those that are installed.
+    """
+    try:
+        required = metadata.requires("torch") or ()
+    except metadata.PackageNotFoundError:
+        required = ()
+    plain = (re.sub(r"[\s()]", "", one.partition(";")[0]) for one in required)
+    asked = [one for one in plain if one.partition("==")[0] in _TRITON_NAMES]
+    for_rocm = [f"{name}=={here[name]}" for name in _TRITON_NAMES[1:] if name in here]
+    candidates: list[str] = [*asked, *(for_rocm if _torch_build() == "hip" else ()), "triton"]
+    return candidates[0]
 
 
 def _version(name: str) -> str | None:
@@ -151,9 +207,7 @@ def _torch(options: Options, device: Device | None) -> Finding:
     found = f"{finding.found}, built {described}"
     if device is None or build == device.backend:
         return Finding("PyTorch", found)
-    index = (
-        "" if device.backend == "cuda" else " --index-url https://download.pytorch.org/whl/rocm7.1"
-    )
+    index = "" if device.backend == "cuda" else f" --index-url {ROCM_INDEX}"
     return Finding(
         "PyTorch",
         found,

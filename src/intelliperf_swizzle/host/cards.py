@@ -20,13 +20,11 @@ class KernelReading:
         kernel: its plain name.
         time_ns: mean over its dispatches.
         l2_hit_rate: 0 to 1.
-        num_xcds: of the device.
     """
 
     kernel: str
     time_ns: float | None
     l2_hit_rate: float | None
-    num_xcds: int | None = None
 
 
 def readings(profiled: object) -> tuple[KernelReading, ...]:
@@ -63,12 +61,10 @@ def reading_of(kernel: str, profile: Sequence[KernelReading]) -> KernelReading:
 def _card(card: object) -> KernelReading:
     if not isinstance(card, Mapping) or "kernel" not in card:
         raise ProfileError("IntelliPerf's report card names no kernel")
-    xcds = _number(card.get("num_xcd"))
     return KernelReading(
         kernel=plain_name(card["kernel"]),
         time_ns=_number((card.get("durations") or {}).get("ns")),
         l2_hit_rate=_rate((card.get("l2") or {}).get("hr")),
-        num_xcds=int(xcds) if xcds else None,
     )
 
 

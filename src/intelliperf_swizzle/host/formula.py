@@ -4,8 +4,8 @@
 
 The host calls one pass after another. Ours is one loop, so it runs as a whole where all that it
 needs to know has been said, in `correctness_validation_pass`; the passes around it have nothing
-to do. Nothing of the host is imported but its base class, and even that can be missing (it needs
-ROCm to load).
+to do. The host passes its command line on, with our options in it. Nothing of the host is imported
+but its base class, and even that can be missing (it needs ROCm to load).
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import logging
-import sys
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from intelliperf_swizzle.children import leave
-from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.children import clean_up
+from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.host.requirements import DriftError, probe
-from intelliperf_swizzle.options import FORMULAS, add_options
+from intelliperf_swizzle.options import add_options
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 if TYPE_CHECKING:
@@ -54,29 +56,48 @@ _Base, Result = _host_classes()
 
 
 class Swizzle(_Base):  # type: ignore[misc, valid-type]
-    """The formula `swizzle` with the methods that the host's loop calls.
+    """Our formulas with the methods that the host's loop calls; the options say which.
 
-    Our own options come from their environment variables. `Formula_Base.__init__` is not called:
-    it would copy the project for good and run the application three times.
+    `Formula_Base.__init__` is not called: it would copy the project for good and run the
+    application three times.
 
     Attributes:
         requires_llm: whether the host must have a key for a language model first.
+        exit_code: with which the host is to end if there is no result to write.
     """
 
-    formula = FORMULAS[0]
     requires_llm = False
 
-    def __init__(self, **arguments: Any):
-        self._host = probe()
-        self._arguments = arguments
-        self._kernel: str | None = None
+    def __init__(self, *, options: argparse.Namespace, **arguments: Any):
+        """Takes the host's command line as parsed.
+
+        Args:
+            options: with those of `add_options`; `remaining` is the application's command.
+            arguments: what the host tells every formula; all of it is among the options.
+
+        Raises:
+            DriftError: the host lacks something we need.
+        """
+        self._host = probe(options)
+        self._options = argparse.Namespace(
+            **{**vars(options), "remaining": ["--", *options.remaining]}
+        )
         self._found: Outcome | None = None
-        self._tolerance = 1e-6
+        self._failure: SwizzleError | None = None
         self._logger = self._host.logger(run_name=arguments.get("name"))
-        self.in_place = bool(arguments.get("in_place"))
+        self.exit_code = 0
+
+    @staticmethod
+    def add_options(parser: argparse.ArgumentParser) -> None:
+        """Adds our options to the host's parser; the parser's error if the host lacks something."""
+        try:
+            probe()
+            add_options(parser, host=False)
+        except UsageError as error:
+            parser.error(str(error))
 
     def get_logger(self) -> Any:
-        """The host's logger; its `trace_path` is where trace files go."""
+        """The host's logger."""
         return self._logger
 
     def build(self, validate_build_result: bool = True) -> Any:
@@ -96,8 +117,9 @@ class Swizzle(_Base):  # type: ignore[misc, valid-type]
         return Result(success=True)
 
     def optimize_pass(self, target_kernel: str | None = None) -> Any:
-        """Remembers the kernel that is asked for."""
-        self._kernel = target_kernel
+        """Nothing, unless the run has failed: then it would fail again."""
+        if self._failure is not None:
+            return Result(success=False, error_report=str(self._failure))
         return Result(success=True)
 
     def build_pass(self, validate_build_result: bool = False) -> Any:
@@ -105,19 +127,16 @@ class Swizzle(_Base):  # type: ignore[misc, valid-type]
         return Result(success=True)
 
     def correctness_validation_pass(self, accordo_absolute_tolerance: float = 1e-6) -> Any:
-        """The run; leaves the process with the exit code of its error where it has one."""
-        self._tolerance = accordo_absolute_tolerance
+        """The run; it fails where the application or a tool does, or the input is wrong."""
         from intelliperf_swizzle.host.run import explore
 
         try:
-            with stopped_by_signals():
-                self._found = explore(self._options(None))
+            with _dying_of_signals():
+                self._found = explore(self._options)
         except SwizzleError as error:
             logging.error(error)
-            sys.exit(error.exit_code)
-        except Interrupted as signal:
-            logging.error(signal)
-            leave(signal.exit_code)
+            self._failure, self.exit_code = error, error.exit_code
+            return Result(success=False, error_report=str(error))
         return Result(success=True)
 
     def performance_validation_pass(self) -> Any:
@@ -133,44 +152,18 @@ class Swizzle(_Base):  # type: ignore[misc, valid-type]
 
         if self._found is None:
             raise DriftError(("it writes results before `correctness_validation_pass`",))
-        try:
-            hand_over(self._options(output_file), self._found, self._host)
-        except Interrupted as signal:
-            logging.error(signal)
-            leave(signal.exit_code)
-
-    def _options(self, output_file: str | None) -> argparse.Namespace:
-        parser = argparse.ArgumentParser()
-        add_options(parser, host=False)
-        given = self._arguments
-        return argparse.Namespace(
-            **vars(parser.parse_args([])),
-            formula=self.formula,
-            kernel=self._kernel,
-            output_file=output_file,
-            accordo_absolute_tolerance=self._tolerance,
-            trace_path=getattr(self._logger, "trace_path", None),
-            remaining=["--", *given["app_cmd"]],
-            build_command=given.get("build_command"),
-            instrument_command=given.get("instrument_command"),
-            project_directory=given.get("project_directory"),
-            top_n=given.get("top_n", 10),
-            model=given.get("model", "gpt-4o"),
-            provider=given.get("provider", "openai"),
-            internal=False,
-            in_place=self.in_place,
-            unittest_command=given.get("unittest_command"),
-            num_attempts=given.get("num_attempts", 10),
-        )
+        with _dying_of_signals():
+            hand_over(self._options, self._found, self._host)
 
 
-class SwizzleUnaware(Swizzle):
-    """The formula `swizzle-unaware`."""
-
-    formula = FORMULAS[1]
-
-
-class SwizzleOverload(Swizzle):
-    """The formula `swizzle-overload`."""
-
-    formula = FORMULAS[2]
+@contextmanager
+def _dying_of_signals() -> Iterator[None]:
+    """A signal ends the process as it does any other, once our children and files are gone."""
+    try:
+        with stopped_by_signals():
+            yield
+    except Interrupted as interrupted:
+        logging.error(interrupted)
+        clean_up()
+        signal.signal(interrupted.number, signal.SIG_DFL)
+        signal.raise_signal(interrupted.number)

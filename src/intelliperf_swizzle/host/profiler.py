@@ -10,7 +10,6 @@ limit, on a copy of the project, with a copy of GT's directory, all of it in a t
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import importlib
 import importlib.util
 import os
@@ -24,9 +23,11 @@ from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import copy_project, moved_command
 from intelliperf_swizzle.errors import ProfileError, SpliceError
-from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.host.cards import KernelReading, reading_of
-from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.profile import Application, TracedLaunch
+from intelliperf_swizzle.profile.application import check_edited, profiling_environment
+from intelliperf_swizzle.profile.tools import misfit
 from intelliperf_swizzle.records import Measurement
 from intelliperf_swizzle.search.setup import Setup
 
@@ -38,7 +39,7 @@ GT_RESULTS = ("workloads", "guided.db", "intelliperf_*", ".git", "__pycache__")
 
 
 class IntelliPerfProfiler:
-    """Measures with the host; `begin` takes the profile of the unmodified application.
+    """Measures with the host.
 
     Args:
         setup: of the run; its build command is run in each copy of the project.
@@ -47,26 +48,12 @@ class IntelliPerfProfiler:
     name = "intelliperf"
 
     def __init__(self, setup: Setup):
-        self.device = setup.target.name
-        self._setup = setup
-        self._target = setup.target
+        self.device = setup.device.product if setup.device else setup.target.product
+        self._options = setup.options
+        self._application = Application(
+            setup.command, setup.project, setup.language, setup.device, LIMIT_SECONDS
+        )
         self._baseline: tuple[KernelReading, ...] = ()
-
-    def begin(self) -> Target:
-        """Profiles the unchanged application; the target with the XCDs that the device showed.
-
-        Raises:
-            ProfileError: the host could not profile it.
-        """
-        self._baseline = self._profile(None)
-        counts = {one.num_xcds for one in self._baseline if one.num_xcds is not None}
-        if len(counts) != 1:
-            return self._target
-        (count,) = counts
-        domains = self._target.dispatch_domains
-        if count != self._target.num_xcds:
-            domains = tuple(range(count))
-        return dataclasses.replace(self._target, num_xcds=count, dispatch_domains=domains)
 
     def measure(self, launches: Sequence[TracedLaunch], edit: Edit | None = None) -> Measurement:
         """The kernel's hit rate and mean time in a run of the application that carries the edit.
@@ -74,8 +61,8 @@ class IntelliPerfProfiler:
         Raises:
             ProfileError: the run failed, or its profile lacks the kernel or its hit rate.
         """
-        profile = self._baseline if edit is None else self._profile(edit)
-        reading = reading_of(launches[0].launch.kernel, profile)
+        kernel = launches[0].launch.kernel
+        reading = reading_of(kernel, self._profile(kernel, edit))
         if reading.l2_hit_rate is None:
             raise ProfileError(f"IntelliPerf collected no L2 hit rate of `{reading.kernel}`")
         return Measurement(
@@ -83,38 +70,59 @@ class IntelliPerfProfiler:
             device=self.device,
             l2_hit_rate=reading.l2_hit_rate,
             time_ms=None if reading.time_ns is None else reading.time_ns / 1e6,
+            l2_before="warm",
         )
 
-    def _profile(self, edit: Edit | None) -> tuple[KernelReading, ...]:
-        project = self._setup.project
+    def _profile(self, kernel: str, edit: Edit | None) -> tuple[KernelReading, ...]:
+        """A profile shows all kernels, so that of the unmodified application is taken once."""
+        if edit is not None:
+            return self._run(kernel, edit)
+        self._baseline = self._baseline or self._run(kernel, None)
+        return self._baseline
+
+    def _run(self, kernel: str, edit: Edit | None) -> tuple[KernelReading, ...]:
+        application = self._application
         with temporary_folder("profile") as folder:
-            copy = folder / "project"
+            copy, cache = folder / "project", folder / "triton"
             try:
-                copy_project(project, copy, edit)
+                copy_project(application.project, copy, edit)
             except SpliceError as error:
                 raise ProfileError(error.fact, hint=error.hint) from error
             request = {
                 "name": f"swizzle-{os.getpid()}",
-                "build_command": shlex.split(self._setup.options.build_command or "") or None,
+                "build_command": shlex.split(self._options.build_command or "") or None,
                 "project_directory": str(copy),
-                "app_cmd": moved_command(self._setup.command, project, copy),
-                "top_n": self._setup.options.top_n,
+                "app_cmd": moved_command(application.command, application.project, copy),
+                "top_n": self._options.top_n,
             }
-            return _ask_child(request, folder)
+            environment = {
+                **profiling_environment(application, copy, cache),
+                "TRITON_INTERPRET": "0",
+            }
+            profile = _ask_child(request, folder, environment, application.limit_seconds)
+            if edit is not None:
+                check_edited(edit, kernel, application.project, copy, cache)
+            return profile
 
 
-def why_not() -> str | None:
-    """Why the host cannot measure on this machine, in a few words; None if it may."""
+def why_not(target: Target, device: Device | None) -> str | None:
+    """Why the host cannot measure a target on this machine, in a few words; None if it may.
+
+    Args:
+        target: what is to be measured.
+        device: the GPU that the application runs on.
+    """
     try:
         ctypes.CDLL("libamdhip64.so")
     except OSError:
         return "no ROCm: libamdhip64.so is missing"
     directory = _gt_directory()
-    if directory is None:
-        return None if importlib.util.find_spec("metrix") else "Metrix is not installed"
-    if not (directory / "bin" / "gt").is_file():
+    if directory is None and not importlib.util.find_spec("metrix"):
+        return "Metrix is not installed"
+    if directory is not None and not (directory / "bin" / "gt").is_file():
         return f"no GT in {directory}"
-    return None
+    unfit = misfit("IntelliPerf", "hip", target, device)
+    return unfit.fact if unfit else None
 
 
 def _gt_directory() -> Path | None:
@@ -123,11 +131,16 @@ def _gt_directory() -> Path | None:
     return Path(find()) if find else None
 
 
-def _ask_child(request: Mapping[str, object], folder: Path) -> tuple[KernelReading, ...]:
-    environment = {"TMPDIR": str(folder)}
+def _ask_child(
+    request: Mapping[str, object],
+    folder: Path,
+    environment: Mapping[str, str],
+    limit_seconds: float,
+) -> tuple[KernelReading, ...]:
+    own = {"TMPDIR": str(folder)}
     directory = _gt_directory()
     if directory is not None:
-        environment["GT_TUNING"] = str(folder / "gt")
+        own["GT_TUNING"] = str(folder / "gt")
         shutil.copytree(
             directory, folder / "gt", symlinks=True, ignore=shutil.ignore_patterns(*GT_RESULTS)
         )
@@ -136,12 +149,12 @@ def _ask_child(request: Mapping[str, object], folder: Path) -> tuple[KernelReadi
         profile: tuple[KernelReading, ...] = call(
             "intelliperf_swizzle.host.profile_child:profile",
             request,
-            environment=environment,
-            limit_seconds=LIMIT_SECONDS,
+            environment={**environment, **own},
+            limit_seconds=limit_seconds,
         )
     except CallError as error:
         if error.too_late:
-            limit = f"{LIMIT_SECONDS:g} s"
+            limit = f"{limit_seconds:g} s"
             raise ProfileError(f"IntelliPerf's profiler took longer than {limit}") from None
         lines = error.ended.last_lines(12)
         raise ProfileError("IntelliPerf's profiler failed", details=lines) from None

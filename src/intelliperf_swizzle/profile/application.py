@@ -120,14 +120,15 @@ def profiled(
             raise ProfileError(error.fact, hint=error.hint) from error
         words = moved_command(application.command, application.project, project)
         command = [*tool(output), *([shlex.join(words)] if quoted else words)]
-        environment = _environment(application, project, folder / "triton")
+        environment = profiling_environment(application, project, folder / "triton")
         ran = _run(command, project, environment, output, application.limit_seconds)
         yield ran
         if edit is not None:
-            _check_edited(edit, kernel, application.project, project, folder / "triton", ran)
+            cache = folder / "triton"
+            check_edited(edit, kernel, application.project, project, cache, ran.last_lines)
 
 
-def _environment(application: Application, project: Path, triton: Path) -> dict[str, str]:
+def profiling_environment(application: Application, project: Path, triton: Path) -> dict[str, str]:
     """Ours, with the device, the copy's modules, and an empty cache for what Triton compiles."""
     ours = {name: text for name, text in os.environ.items() if name != "TRITON_INTERPRET"}
     search = ours.get("PYTHONPATH", "").split(os.pathsep)
@@ -163,8 +164,13 @@ def _run(
     return Ran(folder, exit_code, log.read_text(encoding="utf-8", errors="replace"))
 
 
-def _check_edited(
-    edit: Edit, kernel: str, original: Path, project: Path, cache: Path, ran: Ran
+def check_edited(
+    edit: Edit,
+    kernel: str,
+    original: Path,
+    project: Path,
+    cache: Path,
+    said: Sequence[str] = (),
 ) -> None:
     """Raises ProfileError unless Triton compiled the kernel from an edited file of the copy.
 
@@ -180,7 +186,7 @@ def _check_edited(
     if not compiled:
         raise ProfileError(
             f"the application compiled no `{kernel}`, so the swizzle was not measured",
-            details=ran.last_lines,
+            details=tuple(said),
         )
     raise ProfileError(
         f"the application runs another copy of `{kernel}` than the one in {original}",

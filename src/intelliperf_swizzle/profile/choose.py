@@ -88,7 +88,7 @@ def _best(
 
 def _made(name: ToolName, target: Target, application: Application, machine: Machine) -> Profiler:
     """Raises ProfileError where it cannot work here."""
-    unfit = misfit(name, target, application.device)
+    unfit = misfit(name, KINDS[name].backend, target, application.device)
     if unfit is not None:
         raise ProfileError(unfit.fact, hint="--profiler model needs no GPU")
     tool = find_tool(name, machine)

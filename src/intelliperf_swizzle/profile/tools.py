@@ -163,12 +163,11 @@ def tool_for(
 ) -> Tool:
     """The profiler of that name, and what is in the way of measuring this target with it."""
     tool = find_tool(name, machine)
-    return replace(tool, problem=misfit(name, target, device) or tool.problem)
+    return replace(tool, problem=misfit(name, KINDS[name].backend, target, device) or tool.problem)
 
 
-def misfit(name: ToolName, target: Target, device: Device | None) -> Obstacle | None:
-    """Why a profiler cannot measure this target on this machine, whatever is installed."""
-    backend = KINDS[name].backend
+def misfit(name: str, backend: Backend, target: Target, device: Device | None) -> Obstacle | None:
+    """Why a profiler for such GPUs cannot measure this target here, whatever is installed."""
     vendor = {"cuda": "NVIDIA", "hip": "AMD"}[backend]
     if device is None or device.backend != backend:
         present = "no GPU" if device is None else device.product

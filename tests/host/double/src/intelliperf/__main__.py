@@ -12,14 +12,15 @@ from importlib.metadata import entry_points
 BUILT_IN = ["bankConflict", "memoryAccess", "atomicContention", "diagnoseOnly", "swizzling"]
 
 
-def formulas():
-    if not os.environ.get("DOUBLE_PATCHED"):
-        return list(BUILT_IN)
-    return [*BUILT_IN, *(point.name for point in entry_points(group="intelliperf.formulas"))]
+def external_formulas():
+    patched = os.environ.get("DOUBLE_PATCHED")
+    points = entry_points(group="intelliperf.formulas") if patched else ()
+    return {point.name: point for point in points}
 
 
 def intelliperf_parser():
-    names = formulas()
+    external = external_formulas()
+    names = [*BUILT_IN, *external]
     parser = argparse.ArgumentParser(
         prog="intelliperf",
         usage="intelliperf [options] -- <command>",
@@ -50,6 +51,11 @@ def intelliperf_parser():
     group.add_argument("-l", "--in_place", action="store_true")
     group.add_argument("-o", "--output_file", metavar="")
     group.add_argument("-k", "--kernel", metavar="")
+    finder = argparse.ArgumentParser(add_help=False)
+    finder.add_argument("-f", "--formula")
+    asked = finder.parse_known_args(" ".join(sys.argv[1:]).partition(" -- ")[0].split())[0].formula
+    if asked in external:
+        external[asked].load().add_options(parser)
     args = parser.parse_args()
     if args.formula in BUILT_IN and args.formula != "diagnoseOnly" and not args.project_directory:
         parser.error("--project_directory is required when --formula is not diagnoseOnly")
@@ -73,8 +79,8 @@ def main():
 
 
 def drive(args):
-    (point,) = entry_points(group="intelliperf.formulas", name=args.formula)
-    optimizer = point.load()(
+    optimizer = external_formulas()[args.formula].load()(
+        options=args,
         name="run",
         build_command=args.build_command,
         instrument_command=args.instrument_command,
@@ -110,6 +116,7 @@ def drive(args):
     if performance is not None:
         optimizer.write_results(args.output_file)
         sys.exit(0)
+    sys.exit(optimizer.exit_code)
 
 
 if __name__ == "__main__":

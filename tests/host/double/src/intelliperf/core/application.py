@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 import json
 import os
+import shlex
 import shutil
 import tempfile
 
-from intelliperf.utils.env import get_guided_tuning_path
+from intelliperf.utils import env
 from intelliperf.utils.process import capture_subprocess_output, exit_on_fail
 
 
@@ -47,7 +48,12 @@ class Application:
         )
 
     def profile(self, top_n):
-        gt = get_guided_tuning_path()
+        if os.environ.get("DOUBLE_METRIX"):
+            from metrix import Metrix
+
+            command = shlex.join(self.app_cmd)
+            return Metrix().profile(command, ["memory.l2_hit_rate"], self.project_directory)
+        gt = env.get_guided_tuning_path()
         for old in ("workloads", "data/guided.db"):
             capture_subprocess_output(["rm", "-rf", f"{gt}/{old}"])
         command = [f"{gt}/bin/gt", "profile", "-n", self.name, "--top-n", str(top_n), "--"]

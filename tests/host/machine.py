@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Runs a command as on a machine with an MI300X: `machine.py FOLDER COMMAND ARGUMENTS...`.
+
+The kernel driver's tables are files in the folder. What the GPU would run Triton's interpreter
+runs, in the application's own process; the clock is made up of the text of a swizzle.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.hardware.detect import HERE as GPUS
+from intelliperf_swizzle.kernels import base
+from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
+from intelliperf_swizzle.kernels.triton import trials
+from intelliperf_swizzle.kernels.triton.capture.settings import gpu_of
+from intelliperf_swizzle.kernels.triton.gpu import Rig
+from intelliperf_swizzle.kernels.triton.language import Triton
+from intelliperf_swizzle.profile.tools import HERE as PROFILERS
+from intelliperf_swizzle.records import Capture, Interval, Launch, Timing, Trace
+
+NODE = {
+    "simd_count": 1216, "simd_per_cu": 4, "num_xcc": 8, "device_id": 0x74A1,
+    "gfx_target_version": 90402, "drm_render_minor": 128, "unique_id": 1,
+}  # fmt: skip
+
+
+class Interpreted(Triton):
+    """Triton with its interpreter in place of the GPU."""
+
+    def record(self, request: RecordRequest) -> Capture:
+        return super().record(replace(request, device=None))
+
+    def on_gpu(
+        self,
+        request: RecordRequest,
+        traced: Sequence[tuple[Launch, Trace]],
+        *,
+        tolerance: float,
+    ) -> Timed:
+        assert request.device is not None
+        assert request.target is not None
+        rig = Rig(
+            request.command, request.cwd, request.folder, request.device.product,
+            gpu=gpu_of(request.target),
+        )  # fmt: skip
+        return Timed(rig, traced, tolerance)
+
+
+class Timed(trials.TritonOnGpu):
+    """Compares for real; a swizzle takes 0.8 to 1.1 of the time, by its text."""
+
+    def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
+        outcomes = super().validate_and_time(edits)
+        return {
+            number: GpuOutcome(None, outcome.validation, clock(edits[number]))
+            if outcome.refusal == ("not measured", "no times were taken")
+            else outcome
+            for number, outcome in outcomes.items()
+        }
+
+    def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
+        return {number: clock(edit) for number, edit in edits.items()}
+
+
+def clock(edit: Edit) -> Timing:
+    text = "".join(edit.functions.values())
+    ratio = 0.8 + 0.01 * (zlib.crc32(text.encode()) % 30)
+    around = Interval(ratio, ratio - 0.001, ratio + 0.001)
+    return Timing("a test", Interval(2.0, 2.0, 2.0), Interval(2 * ratio, 2.0, 2.0), around, 11)
+
+
+INTERPRETED = Interpreted()
+
+
+def add_gpu(folder: Path) -> None:
+    """Writes the driver's tables, and has all be looked for there."""
+    node = folder / "nodes" / "1"
+    node.mkdir(parents=True, exist_ok=True)
+    (node / "properties").write_text("".join(f"{name} {one}\n" for name, one in NODE.items()))
+    (folder / "dev").mkdir(exist_ok=True)
+    (folder / "dev" / "kfd").touch()
+    for here, name, place in ((GPUS, "kfd", node.parent), (PROFILERS, "root", folder)):
+        object.__setattr__(here, name, place)  # they are the default of every look-up
+    trials.RACE_SECONDS = 0.0
+    base.LANGUAGES["triton"] = "__main__:INTERPRETED"  # type: ignore[index]
+
+
+if __name__ == "__main__":
+    _, where, *sys.argv = sys.argv
+    add_gpu(Path(where))
+    if sys.argv[0] == "intelliperf":
+        from intelliperf.__main__ import main
+    else:
+        from intelliperf_swizzle.cli import main
+    sys.exit(main())
