@@ -61,7 +61,7 @@ def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
             [sys.executable, "app.py"],
             folder=folder / "records" / "capture",
             cwd=folder,
-            device=devices()[0],
+            device=devices()[0] if request.param else None,
         )
     )
     tasks = tuple(
