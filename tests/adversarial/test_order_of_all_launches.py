@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
@@ -121,9 +122,9 @@ def stages(stages_on: Callable[..., AbstractContextManager[Any]], tmp_path: Path
 
 
 @pytest.fixture(autouse=True)
-def two_launches_are_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_launches_are_traced(mocker: MockerFixture) -> None:
     """The rule is the same for any number; the traces of 16 take a minute."""
-    monkeypatch.setattr(subject, "MOST_LAUNCHES", 2)
+    mocker.patch.object(subject, "MOST_LAUNCHES", 2)
 
 
 def verdict(stages: Any, text: str) -> Verdict:
@@ -162,9 +163,9 @@ def test_launches_of_many_types_are_accepted(stages: Stage) -> None:
 
 
 def test_a_launch_that_was_not_looked_at_is_not_vouched_for(
-    stages: Stage, monkeypatch: pytest.MonkeyPatch
+    stages: Stage, mocker: MockerFixture
 ) -> None:
-    monkeypatch.setattr(subject, "DEPENDENCE_SECONDS", 0.01)
+    mocker.patch.object(subject, "DEPENDENCE_SECONDS", 0.01)
     with stages(SEEDS) as tried:
         refused = verdict(tried, REVERSED)
         assert refused.kind == "unsafe order"

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.cli import main
 from intelliperf_swizzle.options import PREFIX, options_of
@@ -142,9 +143,9 @@ def test_a_name_that_is_not_utf_8_is_one_clear_error(where: str, tmp_path: Path)
     ],
 )
 def test_what_is_no_swizzle_is_refused_with_its_place(
-    text: str, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    text: str, says: str, mocker: MockerFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"text: {json.dumps(text)}\n"))
+    mocker.patch("sys.stdin", io.StringIO(f"text: {json.dumps(text)}\n"))
     code = main(["prove", "-", "--grid", "64"])
     shown = capsys.readouterr()
     assert code == 2, shown

@@ -154,10 +154,10 @@ def test_a_grid_of_one_axis_and_a_rest():
     assert "in pid, at +1 (100.0 %)" in render(context, "locality", [])
 
 
-def test_a_long_stream_is_sampled_and_says_so(monkeypatch):
+def test_a_long_stream_is_sampled_and_says_so(mocker):
     from intelliperf_swizzle.cache import stream
 
-    monkeypatch.setattr(stream, "MOST_REFERENCES", 8)
+    mocker.patch.object(stream, "MOST_REFERENCES", 8)
     touched = [[pid_0, 8 + pid_1] for pid_1 in range(2) for pid_0 in range(4)]
     context = hardware_context(
         launch_of((4, 2, 1)),

@@ -69,8 +69,8 @@ def computer(tmp_path):
 
 
 @pytest.fixture
-def with_h200(computer, monkeypatch):
-    monkeypatch.setattr(doctor, "_torch_build", lambda: "cuda")
+def with_h200(computer, mocker):
+    mocker.patch.object(doctor, "_torch_build", return_value="cuda")
     computer.install("nvidia-smi", H200)
     computer.install("ncu", "Version 2025.3.1.0 (build 36398880)")
     computer.install("gcc")
@@ -79,8 +79,8 @@ def with_h200(computer, monkeypatch):
 
 
 @pytest.fixture
-def with_mi300x(computer, monkeypatch):
-    monkeypatch.setattr(doctor, "_torch_build", lambda: "hip")
+def with_mi300x(computer, mocker):
+    mocker.patch.object(doctor, "_torch_build", return_value="hip")
     facts = {"device_id": 0x74A1, "gfx_target_version": 90402, "num_xcc": 1, "simd_count": 152}
     text = "".join(f"{key} {value}\n" for key, value in facts.items())
     for number in range(1, 9):
@@ -191,8 +191,8 @@ def test_another_target_than_the_gpu_is_modelled(with_h200):
     assert "the target is mi300x" in finding(demanded, "ncu").gap
 
 
-def test_a_torch_for_cpus_cannot_use_the_gpu(with_h200, monkeypatch):
-    monkeypatch.setattr(doctor, "_torch_build", lambda: None)
+def test_a_torch_for_cpus_cannot_use_the_gpu(with_h200, mocker):
+    mocker.patch.object(doctor, "_torch_build", return_value=None)
     torch = finding(with_h200.diagnose(), "PyTorch")
     assert "cannot use the NVIDIA H200" in torch.gap
     assert torch.command.startswith("pip install")
@@ -211,9 +211,9 @@ def test_triton_needs_a_c_compiler_where_kernels_are_launched(with_h200):
     ("version", "works"),
     [("3.6.0", True), ("3.9.1", True), ("3.5.1", False), ("3.10.0", False), (None, False)],
 )
-def test_versions_of_triton(computer, monkeypatch, version, works):
+def test_versions_of_triton(computer, mocker, version, works):
     known = doctor._version
-    monkeypatch.setattr(
+    mocker.patch.object(
         doctor, "_version", lambda name: version if name == "triton" else known(name)
     )
     diagnosis = computer.diagnose()
@@ -257,9 +257,9 @@ def test_what_needs_a_language_model_does_not_work_without(computer, wishes):
     assert computer.diagnose(**wishes).works
 
 
-def test_without_dspy_a_configured_model_cannot_be_reached(computer, monkeypatch):
+def test_without_dspy_a_configured_model_cannot_be_reached(computer, mocker):
     known = doctor._version
-    monkeypatch.setattr(doctor, "_version", lambda name: None if name == "dspy" else known(name))
+    mocker.patch.object(doctor, "_version", lambda name: None if name == "dspy" else known(name))
     assert computer.diagnose().works
     computer.environment["LLM_GATEWAY_KEY"] = "sk-secret"
     diagnosis = computer.diagnose()

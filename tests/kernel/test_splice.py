@@ -26,6 +26,7 @@ from launches_by_hand import (
     volume_launch,
     write_kernel,
 )
+from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.edit import Edit, apply
 from intelliperf_swizzle.errors import SpliceError
@@ -375,20 +376,16 @@ def host(x):
     assert "`my_row` reads `program_id` and is named in line 24 too" in fact
 
 
-def test_an_interrupted_apply_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_apply_leaves_nothing_behind(tmp_path: Path, mocker: MockerFixture) -> None:
     edit = spliced(gemm_launch(tmp_path))
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
 
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    for place in ("fsync", "replace"):
-        with monkeypatch.context() as patch:
-            patch.setattr(Path if place == "replace" else os, place, interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                apply(edit, backup=False)
+    for module, place in ((os, "fsync"), (Path, "replace")):
+        interrupted = mocker.patch.object(module, place, side_effect=KeyboardInterrupt)
+        with pytest.raises(KeyboardInterrupt):
+            apply(edit, backup=False)
+        interrupted.assert_called_once()
+        mocker.stop(interrupted)
         assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Device, load_target
@@ -38,24 +39,24 @@ def test_the_gpu_measures_if_it_is_the_target(
     given: dict[str, Any],
     target: str,
     number: int | None,
-    monkeypatch: pytest.MonkeyPatch,
+    mocker: MockerFixture,
 ) -> None:
-    monkeypatch.setattr(setup, "devices", lambda: present)
+    mocker.patch.object(setup, "devices", return_value=present)
     device = setup.choose_device(Options(**given), load_target(target))
     assert device == (None if number is None else present[number])
 
 
 @pytest.mark.parametrize(("present", "hint"), [(TWO, "1: NVIDIA H200"), ((), "none")])
 def test_a_gpu_that_is_not_there_is_named_with_those_that_are(
-    present: tuple[Device, ...], hint: str, monkeypatch: pytest.MonkeyPatch
+    present: tuple[Device, ...], hint: str, mocker: MockerFixture
 ) -> None:
-    monkeypatch.setattr(setup, "devices", lambda: present)
+    mocker.patch.object(setup, "devices", return_value=present)
     with pytest.raises(UsageError, match="there is no GPU 2") as caught:
         setup.choose_device(Options(device=2), H200)
     assert hint in str(caught.value)
 
 
-def test_without_a_gpu_the_model_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setup, "devices", lambda: ())
+def test_without_a_gpu_the_model_measures(mocker: MockerFixture) -> None:
+    mocker.patch.object(setup, "devices", return_value=())
     prepared = setup.prepare(Options(), ("app",), Silent(), target=load_target("mi300x"))
     assert (prepared.device, prepared.profiler) == (None, None)

@@ -66,16 +66,16 @@ def test_the_best_that_works_or_the_one_asked_for(bench, machine, name, target, 
     assert made.device == device.product
 
 
-def test_without_an_application_or_a_gpu_auto_is_the_model(bench, machine, monkeypatch):
+def test_without_an_application_or_a_gpu_auto_is_the_model(bench, machine, mocker):
     assert choose_profiler("auto", load_target("h200")) is None
-    monkeypatch.setattr(choose, "devices", tuple)
+    mocker.patch.object(choose, "devices", return_value=())
     notes = Notes()
     assert chosen(bench, "auto", "mi300x", None, machine, notes) is None
     assert notes.said == []
 
 
-def test_the_first_device_is_taken_where_none_is_named(bench, machine, monkeypatch):
-    monkeypatch.setattr(choose, "devices", lambda: (H200, MI300X))
+def test_the_first_device_is_taken_where_none_is_named(bench, machine, mocker):
+    mocker.patch.object(choose, "devices", return_value=(H200, MI300X))
     assert chosen(bench, "auto", "h200", None, machine).device == "NVIDIA H200"
 
 

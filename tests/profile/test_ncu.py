@@ -213,8 +213,8 @@ def test_after_the_limit_counts_what_was_measured(bench, profiler, launched):
     assert ncu.measure([launched((64, 1, 1))]).l2_hit_rate == 0.6
 
 
-def test_a_profiler_that_hangs_is_ended(bench, profiler, launched, monkeypatch):
-    monkeypatch.setattr(application, "GRACE_SECONDS", 0.5)
+def test_a_profiler_that_hangs_is_ended(bench, profiler, launched, mocker):
+    mocker.patch.object(application, "GRACE_SECONDS", 0.5)
     sleeper = f"import os, time; open({str(bench.folder / 'pid')!r}, 'w').write(str(os.getpid()))"
     command = (sys.executable, "-c", f"{sleeper}; time.sleep(60)")
     ncu = profiler(row(), deaf=True, application=bench.application(*command, limit_seconds=2.0))

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pytest_mock import MockerFixture
 from zoo import Case, add, cases, record, route_by_score, source_of
 
 from intelliperf_swizzle.codec import load_arrays, save_arrays
@@ -101,11 +102,9 @@ def test_a_trace_says_how_it_was_made_and_what_programs_share(runs: Path, name: 
     assert (found.tiles_outside, found.elements_outside) == case.outside
 
 
-def test_too_many_sectors_to_look_at_count_as_shared(
-    runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_sectors_to_look_at_count_as_shared(runs: Path, mocker: MockerFixture) -> None:
     found = load_arrays(Trace, runs / "halo_cut_off.npz")
-    monkeypatch.setattr(overwrites, "MOST_SECTORS", 1)
+    mocker.patch.object(overwrites, "MOST_SECTORS", 1)
     assert overwrites.overwritten(found, pytest.fail) == ("o",)
     untouched = load_arrays(Trace, runs / "gemm.npz")
     assert overwrites.overwritten(untouched, pytest.fail) == ()

@@ -30,6 +30,7 @@ from launches_by_hand import (
     volume_launch,
     write_kernel,
 )
+from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
@@ -366,8 +367,8 @@ def test_a_file_that_would_hold_something_else_is_refused(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def no_tree_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compare, "_probes", lambda launch, edits: ())
+def no_tree_check(mocker: MockerFixture) -> None:
+    mocker.patch.object(compare, "_probes", return_value=())
 
 
 @pytest.mark.usefixtures("no_tree_check")
