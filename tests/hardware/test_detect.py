@@ -215,3 +215,10 @@ def test_an_unknown_gpu_is_answered_with_the_nearest(device, name):
     fact, hint = unknown(device)
     assert device.product in fact
     assert f"--target {name} " in hint
+
+
+def test_xcds_that_share_an_l2_are_one_domain(sources):
+    add_node(sources, 1, device_id=0x75C1, num_xcc=8, simd_count=1024, gfx_target_version=120500)
+    [device] = devices(sources, {})
+    assert (device.arch, device.num_xcds) == ("gfx1250", 8)
+    assert device.target == load_target("mi455x")

@@ -53,8 +53,8 @@ def identified(identifier: str) -> Target | None:
 
 
 def partitioned(target: Target, num_xcds: int) -> Target:
-    """The target with as many of its XCDs as a partition has."""
-    if num_xcds == target.num_xcds or num_xcds < 1:
+    """The target with as many of its XCDs as a partition has; all if the XCDs share an L2."""
+    if num_xcds >= target.num_xcds or num_xcds < 1:
         return target
     return dataclasses.replace(
         target,
