@@ -356,10 +356,11 @@ sys.exit("swizzle_" in open("gemm.py").read())
     [
         ("always", f"python gemm.py {' '.join(SMALL_GEMM)} --check", True, "Better."),
         ("always", "python not_swizzled.py", False, "nothing found"),
+        ("auto", "python not_swizzled.py", False, "nothing found"),
         ("never", "python gemm.py --dtype nonsense", True, "the unit test was not run"),
     ],
 )
-def test_the_users_own_test_is_a_gate_where_launches_are_computed(
+def test_the_users_own_test_is_a_gate_unless_nothing_may_be_executed(
     project: Path, compute: str, test: str, success: bool, says: str, read_result: Any
 ) -> None:
     (project / "not_swizzled.py").write_text(NOT_SWIZZLED)

@@ -44,7 +44,7 @@ def choose_evaluator(
         num_attempts=options.num_attempts,
         tolerance=options.accordo_absolute_tolerance,
         validation_seconds=options.validation_seconds,
-        unittest_command=options.unittest_command,
+        unittest_command=options.unittest_command if options.compute != "never" else None,
         project_directory=setup.project,
     )
     if setup.device is None:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from intelliperf_swizzle.disk import FolderLock
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.history import History
+from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.propose.axes import axis_choices
 from intelliperf_swizzle.records import Capture, KernelSummary, Picture, Run
@@ -102,7 +103,7 @@ def conclude(
         best=None,
         attempts=history.attempts,
         nothing_to_gain=not is_promising(setup, subject),
-        notes=(*recorded.notes, *subject.notes, *note_unit_test(setup, subject)),
+        notes=(*recorded.notes, *subject.notes, *note_unit_test(setup.options)),
         history=str(history.path),
         invocation=setup.invocation,
         file=largest.source.entry.file,
@@ -126,11 +127,8 @@ def draw(setup: Setup, subject: Subject, best: Evaluated | None) -> Picture:
     )
 
 
-def note_unit_test(setup: Setup, subject: Subject) -> tuple[str, ...]:
-    """Says that the user's own test could not be run, if that is so."""
-    if not setup.options.unittest_command or subject.computed:
+def note_unit_test(options: Options) -> tuple[str, ...]:
+    """Says that the user's own test was not run, if nothing may be executed."""
+    if not options.unittest_command or options.compute != "never":
         return ()
-    return (
-        "the unit test was not run: launches were recorded and not computed "
-        "(--compute always executes them)",
-    )
+    return ("the unit test was not run: --compute never executes nothing",)

@@ -52,11 +52,6 @@ class Subject:
         return self.headroom * (self.baseline.l2_requests or 0)
 
     @property
-    def computed(self) -> bool:
-        """Whether all launches were executed when they were recorded."""
-        return all(launch.computed for launch in self.launches)
-
-    @property
     def untraced(self) -> list[Launch]:
         """The launches that are proved and checked for dependences, and not measured."""
         traced = {one.launch.ordinal for one in self.traced}
