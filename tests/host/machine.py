@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.detect import HERE as GPUS
 from intelliperf_swizzle.kernels import base
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
@@ -40,15 +41,15 @@ class Interpreted(Triton):
     def on_gpu(
         self,
         request: RecordRequest,
+        gpu: tuple[Device, Target],
         traced: Sequence[tuple[Launch, Trace]],
         *,
         tolerance: float,
     ) -> Timed:
-        assert request.device is not None
-        assert request.target is not None
+        device, target = gpu
         rig = Rig(
-            request.command, request.cwd, request.folder, request.device.product,
-            gpu=gpu_of(request.target),
+            tuple(request.command), request.cwd, request.folder, device.product,
+            gpu=gpu_of(target),
         )  # fmt: skip
         return Timed(rig, traced, tolerance)
 
