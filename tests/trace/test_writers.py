@@ -49,7 +49,8 @@ def test_states_are_those_of_sets(seed: int, grain: int) -> None:
         assert bool(state & SHARED) == (len(stored) > 1)
         if len(stored) == 1:
             assert bool(state & MIXED) == bool(updated - stored)
-        assert writers.first[element] == (storers[element] or [-1])[0]
+        if stored:
+            assert writers.first[element] == storers[element][0]
     if writers.clash[0] >= 0:
         element, *two = writers.clash
         assert set(two) <= set(storers[element])

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from intelliperf_swizzle.jit import jit
 from intelliperf_swizzle.records import Access, Int32Array, Int64Array, UInt8Array
-from intelliperf_swizzle.trace.sharing import NOBODY
 
 STORED, SHARED, UPDATED, MIXED = 1, 2, 4, 8
 """Bits of an element's state: some program stores it; several do; atomics update it; one program
@@ -27,6 +26,7 @@ class Writers:
     Attributes:
         grain: as given.
         state: uint8[elements]; of all ranges, one after the other.
+        first: int32[elements]; the program that stored it first; without a meaning if none did.
         clash: int64[3]; an element that several programs store, and two of them; -1 if there is
             none.
     """
@@ -35,14 +35,9 @@ class Writers:
         self.grain = grain
         elements = -(-(end - begin) // grain)
         self._ranges = np.stack((begin, end, np.cumsum(elements) - elements))
-        self._first = np.full(elements.sum(), NOBODY, np.int32)
+        self.first: Int32Array = np.zeros(elements.sum(), np.int32)
         self.state: UInt8Array = np.zeros(elements.sum(), np.uint8)
         self.clash = np.full(3, -1, np.int64)
-
-    @property
-    def first(self) -> Int32Array:
-        """int32[elements]; the program that stored it first, `NOBODY` if none did."""
-        return np.where(self.state & STORED, self._first, np.int32(NOBODY))
 
     def note(
         self,
@@ -64,7 +59,7 @@ class Writers:
         return int(
             _note(
                 programs, lanes, covered, item_bytes, kind == Access.ATOMIC,
-                self._ranges, self.grain, self._first, self.state, self.clash,
+                self._ranges, self.grain, self.first, self.state, self.clash,
             )
         )  # fmt: skip
 

@@ -21,7 +21,7 @@ from intelliperf_swizzle.records import (
     TensorArgument,
 )
 from intelliperf_swizzle.trace.recorder import lanes_in_pieces
-from intelliperf_swizzle.trace.writers import SHARED, UPDATED, Writers
+from intelliperf_swizzle.trace.writers import SHARED, STORED, UPDATED, Writers
 
 MOST_ELEMENTS = 1 << 28
 """Elements of all tensors written to that are looked at one by one (1.3 GB)."""
@@ -118,7 +118,7 @@ def _output(name: str, view: TensorArgument, writers: Writers) -> Output:
         unwritten=int(missing.sum()),
         shared=int(((state & SHARED) != 0).sum()),
         updated=int(((state & UPDATED) != 0).sum()),
-        programs=_distinct(_elements_of(view, writers.first, writers.grain)),
+        programs=_distinct(_elements_of(view, writers.first, writers.grain)[(state & STORED) != 0]),
         unwritten_range=tuple(bounds) if missing.any() else (),
         clash=None if index is None else (index, one, other),
     )
@@ -126,11 +126,9 @@ def _output(name: str, view: TensorArgument, writers: Writers) -> Output:
 
 def _distinct(first: Int32Array) -> int:
     """How many programs there are among those that stored an element first."""
-    if not first.size:
-        return 0
-    present = np.zeros(int(first.max()) + 2, np.bool_)
-    present[first + 1] = True
-    return int(present[1:].sum())
+    present = np.zeros(int(first.max(initial=0)) + 1, np.bool_)
+    present[first] = True
+    return int(present.sum())
 
 
 def _index(view: TensorArgument, offset_bytes: int) -> tuple[int, ...] | None:
