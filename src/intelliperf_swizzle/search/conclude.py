@@ -131,4 +131,4 @@ def note_unit_test(options: Options) -> tuple[str, ...]:
     """Says that the user's own test was not run, if nothing may be executed."""
     if not options.unittest_command or options.compute != "never":
         return ()
-    return ("the unit test was not run: --compute never executes nothing",)
+    return ("the unit test was not run, as `--compute never` forbids it",)
