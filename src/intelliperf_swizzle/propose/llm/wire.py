@@ -71,13 +71,17 @@ class _Limited(httpx.SyncByteStream):
 
     def __iter__(self) -> Iterator[bytes]:
         taken = 0
-        for chunk in self.stream:
-            taken += len(chunk)
-            if taken > LARGEST_ANSWER_BYTES:
-                raise RefusedAnswerError(f"its answer has more than {LARGEST_ANSWER_BYTES} bytes")
-            if time.monotonic() > self.deadline:
-                raise _late(self.seconds)
-            yield chunk
+        try:
+            for chunk in self.stream:
+                taken += len(chunk)
+                if taken > LARGEST_ANSWER_BYTES:
+                    fact = f"its answer has more than {LARGEST_ANSWER_BYTES} bytes"
+                    raise RefusedAnswerError(fact)
+                if time.monotonic() > self.deadline:
+                    raise _late(self.seconds)
+                yield chunk
+        except httpx.TimeoutException:
+            raise _late(self.seconds) from None
 
     def close(self) -> None:
         self.stream.close()
@@ -96,7 +100,7 @@ def _in_time(seconds: float, work: Callable[[], httpx.Response]) -> httpx.Respon
     threading.Thread(target=call, daemon=True).start()
     try:
         return outcome.result(seconds)
-    except TimeoutError:
+    except (TimeoutError, httpx.TimeoutException):
         raise _late(seconds) from None
 
 
