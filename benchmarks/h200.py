@@ -181,7 +181,7 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
     setup = prepare(options, (sys.executable, *case.command), progress, target=target)
     begun = time.monotonic()
     with record_application(setup, progress) as recorded:
-        subject, _ = choose_kernel(recorded, setup, progress)
+        subject = choose_kernel(recorded, setup, progress)
         history = History(folder / "history.jsonl", {})
         evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
         attempts = Attempts(setup, subject, history)

@@ -60,7 +60,7 @@ def measured(application: Application, work: Path) -> dict[str, Any]:
     """The record of one application: its default run, its catalogue and its long search."""
     asked, progress = setup_of(application.inputs()), Lines()
     with record_application(asked, progress) as recorded:
-        subject, _ = choose_kernel(recorded, asked, progress)
+        subject = choose_kernel(recorded, asked, progress)
         record: dict[str, Any] = {
             "name": application.name,
             "unchanged": rounded(subject.baseline.l2_hit_rate),

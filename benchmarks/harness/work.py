@@ -62,13 +62,13 @@ def search(inputs: Inputs) -> dict[str, Any]:
         tempfile.TemporaryDirectory(prefix="swizzle-bench-") as folder,
         record_application(setup, Silent()) as recorded,
     ):
-        kernels = choose_kernel(recorded, setup, Silent(), to_edit=True)
+        subject = choose_kernel(recorded, setup, Silent(), to_edit=True)
         proposers = [proposer_of(inputs)]
-        run = optimize_kernel(setup, recorded, kernels, proposers, Path(folder), Silent()).run
+        run = optimize_kernel(setup, recorded, subject, proposers, Path(folder), Silent()).run
     in_the_way = None
     if setup.profiler is None:
         text = run.best.candidate.text if run.best else IDENTITY
-        in_the_way = steps_down(text, kernels[0].traced, setup.target)
+        in_the_way = steps_down(text, subject.traced, setup.target)
     return {**summary(run), "in_the_way": in_the_way}
 
 
@@ -151,7 +151,7 @@ def examined(inputs: Inputs) -> Iterator[Subject]:
     """The application's kernel, recorded and traced."""
     setup = setup_of(inputs)
     with record_application(setup, Silent()) as recorded:
-        subject, _ = choose_kernel(recorded, setup, Silent())
+        subject = choose_kernel(recorded, setup, Silent())
         if "occupancy" in inputs:
             subject = with_occupancy(subject, inputs["occupancy"], setup.target)
         yield subject

@@ -127,7 +127,7 @@ class Options:
         host=True,
     )
     kernel: str | None = _option(
-        None, "the kernel (default: most to gain)", flags=("-k",), host=True, tool=True
+        None, "one kernel (default: all that could save time)", flags=("-k",), host=True, tool=True
     )
 
     # ours
@@ -153,7 +153,13 @@ class Options:
         None, "of the language model, in all (default: the formula's)", read=positive,
         verbs=OPTIMIZE,
     )  # fmt: skip
-    candidates: int = _option(400, "to try at most", read=positive, verbs=OPTIMIZE)
+    candidates: int = _option(400, "to try at most on a kernel", read=positive, verbs=OPTIMIZE)
+    budget: int = _option(
+        800,
+        "candidates on all kernels, shared out by the time that each could save",
+        read=positive,
+        verbs=OPTIMIZE,
+    )
     measure: int = _option(
         16, "candidates to validate and time on the GPU at most", read=positive, verbs=OPTIMIZE
     )
@@ -166,7 +172,9 @@ class Options:
         None, "where files go (default: ./swizzle-out/<kernel>)", verbs=OPTIMIZE
     )
     history: str | None = _option(
-        None, "the history file (default: in the report directory)", verbs=OPTIMIZE
+        None,
+        "the history file, of further kernels beside it (default: in the report directory)",
+        verbs=OPTIMIZE,
     )
     resume: bool = _option(False, "go on with the history's attempts", read=None, verbs=OPTIMIZE)
     compute: Literal["auto", "always", "never"] = _option(

@@ -67,7 +67,7 @@ def kernel(tmp_path_factory):
     )  # fmt: skip
     setup = prepare(options, command, Silent(), target=TARGET)
     with record_application(setup, Silent()) as recorded:
-        yield setup, choose_kernel(recorded, setup, Silent())[0]
+        yield setup, choose_kernel(recorded, setup, Silent())
 
 
 class Stage:

@@ -87,7 +87,7 @@ def stages(
     options = Options(project_directory=str(folder), profiler="model", compute="never")
     setup = prepare(options, command, Silent(), target=TARGET)
     with record_application(setup, Silent()) as recorded:
-        subject, _ = choose_kernel(recorded, setup, Silent())
+        subject = choose_kernel(recorded, setup, Silent())
         rig = Rig(command, folder, recorded.folder.parent, "a test", gpu=gpu_of(TARGET))
         runs = Timed(rig, [(one.launch, one.trace) for one in subject.traced], 1e-6)
         profiler = Counters()

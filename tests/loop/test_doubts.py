@@ -142,7 +142,7 @@ def test_only_what_drops_tiles_is_doubted(subjects: dict[str, Subject], setup: S
 
 def test_the_caution_has_a_witness_and_a_command_that_shows_more(setup: Setup) -> None:
     with record_application(setup, Silent()) as captured:
-        subject, _ = choose_kernel(captured, setup, Silent())
+        subject = choose_kernel(captured, setup, Silent())
     [caution] = subject.cautions
     assert "1212 programs do the work of 1208" in caution
     witness = re.search(r"`pid` \(app\.py:9\) is \d+ in programs \d+ and \d+", caution)

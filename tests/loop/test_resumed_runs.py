@@ -49,7 +49,7 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
 def subject(setup: Setup) -> Iterator[Subject]:
     """A GEMM of 16 x 16 tiles."""
     with record_application(setup, Silent()) as recorded:
-        yield choose_kernel(recorded, setup, Silent())[0]
+        yield choose_kernel(recorded, setup, Silent())
 
 
 def test_what_was_found_better_is_validated_again_with_the_same_proof(

@@ -46,7 +46,7 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
 @pytest.fixture(scope="module")
 def subject(setup: Setup) -> Subject:
     recorded = setup.language.record(setup.record_request(setup.project))
-    return choose_kernel(recorded, setup, Silent())[0]
+    return choose_kernel(recorded, setup, Silent())
 
 
 def proved(text: str, subject: Subject) -> Proved:

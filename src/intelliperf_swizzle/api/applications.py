@@ -36,16 +36,19 @@ from intelliperf_swizzle.search.proposers import choose_proposers
 
 @dataclass(frozen=True)
 class Run(RunRecord):
-    """A finished run; in a notebook it shows itself.
+    """A finished run, for the kernel that saves most time; in a notebook it shows itself.
 
     Attributes:
-        edit: what carries the best swizzle into the user's sources; None where there is none.
+        edit: what carries the best swizzles of all kernels into the user's sources; None where
+            there are none.
+        others: what came of the other kernels that were searched.
     """
 
     edit: Edit | None = None
+    others: tuple[RunRecord, ...] = ()
 
     def apply(self) -> tuple[Path, ...]:
-        """Write the best swizzle into the user's sources; returns the backups of what was there.
+        """Write the best swizzles into the user's sources; returns the backups of what was there.
 
         Raises:
             SpliceError: a file has changed since.
@@ -131,7 +134,7 @@ def optimize(
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
-    """Find a swizzle for an application; the user's sources stay as they are (`Run.apply`).
+    """Find swizzles for an application's kernels; its sources stay as they are (`Run.apply`).
 
     Args:
         command: the application, as an argument list.
@@ -151,4 +154,5 @@ def optimize(
     if outcome.interrupted:
         raise outcome.interrupted
     record = {one.name: getattr(outcome.run, one.name) for one in fields(RunRecord)}
-    return Run(**record, edit=outcome.edit)
+    others = tuple(one.run for one in outcome.others)
+    return Run(**record, edit=outcome.combined, others=others)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import difflib
 import io
+import itertools
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,6 +45,55 @@ class Edit:
     before: Mapping[str, str] = field(repr=False)
     diff: str
     lines_added: int
+
+
+def combine(edits: Sequence[Edit], roots: Sequence[Path]) -> Edit:
+    """Edits of the same files as one.
+
+    Args:
+        edits: each made on the files as they are.
+        roots: the diff is made for the first of these folders that fits all files.
+
+    Raises:
+        SpliceError: two of them change the same lines, or the files lie in no one root.
+    """
+    before = {path: text for edit in edits for path, text in edit.before.items()}
+    after = {
+        path: _merge(path, text, [edit.files[path] for edit in edits if path in edit.files])
+        for path, text in before.items()
+    }
+    [root, *others] = {patch_root(path, roots) for path in after}
+    if others:
+        raise SpliceError(f"{root} and {others[0]} have no folder in common that a patch is for")
+    return Edit(
+        functions={key: text for edit in edits for key, text in edit.functions.items()},
+        files=after,
+        before=before,
+        diff=unified_diff(before, after, root),
+        lines_added=sum(edit.lines_added for edit in edits),
+    )
+
+
+def _merge(path: str, before: str, texts: Sequence[str]) -> str:
+    """A text with the changes of several others; raises SpliceError where they touch."""
+    lines = lines_of(before)
+    changes = sorted({change for text in texts for change in _changes(lines, lines_of(text))})
+    for (_, end, _), (first, _, _) in itertools.pairwise(changes):
+        if first < end:
+            raise SpliceError(f"{path}:{first + 1}: two swizzles change this line")
+    for first, end, new in reversed(changes):
+        lines[first:end] = new
+    return "".join(lines)
+
+
+def _changes(
+    before: Sequence[str], after: Sequence[str]
+) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """First and end of the lines that are replaced, and the new ones."""
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for tag, first, end, new, new_end in matcher.get_opcodes():
+        if tag != "equal":
+            yield first, end, tuple(after[new:new_end])
 
 
 def read_exactly(path: Path) -> str:

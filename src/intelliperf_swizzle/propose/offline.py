@@ -56,6 +56,7 @@ class OfflineProposer:
 
     def propose(self, problem: Problem) -> Iterator[CandidateBatch]:
         """Patterns, then neighbours of the best nests, until the budget is spent."""
+        self._tried, self._numbers = set(), set()
         offered = itertools.islice(pattern_candidates(problem), problem.budget)
         for candidates in _batches(offered, BATCH):
             yield from self._offer(CandidateBatch(candidates))

@@ -13,24 +13,35 @@ from intelliperf_swizzle.records.quantities import Constants, Grid
 
 @dataclass(frozen=True)
 class KernelSummary:
-    """One row of the table of captured kernels.
+    """One row of the table of recorded kernels.
 
     Attributes:
         kernel: its name.
-        launches: distinct launches recorded.
+        launches: as often as the application launched it while it was recorded.
+        distinct_launches: those that differ in grid or arguments.
         programs: of the largest launch.
         baseline_l2_hit_rate: of the unmodified kernel, None if it could not be traced.
         ceiling_l2_hit_rate: no permutation exceeds it.
         l2_requests: of all its launches.
-        note: why it could not be traced, or None.
+        time_share: its part of the time of all recorded kernels, modelled memory time unless every
+            kernel was timed; None if it could not be traced.
+        best_l2_hit_rate: with the best swizzle; None without one.
+        time_saved: the part of the time of all recorded kernels that the best swizzle saves.
+        verdict: what came of the search, or why there was none, in a few words.
+        note: why it could not be traced, edited or searched, or None.
     """
 
     kernel: str
     launches: int
+    distinct_launches: int
     programs: int
     baseline_l2_hit_rate: float | None = None
     ceiling_l2_hit_rate: float | None = None
     l2_requests: int | None = None
+    time_share: float | None = None
+    best_l2_hit_rate: float | None = None
+    time_saved: float | None = None
+    verdict: str = ""
     note: str | None = None
 
 
@@ -40,7 +51,7 @@ class Run:
 
     Attributes:
         kernel: the kernel that was worked on.
-        kernels: all that were captured, the one worked on first.
+        kernels: all that were recorded, what saves most time first.
         formula: the optimization target (`swizzle`).
         target: name of the GPU.
         profiler: what measured.

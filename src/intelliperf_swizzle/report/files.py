@@ -12,11 +12,12 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from intelliperf_swizzle.disk import write_whole
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.html import render
+from intelliperf_swizzle.report.html import render, render_index
 from intelliperf_swizzle.report.markdown import markdown
 from intelliperf_swizzle.report.result import result
 
@@ -117,6 +118,25 @@ def write_files(
             if attempt.diff:
                 write(attempts / f"{run.kernel}_iteration_{attempt.number}.patch", attempt.diff)
                 written["attempts"] = attempts
+    return [f"{what}: {path}" for what, path in written.items()]
+
+
+def write_application(run: Run, folder: Path, folders: Mapping[str, Path], diff: str) -> list[str]:
+    """Writes what is about all kernels of an application; returns a line for each file.
+
+    Args:
+        run: of the kernel that saves most time.
+        folder: for `report.html`, the table of kernels, and `best.patch`, all kernels' swizzles.
+        folders: of each kernel that was searched.
+        diff: the combined patch; empty if nothing is to be changed.
+    """
+    pages = {name: f"{quote(own.name)}/report.html" for name, own in folders.items()}
+    written = {"report on all kernels": write(folder / "report.html", render_index(run, pages))}
+    patch = folder / "best.patch"
+    if diff:
+        written["patch for all kernels"] = write(patch, diff)
+    else:
+        patch.unlink(missing_ok=True)
     return [f"{what}: {path}" for what, path in written.items()]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,17 @@ def render(run: Run) -> str:
         **_view(run),
         script=(PAGE / "script.js").read_text(encoding="utf-8"),
     )
+
+
+def render_index(run: Run, pages: Mapping[str, str]) -> str:
+    """A page on all kernels of an application.
+
+    Args:
+        run: of the kernel that saves most time.
+        pages: kernel -> address of its own page.
+    """
+    style = (PAGE / "style.css").read_text(encoding="utf-8")
+    return _template("kernels.html").render(run=run, pages=pages, style=style)
 
 
 def fragment(run: Run) -> str:

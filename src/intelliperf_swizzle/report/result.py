@@ -29,7 +29,7 @@ from intelliperf_swizzle.records import (
 )
 from intelliperf_swizzle.report.words import bottleneck, message
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """Grows when the shape of result files changes."""
 
 Percent: TypeAlias = Annotated[float, Between(0, 100)]
@@ -69,7 +69,7 @@ class OwnPart:
         schema: Grows when the file's shape changes.
     """
 
-    schema: Literal[3]
+    schema: Literal[4]
     target: str
     domain_name: str
     profiler: str

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.progress_bar import ProgressBar
@@ -75,7 +76,7 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
         return verdict
     parts: list[RenderableType] = []
     if len(run.kernels) > 1:
-        parts += [kernels(run.kernels), ""]
+        parts += [Text(words.together(run)), kernels(run.kernels), ""]
     title = f"{run.kernel} on {run.baseline.device}"
     numbers = _comparison(title, words.numbers(run), run.ceiling, with_after=run.best is not None)
     parts += [verdict, "", numbers]
@@ -146,21 +147,24 @@ def _digits(shown: TilePicture) -> Table:
 
 
 def kernels(rows: Sequence[KernelSummary]) -> Table:
-    """The table of captured kernels, most to gain first."""
-    table = Table(title="captured kernels, most to gain first", title_justify="left")
-    for name in ("kernel", "launches", "programs", "L2 hit rate", "ceiling"):
-        table.add_column(name, justify="left" if name == "kernel" else "right", overflow="fold")
+    """The table of recorded kernels, what saves most time first."""
+    table = Table(
+        caption=words.KERNELS, caption_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
+    )
+    columns = ("kernel", "launches", "share", "hit rate", "ceiling", "best", "saved", "verdict")
+    for name in columns:
+        left = name in ("kernel", "verdict")
+        table.add_column(name, justify="left" if left else "right", overflow="fold")
     for row in rows:
-        if row.note:
-            table.add_row(f"{row.kernel}: {row.note}", str(row.launches), str(row.programs), "", "")
-        else:
-            table.add_row(
-                row.kernel,
-                str(row.launches),
-                str(row.programs),
-                percent(row.baseline_l2_hit_rate),
-                percent(row.ceiling_l2_hit_rate),
-            )
+        shares = (
+            row.time_share,
+            row.baseline_l2_hit_rate,
+            row.ceiling_l2_hit_rate,
+            row.best_l2_hit_rate,
+            row.time_saved,
+        )
+        texts = ["" if share is None else percent(share) for share in shares]
+        table.add_row(row.kernel, str(row.launches), *texts, row.note or row.verdict)
     return table
 
 

@@ -27,6 +27,13 @@ Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
 
 
+KERNELS = (
+    "Shares are of the time of all recorded kernels, not of the application: measured if every "
+    "kernel was timed, else modelled memory time."
+)
+"""What the shares in the table of kernels are of."""
+
+
 def message(run: Run) -> str:
     """`outcome` and `cautions` in one."""
     return " ".join([outcome(run), *cautions(run.cautions)])
@@ -58,6 +65,19 @@ def outcome(run: Run) -> str:
         f"the unmodified {run.kernel} (L2 hit rate {percent(run.baseline.l2_hit_rate)} on "
         f"{run.target}, ceiling {percent(run.ceiling.l2_hit_rate)}). "
         f"{outcomes(run)}{_obstacle(run)}"
+    )
+
+
+def together(run: Run) -> str:
+    """What the best swizzles of all kernels save, in a sentence."""
+    better = [one for one in run.kernels if one.best_l2_hit_rate is not None]
+    saved = sum(one.time_saved or 0.0 for one in better)
+    what = "modelled memory time" if run.baseline.time_ms is None else "time"
+    if not better:
+        return f"No swizzle for any of the {len(run.kernels)} recorded kernels."
+    return (
+        f"Swizzles for {len(better)} of {len(run.kernels)} recorded kernels, which save "
+        f"{percent(saved)} of the {what} of all of them."
     )
 
 

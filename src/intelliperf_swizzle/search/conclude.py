@@ -1,13 +1,11 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Whether a search is worth while, and what a run comes to."""
+"""What the search on one kernel comes to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
 
 from intelliperf_swizzle.disk import FolderLock
 from intelliperf_swizzle.edit import Edit
@@ -15,19 +13,13 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.propose.axes import axis_choices
-from intelliperf_swizzle.records import Capture, KernelSummary, Picture, Run
+from intelliperf_swizzle.records import Capture, Picture, Run
 from intelliperf_swizzle.search.evaluator import Evaluator
+from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import Interrupted
-
-Kernels: TypeAlias = tuple[Subject, Sequence[KernelSummary]]
-"""The kernel that is worked on, and the rows of the others."""
-
-
-LEAST_GAIN = 0.01
-"""Headroom (rate) below which a run ends at once: what repeated measurements differ by."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +34,8 @@ class Outcome:
         folder: for files, the kernel's own.
         lock: keeps other runs from that folder until the files are written.
         interrupted: the signal that ended the search; None if it came to its end.
+        others: what came of the other kernels that were searched.
+        combined: the best swizzles of all of them in one edit; None if there are none.
     """
 
     run: Run
@@ -51,6 +45,8 @@ class Outcome:
     folder: Path
     lock: FolderLock = field(repr=False, compare=False)
     interrupted: Interrupted | None = None
+    others: tuple[Outcome, ...] = ()
+    combined: Edit | None = None
 
     @property
     def optimized(self) -> str | None:
@@ -58,38 +54,28 @@ class Outcome:
         return self.edit.files.get(self.file, self.initial) if self.edit else None
 
 
-def is_promising(setup: Setup, subject: Subject) -> bool:
-    """Whether a search may find anything.
-
-    On a GPU always: a mapping may gain time without hits, as column-major does 1.20× on an H200 for
-    a kernel that only writes.
-    """
-    return setup.device is not None or subject.headroom >= LEAST_GAIN
-
-
 def conclude(
     setup: Setup,
     recorded: Capture,
-    kernels: Kernels,
+    subject: Subject,
     proposer: str,
     evaluator: Evaluator,
     history: History,
 ) -> Run:
-    """The run as a record, with the best, the picture and the usage left out.
+    """The run as a record; the best, the picture, the usage and the other kernels are left out.
 
     Args:
         setup: what it worked with.
         recorded: what the application launched.
-        kernels: the kernel that was worked on, and the rows of the others.
+        subject: the kernel.
         proposer: who offered candidates.
         evaluator: who judged them.
         history: the attempts.
     """
-    subject, others = kernels
     largest = subject.traced[0].launch
     return Run(
         kernel=subject.kernel,
-        kernels=(replace(subject, baseline=evaluator.baseline).summary, *others),
+        kernels=(replace(subject, baseline=evaluator.baseline).summary,),
         formula=setup.formula.name,
         target=setup.target.name,
         profiler=evaluator.profiler,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +78,7 @@ class Setting:
         validation_seconds: for executing tiles on the CPU.
         unittest_command: must pass with the swizzled kernel; None = there is none.
         project_directory: where it runs.
+        share: part of the work on finalists that the kernel may cost; 1 = all.
     """
 
     subject: Subject
@@ -91,8 +93,9 @@ class Setting:
     validation_seconds: float
     unittest_command: str | None = None
     project_directory: Path = Path()
+    share: float = 1.0
 
     def places(self, fewest: int) -> int:
         """How many mappings the model may replay."""
         places = MODEL_LINES // max(1, self.subject.line_accesses)
-        return min(max(places, fewest), MOST_MODELLED)
+        return math.ceil(self.share * min(max(places, fewest), MOST_MODELLED))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The application's launches recorded, its kernels examined, and the one with the most to gain."""
+"""The application's launches recorded, and its kernels examined."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Access, Capture, KernelSummary, Launch, Measurement, Trace
+from intelliperf_swizzle.search.plan import rank_subjects
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, edit_launches
 
@@ -53,11 +54,8 @@ def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
 
 def choose_kernel(
     recorded: Capture, setup: Setup, progress: Progress, *, to_edit: bool = False
-) -> tuple[Subject, list[KernelSummary]]:
-    """The kernel with the most to gain, of those that can be edited if that is wanted.
-
-    Returns:
-        The kernel, and the rows of the others.
+) -> Subject:
+    """The kernel that could save most time, of those that can be edited if that is wanted.
 
     On a GPU the model chooses: a hardware profiler takes a run of the application for each kernel.
 
@@ -65,21 +63,22 @@ def choose_kernel(
         UsageError: no launch of the kernel that is asked for was recorded.
         SwizzleError: not one kernel could be traced; its reason.
     """
-    subjects, untraced = examine_kernels(recorded, setup, progress, to_edit=to_edit)
-    subject = add_dependences(subjects[0], setup, progress)
-    return add_cautions(subject, setup, progress), [
-        *(other.summary for other in subjects[1:]),
-        *untraced,
-    ]
+    subjects, _ = examine_kernels(recorded, setup, progress, to_edit=to_edit)
+    return look_closely(subjects[0], setup, progress)
+
+
+def look_closely(subject: Subject, setup: Setup, progress: Progress) -> Subject:
+    """The subject with what is only looked for in a kernel that is worked on."""
+    return add_cautions(add_dependences(subject, setup, progress), setup, progress)
 
 
 def examine_kernels(
     recorded: Capture, setup: Setup, progress: Progress, *, to_edit: bool = False
 ) -> tuple[list[Subject], list[KernelSummary]]:
-    """Traces and models the recorded kernels; the one with the most to gain comes first.
+    """Traces and models the recorded kernels; the one that could save most time comes first.
 
     Returns:
-        The subjects, and a row for each kernel that could not be traced, or edited if
+        The subjects, and a row for each kernel that was not traced, or that cannot be edited if
         that is wanted.
 
     Raises:
@@ -106,12 +105,23 @@ def examine_kernels(
             subjects.append(_examine_kernel(launches, setup))
         except (SpliceError, TraceError, ProfileError) as error:
             failures.append(error)
-            largest = max(launch.programs for launch in launches)
-            rows.append(KernelSummary(name, len(launches), largest, note=error.fact))
+            rows.append(_row(launches, error.fact))
     if not subjects:
         raise failures[0]
-    subjects.sort(key=lambda subject: (-subject.to_gain, subject.kernel))
-    return subjects, rows
+    beyond = f"not looked at: --top_n {setup.options.top_n}"
+    rows += [_row(launches, beyond) for launches in chosen[setup.options.top_n :]]
+    return rank_subjects(subjects, setup.target), rows
+
+
+def _row(launches: Sequence[Launch], note: str) -> KernelSummary:
+    """The row of a kernel of which no more is known."""
+    return KernelSummary(
+        kernel=launches[0].kernel,
+        launches=sum(launch.count for launch in launches),
+        distinct_launches=len(launches),
+        programs=max(launch.programs for launch in launches),
+        note=note,
+    )
 
 
 def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:

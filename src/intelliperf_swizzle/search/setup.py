@@ -37,6 +37,7 @@ class Setup:
         profiler: reads hit rates on hardware; None = the model does.
         language: that the kernels are written in.
         invocation: shell text that repeats the run, for its report; empty if there is none.
+        share: part of the work on finalists that this kernel may cost; 1 = all.
     """
 
     options: Options
@@ -48,6 +49,7 @@ class Setup:
     profiler: Profiler | None
     language: KernelLanguage
     invocation: str = ""
+    share: float = 1.0
 
     @property
     def patch_roots(self) -> tuple[Path, ...]:

@@ -28,7 +28,7 @@ def explain(setup: Setup, progress: Progress | None = None) -> HardwareContext:
 
 
 def _explain(setup: Setup, recorded: Capture, progress: Progress) -> HardwareContext:
-    subject, _ = choose_kernel(recorded, setup, progress)
+    subject = choose_kernel(recorded, setup, progress)
     baseline, _ = profile_baseline(setup, subject, progress)
     for caution in subject.cautions:
         progress.note(caution)
@@ -50,7 +50,7 @@ def score(
 def _score(
     candidate: Candidate, setup: Setup, recorded: Capture, folder: Path, progress: Progress
 ) -> tuple[Subject, Attempt]:
-    subject, _ = choose_kernel(recorded, setup, progress)
+    subject = choose_kernel(recorded, setup, progress)
     history = History(folder / "history.jsonl", {})
     evaluator = choose_evaluator(setup, subject, history, recorded.folder.parent, progress)
     attempts = Attempts(setup, subject, history)

@@ -17,7 +17,7 @@ from intelliperf_swizzle.records import Ceiling, Int64Array, KernelSummary, Laun
 from intelliperf_swizzle.search.setup import Setup
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subject:
     """The unmodified kernel: its launches, what they touch, its hit rate and what could be gained.
 
@@ -52,6 +52,22 @@ class Subject:
         return self.headroom * (self.baseline.l2_requests or 0)
 
     @property
+    def count(self) -> int:
+        """How often the application launches it."""
+        return sum(launch.count for launch in self.launches)
+
+    @property
+    def untraced_factor(self) -> float:
+        """All programs that were launched, by those of the traced launches."""
+        traced = sum(one.launch.programs * one.launch.count for one in self.traced)
+        return sum(one.programs * one.count for one in self.launches) / max(1, traced)
+
+    @property
+    def memory_time_ms(self) -> float:
+        """Modelled memory time of all launches; 0 where it is not modelled."""
+        return (self.baseline.modelled_memory_time_ms or 0.0) * self.untraced_factor
+
+    @property
     def untraced(self) -> list[Launch]:
         """The launches that are proved and checked for dependences, and not measured."""
         traced = {one.launch.ordinal for one in self.traced}
@@ -84,7 +100,8 @@ class Subject:
         """Its row in the table of kernels."""
         return KernelSummary(
             kernel=self.kernel,
-            launches=len(self.launches),
+            launches=self.count,
+            distinct_launches=len(self.launches),
             programs=max(launch.programs for launch in self.launches),
             baseline_l2_hit_rate=self.baseline.l2_hit_rate,
             ceiling_l2_hit_rate=self.ceiling.l2_hit_rate,

@@ -53,6 +53,8 @@ class LanguageModelProposer:
     clock: Callable[[], float] = time.monotonic
     name: str = "llm"
     _conversation: _Conversation | None = None
+    _started: float | None = None
+    _earlier: Usage = field(default_factory=Usage)
 
     @property
     def effort(self) -> Effort:
@@ -65,7 +67,11 @@ class LanguageModelProposer:
         Raises:
             ModelError: the model could not be reached, not even once.
         """
-        talk = _Conversation(self, problem, problem.context(), self.clock())
+        if self._conversation is not None:
+            self._earlier += self._conversation.usage
+        if self._started is None:
+            self._started = self.clock()
+        talk = _Conversation(self, problem, problem.context(), self._started, self._earlier)
         self._conversation = talk
         try:
             talk.analyse()
@@ -97,7 +103,8 @@ class _Conversation:
         proposer: whose settings hold.
         problem: what is to be improved.
         context: what the model is told of it.
-        started: by the proposer's clock.
+        started: the run, by the proposer's clock.
+        earlier: what the conversations on other kernels took.
         usage: of all calls so far, those of a resumed history included.
         memory_analysis: the answer to the first call.
         notes: sentences for the report.
@@ -107,6 +114,7 @@ class _Conversation:
     problem: Problem
     context: HardwareContext
     started: float
+    earlier: Usage
     usage: Usage = field(default_factory=Usage)
     memory_analysis: str | None = None
     notes: list[str] = field(default_factory=list)
@@ -183,7 +191,8 @@ class _Conversation:
         """The replies; raises BudgetSpentError before a call that no budget is left for."""
         seconds = self._seconds_left()
         budget = self.proposer.formula.budgets
-        if self.usage.tokens + estimated_tokens(question.text) > budget.tokens:
+        spent = self.earlier.tokens + self.usage.tokens
+        if spent + estimated_tokens(question.text) > budget.tokens:
             raise BudgetSpentError(f"the budget of {budget.tokens} tokens is spent")
         with ThreadPoolExecutor(samples) as pool:
             replies = list(

@@ -1,0 +1,95 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Which kernels are searched, what each search may cost, and their edits as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from intelliperf_swizzle.edit import Edit, combine, unified_diff
+from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, plan_searches
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.subject import Subject
+
+
+def edit_of(path: str, before: str, after: str) -> Edit:
+    diff = unified_diff({path: before}, {path: after}, Path(path).parent)
+    return Edit({path + after: after}, {path: after}, {path: before}, diff, 1)
+
+
+def test_edits_of_one_file_become_one(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.py")
+    before = "".join(f"{line}\n" for line in "abcdefgh")
+    one = edit_of(path, before, before.replace("b\n", "b\nB\n"))
+    other = edit_of(path, before, before.replace("g\n", "G\n"))
+    elsewhere = edit_of(str(tmp_path / "b.py"), "x\n", "y\n")
+    both = combine([one, other, elsewhere], [tmp_path])
+    assert both.files[path] == "a\nb\nB\nc\nd\ne\nf\nG\nh\n"
+    assert both.files[str(tmp_path / "b.py")] == "y\n"
+    for name in "ab":
+        assert f"+++ b/{name}.py" in both.diff
+
+
+def test_edits_that_touch_the_same_line_are_refused(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.py")
+    edits = [edit_of(path, "a\nb\nc\n", text) for text in ("a\nB\nc\n", "a\nbb\nc\n")]
+    with pytest.raises(SpliceError, match=r"a\.py:2: two swizzles change this line"):
+        combine(edits, [tmp_path])
+
+
+def subject(name: str, *, hits: float, ceiling: float, ms: float) -> Subject:
+    """A kernel with only what a plan reads; all its time lies below the L2."""
+    launch = SimpleNamespace(kernel=name, programs=64, count=1)
+    baseline = SimpleNamespace(
+        l2_hit_rate=hits, modelled_memory_time_ms=ms, l2_bytes=0, l2_requests=1000
+    )
+    bound = SimpleNamespace(l2_hit_rate=ceiling)
+    traced = SimpleNamespace(launch=launch)
+    parts: Any = (name, (launch,), (traced,), baseline, bound, ())
+    return Subject(*parts)
+
+
+def setup_of(**options: Any) -> Setup:
+    parts: Any = (Options(**options), (), Path(), None, load_target("mi300x"), None, None, None)
+    return Setup(*parts)
+
+
+def test_kernels_are_searched_in_the_order_of_the_time_that_they_could_save() -> None:
+    subjects = [
+        subject("hopeless", hits=0.5, ceiling=0.505, ms=90.0),
+        subject("rare", hits=0.0, ceiling=1.0, ms=0.1),
+        subject("small", hits=0.0, ceiling=1.0, ms=10.0),
+        subject("large", hits=0.5, ceiling=0.75, ms=60.0),
+    ]
+    searches = plan_searches(subjects, setup_of(candidates=300, budget=400))
+    assert [one.subject.kernel for one in searches] == ["large", "small"]  # 30 ms, 10 ms
+    assert [one.setup.options.candidates for one in searches] == [300, 100]
+    assert [one.setup.share for one in searches] == pytest.approx([1, 1 / 3])
+
+
+def test_a_kernel_alone_gets_all_candidates_and_a_search_is_never_too_short() -> None:
+    [alone] = plan_searches([subject("a", hits=0.0, ceiling=0.5, ms=1.0)], setup_of())
+    assert alone.setup.options.candidates == Options().candidates
+    two = [subject(name, hits=0.0, ceiling=0.5, ms=ms) for name, ms in (("a", 99.0), ("b", 1.0))]
+    assert plan_searches(two, setup_of())[1].setup.options.candidates == FEWEST_CANDIDATES
+
+
+def test_namesakes_and_their_histories_do_not_meet() -> None:
+    two = [subject("a", hits=0.0, ceiling=0.5, ms=ms) for ms in (2.0, 1.0)]
+    first, second = plan_searches(two, setup_of(history="runs/h.jsonl"))
+    assert (first.folder, second.folder) == ("a", "a-2")
+    assert first.setup.options.history == "runs/h.jsonl"
+    assert second.setup.options.history == "runs/h.a-2.jsonl"
+
+
+def test_where_no_kernel_is_worth_a_search_the_first_says_so() -> None:
+    two = [subject(name, hits=0.5, ceiling=0.5, ms=1.0) for name in ("a", "b")]
+    [one] = plan_searches(two, setup_of())
+    assert one.subject in two
