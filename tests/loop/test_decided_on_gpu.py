@@ -13,7 +13,7 @@ import pytest
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.hardware import Device, load_target
+from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernels.base import GpuOutcome
 from intelliperf_swizzle.kernels.triton.capture.settings import gpu_of
@@ -28,6 +28,7 @@ from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import prepare
+from intelliperf_swizzle.search.user_commands import UnitTest
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(
@@ -95,10 +96,9 @@ def stages(
         setting = Setting(
             subject=subject, target=TARGET, language=setup.language, profiler=profiler,
             remember=history.record, progress=Silent(), rank=setup.formula.rank, num_attempts=3,
-            tolerance=1e-6, validation_seconds=5.0,
+            tolerance=1e-6, validation_seconds=5.0, unit_test=UnitTest(setup),
         )  # fmt: skip
-        device = Device(0, "a test", "cuda", 90)
-        evaluator = OnGpu(setting, runs, device, profiler.measure(subject.traced), measured=3)
+        evaluator = OnGpu(setting, runs, profiler.measure(subject.traced), measured=3)
         yield Attempts(setup, subject, history), evaluator, runs
         history.close()
 

@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from intelliperf_swizzle.edit import Edit, combine, unified_diff
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest
 from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.search.application import combine_edits
 from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, plan_searches
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
@@ -42,6 +45,32 @@ def test_edits_that_touch_the_same_line_are_refused(tmp_path: Path) -> None:
     edits = [edit_of(path, "a\nb\nc\n", text) for text in ("a\nB\nc\n", "a\nbb\nc\n")]
     with pytest.raises(SpliceError, match=r"a\.py:2: two swizzles change this line"):
         combine(edits, [tmp_path])
+
+
+@pytest.mark.parametrize(("code", "together"), [(0, True), (1, False)])
+def test_edits_are_only_handed_over_together_if_the_users_test_passes_on_them(
+    tmp_path: Path, code: int, together: bool
+) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("a\nb\nc\n")
+    edits = [edit_of(str(path), "a\nb\nc\n", text) for text in ("A\nb\nc\n", "a\nb\nC\n")]
+    seen: list[str] = []
+
+    def record(request: RecordRequest) -> Any:
+        seen.append((request.cwd / "a.py").read_text())
+        return SimpleNamespace(exit_code=code)
+
+    setup = replace(
+        setup_of(unittest_command="make test"),
+        project=tmp_path,
+        language=cast(KernelLanguage, SimpleNamespace(record=record)),
+    )
+    outcomes: Any = [SimpleNamespace(edit=one) for one in edits]
+    combined, notes = combine_edits(outcomes, setup)
+    assert seen == ["A\nb\nC\n"]
+    assert combined is not None
+    assert (combined.files[str(path)] == "A\nb\nC\n") is together
+    assert bool(notes) is not together
 
 
 def subject(name: str, *, hits: float, ceiling: float, ms: float) -> Subject:

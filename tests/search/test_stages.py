@@ -28,6 +28,7 @@ from intelliperf_swizzle.search.stages import (
     screen_candidate,
 )
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.user_commands import UnitTest
 
 REVERSED = "pid = num_pids - 1 - pid"
 PAIRS, FOURS = (load_pattern("grouped-rows").bind(cols=N, group=group) for group in (2, 4))
@@ -144,7 +145,7 @@ def evaluator(setup: Setup, subject: Subject, language: Sums) -> tuple[OnModel, 
     setting = Setting(
         subject=subject, target=TARGET, language=language, profiler=None, remember=remember,
         progress=Silent(), rank=setup.formula.rank, num_attempts=3, tolerance=0.0,
-        validation_seconds=1.0,
+        validation_seconds=1.0, unit_test=UnitTest(setup),
     )  # fmt: skip
     return OnModel(setting), remembered
 

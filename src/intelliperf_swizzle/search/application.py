@@ -16,6 +16,7 @@ from intelliperf_swizzle.search.conclude import Outcome
 from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.user_commands import UnitTest
 from intelliperf_swizzle.stopping import Interrupted
 
 Result: TypeAlias = "Outcome | SwizzleError | None"
@@ -45,7 +46,7 @@ def gather(
         if isinstance(result, Outcome)
     ]
     first, *others = outcomes
-    combined, notes = _combine(outcomes, setup)
+    combined, notes = combine_edits(outcomes, setup)
     run = replace(first.run, notes=(*first.run.notes, *notes))
     return replace(first, run=run, others=tuple(others), combined=combined)
 
@@ -96,12 +97,19 @@ def time_ratio(run: Run) -> float | None:
     return now / before if now is not None and before else None
 
 
-def _combine(outcomes: Iterable[Outcome], setup: Setup) -> tuple[Edit | None, tuple[str, ...]]:
-    """The edits of all outcomes in one; where that cannot be, the first alone, and why."""
+def combine_edits(outcomes: Iterable[Outcome], setup: Setup) -> tuple[Edit | None, tuple[str, ...]]:
+    """The edits of all outcomes in one; where that cannot be, the first alone, and why.
+
+    If there are several, the user's own test must pass on them together.
+    """
     edits = [one.edit for one in outcomes if one.edit]
     if len(edits) < 2:
         return (edits[0] if edits else None), ()
     try:
-        return combine(edits, setup.patch_roots), ()
+        combined = combine(edits, setup.patch_roots)
+        failure = UnitTest(setup).failure(combined)
     except SpliceError as error:
-        return edits[0], (f"the patches of the kernels cannot be one: {error.fact}",)
+        failure = error.fact
+    if failure is not None:
+        return edits[0], (f"the patches of the kernels cannot be one: {failure}",)
+    return combined, ()

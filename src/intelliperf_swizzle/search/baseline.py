@@ -17,6 +17,7 @@ from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.on_model import OnModel
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.user_commands import UnitTest
 
 
 def choose_evaluator(
@@ -44,8 +45,7 @@ def choose_evaluator(
         num_attempts=options.num_attempts,
         tolerance=options.accordo_absolute_tolerance,
         validation_seconds=options.validation_seconds,
-        unittest_command=options.unittest_command if options.compute != "never" else None,
-        project_directory=setup.project,
+        unit_test=UnitTest(setup),
         share=setup.share,
     )
     if setup.device is None:
@@ -56,7 +56,7 @@ def choose_evaluator(
         [(one.launch, one.trace) for one in subject.traced],
         tolerance=options.accordo_absolute_tolerance,
     )
-    return OnGpu(setting, runs, setup.device, baseline, options.measure)
+    return OnGpu(setting, runs, baseline, options.measure)
 
 
 def profile_baseline(

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from intelliperf_swizzle.hardware import Target
@@ -17,6 +16,7 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Attempt, Measurement
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.user_commands import UnitTest
 
 Remember: TypeAlias = Callable[[Attempt], Attempt]
 """Appends an attempt, as it now stands, to the history; returns it."""
@@ -76,8 +76,7 @@ class Setting:
         num_attempts: that may be validated.
         tolerance: absolute, for outputs that atomics add up in any order.
         validation_seconds: for executing tiles on the CPU.
-        unittest_command: must pass with the swizzled kernel; None = there is none.
-        project_directory: where it runs.
+        unit_test: must pass with the swizzled kernel.
         share: part of the work on finalists that the kernel may cost; 1 = all.
     """
 
@@ -91,8 +90,7 @@ class Setting:
     num_attempts: int
     tolerance: float
     validation_seconds: float
-    unittest_command: str | None = None
-    project_directory: Path = Path()
+    unit_test: UnitTest
     share: float = 1.0
 
     def places(self, fewest: int) -> int:

@@ -11,14 +11,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from intelliperf_swizzle.errors import ProfileError, ValidationError
-from intelliperf_swizzle.hardware import Device
 from intelliperf_swizzle.kernels.base import GpuOutcome, GpuRuns
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
-from intelliperf_swizzle.search.user_commands import UnitTest
 
 S = TypeVar("S", bound=Screened)
 
@@ -34,7 +32,6 @@ class OnGpu:
     Args:
         setting: of the run; its subject has the model's baseline.
         runs: runs the kernel's edits there.
-        device: the GPU.
         baseline: the unmodified kernel's hit rate as `setting.profiler` reads it, or the model's.
         measured: candidates that may be validated and timed in one evaluation.
     """
@@ -43,14 +40,12 @@ class OnGpu:
         self,
         setting: Setting,
         runs: GpuRuns,
-        device: Device,
         baseline: Measurement,
         measured: int,
     ):
         self._setting = setting
         self._runs = runs
         self._measured = measured
-        self._unit_test = UnitTest(setting, device)
         self._evaluated: dict[int, Evaluated] = {}
         self.baseline = baseline
         self.predicted = setting.subject.baseline
@@ -123,7 +118,7 @@ class OnGpu:
             if not timings.get(one.attempt.number) or one.attempt.verdict.kind != "better":
                 continue
             attempt = replace(one.attempt, proof=one.proved.widened(1))
-            kept = self._keep(one, self._unit_test.judge(attempt, one.edit))
+            kept = self._keep(one, self._setting.unit_test.judge(attempt, one.edit))
             if kept.attempt.verdict.kind == "better":
                 return kept
         return None

@@ -15,7 +15,6 @@ from intelliperf_swizzle.records import Attempt, Measurement, Verdict
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.recorded import variants
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
-from intelliperf_swizzle.search.user_commands import UnitTest
 
 FEWEST_MODELLED = 20
 
@@ -27,7 +26,6 @@ class OnModel:
 
     def __init__(self, setting: Setting):
         self._setting = setting
-        self._unit_test = UnitTest(setting)
         self._validated: dict[int, Evaluated] = {}
 
     @property
@@ -110,7 +108,7 @@ class OnModel:
             diff=one.edit.diff,
         )
         if verdict.kind == "better":
-            attempt = self._unit_test.judge(attempt, one.edit)
+            attempt = setting.unit_test.judge(attempt, one.edit)
         return Evaluated(one.proved, setting.remember(attempt), one.edit)
 
     def _evaluate(self, one: Edited) -> Evaluated:

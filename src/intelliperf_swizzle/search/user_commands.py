@@ -8,19 +8,15 @@ import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from intelliperf_swizzle import children
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import copy_project, moved_command
 from intelliperf_swizzle.errors import CaptureError, SpliceError, SwizzleError, ValidationError
-from intelliperf_swizzle.hardware import Device
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.records import Attempt, Verdict
-
-if TYPE_CHECKING:
-    from intelliperf_swizzle.search.evaluator import Setting
+from intelliperf_swizzle.search.setup import Setup
 
 BUILD_LIMIT_SECONDS = 3600.0
 """A build command that takes longer hangs."""
@@ -52,16 +48,14 @@ def run_build(command: str | None, project: Path) -> None:
 
 
 class UnitTest:
-    """Judges attempts by `--unittest_command`; without one, every attempt passes.
+    """Judges edits by `--unittest_command`; without one, or if nothing may be executed, all pass.
 
     Args:
-        setting: of the run.
-        device: the GPU that it runs on; None = none.
+        setup: of the run.
     """
 
-    def __init__(self, setting: Setting, device: Device | None = None):
-        self._setting = setting
-        self._device = device
+    def __init__(self, setup: Setup):
+        self._setup = setup
         self._passes_unmodified = False
 
     def judge(self, attempt: Attempt, edit: Edit) -> Attempt:
@@ -70,13 +64,11 @@ class UnitTest:
         Raises:
             ValidationError: the test does not pass on the unmodified kernel either.
         """
-        if not self._setting.unittest_command:
-            return attempt
-        failure = self._failure(edit)
+        failure = self.failure(edit)
         if failure is None:
             return attempt
         if not self._passes_unmodified:
-            without = self._failure(None)
+            without = self.failure(None)
             if without is not None:
                 raise ValidationError(
                     f"without a swizzle too, {without}",
@@ -85,19 +77,22 @@ class UnitTest:
             self._passes_unmodified = True
         return replace(attempt, verdict=Verdict("output differs", failure))
 
-    def _failure(self, edit: Edit | None) -> str | None:
+    def failure(self, edit: Edit | None) -> str | None:
         """Why the test does not pass on a copy of the project with the edit; None if it does."""
-        command, project = self._setting.unittest_command or "", self._setting.project_directory
+        setup = self._setup
+        command, project = setup.options.unittest_command, setup.project
+        if not command or setup.options.compute == "never":
+            return None
         with temporary_folder("unit-test") as folder:
             copy = folder / "project"
             try:
                 copy_project(project, copy, edit)
-                tested = self._setting.language.record(
+                tested = setup.language.record(
                     RecordRequest(
                         command=tuple(moved_command(shlex.split(command), project, copy)),
                         cwd=copy,
                         folder=folder / "records" / "capture",
-                        device=self._device,
+                        device=setup.device,
                         quiet_seconds=LIMIT_SECONDS,
                         limit_seconds=LIMIT_SECONDS,
                         compute="always",
