@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -39,21 +42,40 @@ class Parser(argparse.ArgumentParser):
 def parse_with_application(
     parser: Parser, arguments: Sequence[str]
 ) -> tuple[argparse.Namespace, tuple[str, ...]]:
-    """Options before `--`, the application after it."""
-    own, separator, command = _split(arguments)
-    options = parser.parse_args(own)
-    if not separator or not command:
+    """Options before `--`, the application after it.
+
+    Raises:
+        UsageError: bad usage; where only the `--` is missing, with the line that has it.
+    """
+    arguments = list(arguments)
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    own, command = arguments[:at], tuple(arguments[at + 1 :])
+    try:
+        options = parser.parse_args(own)
+    except UsageError as error:
+        begin = None if command else _begin_of_application(parser, own)
+        if begin is None:
+            raise
+        line = [*parser.prog.split(), *own[:begin], "--", *own[begin:]]
+        raise UsageError(
+            f"there is no `--` before the application `{' '.join(own[begin:])}`",
+            hint=shlex.join(line),
+        ) from error
+    if not command:
         raise UsageError(
             "no application is given", hint=f"{PROGRAM} [options] -- python app.py ..."
         )
     return options, command
 
 
-def _split(arguments: Sequence[str]) -> tuple[list[str], bool, tuple[str, ...]]:
-    if "--" not in arguments:
-        return list(arguments), False, ()
-    at = list(arguments).index("--")
-    return list(arguments[:at]), True, tuple(arguments[at + 1 :])
+def _begin_of_application(parser: Parser, words: Sequence[str]) -> int | None:
+    """Where a program stands behind complete options, as if `--` stood before it."""
+    for place, word in enumerate(words):
+        if not word.startswith("-") and (shutil.which(word) or Path(word).is_file()):
+            with suppress(UsageError):
+                parser.parse_args(words[:place])
+                return place
+    return None
 
 
 def swizzle_of(argument: str, settings: Mapping[str, int]) -> tuple[Pattern, str]:
