@@ -15,7 +15,9 @@ import pytest
 from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.cli import main
+from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.options import PREFIX, options_of
+from intelliperf_swizzle.report import terminal
 
 
 @pytest.mark.parametrize(
@@ -202,8 +204,17 @@ def test_the_target_decides_the_number_of_domains(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("verb", ["patterns", "targets"])
-def test_lists_fit_80_columns(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("columns", [80, None])
+def test_lists_fit_a_terminal_and_are_not_wrapped_in_a_pipe(
+    verb: str, columns: int | None, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    if columns:
+        monkeypatch.setattr(terminal, "PIPE_WIDTH", columns)
     assert main([verb]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 9
-    assert max(map(len, lines)) <= 80
+    if columns:
+        assert max(map(len, lines)) <= columns
+    elif verb == "patterns":
+        assert len(lines) == 2 * len(patterns())
