@@ -54,6 +54,9 @@ from intelliperf_swizzle.report import terminal
         (["prove", "snake", "--grid", "64", "--set", "cols=x"], "not a name and a number"),
         (["prove", "snake", "--grid", "64", "--set", "colls=8"], "does not read `colls`"),
         (["prove", "missing.yaml", "--grid", "64"], "missing.yaml"),
+        (["prove", "missing.txt", "--grid", "64"], "missing.txt cannot be read"),
+        (["prove", "pid = pidd", "--grid", "64"], "1:7: unknown name `pidd`"),
+        (["prove", "pid = " + "pid + " * 9999 + "0", "--grid", "64"], "swizzle: "),
         (["prove", "snake", "--grid", "²"], "`²` is not a grid"),
         (["prove", "snake", "--grid", "9" * 5000], "(5000 characters)` is not a grid"),
         (["prove", "snake", "--grid", "64", "--set", "cols=" + "9" * 5000], "(5005 characters)"),
@@ -177,6 +180,17 @@ def test_prove_says_yes_with_a_certificate(capsys: pytest.CaptureFixture[str]) -
     assert main(["prove", "xcd-contiguous", "--grid", "228"]) == 0
     shown = capsys.readouterr().out
     assert "is a permutation of 228 tiles on 8 XCDs" in shown
+
+
+def test_prove_takes_statements_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a=b.txt").write_text("last = num_pids - SHIFT\npid = last - pid\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("# reversed\npid = num_pids - 1 - pid\n"))
+    for swizzle in ("pid = num_pids - 1 - pid", "-", f"{tmp_path}/a=b.txt --set SHIFT=1"):
+        words = [swizzle] if " - " in swizzle else swizzle.split()
+        assert main(["prove", *words, "--grid", "64"]) == 0
+        assert "is a permutation of 64 tiles" in capsys.readouterr().out
 
 
 def test_prove_says_no_with_the_witness_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,25 +71,39 @@ def parse_with_application(
 def _begin_of_application(parser: Parser, words: Sequence[str]) -> int | None:
     """Where a program stands behind complete options, as if `--` stood before it."""
     for place, word in enumerate(words):
-        if not word.startswith("-") and (shutil.which(word) or Path(word).is_file()):
+        if not word.startswith("-") and (shutil.which(word) or is_file(word)):
             with suppress(UsageError):
                 parser.parse_args(words[:place])
                 return place
     return None
 
 
+SWIZZLE = "a pattern's name, the statements themselves, a file of them or of YAML, or - for stdin"
+"""What the verbs take for a swizzle."""
+
+
 def swizzle_of(argument: str, settings: Mapping[str, int]) -> tuple[Pattern, str]:
-    """The named, stored or piped swizzle, and its text with those settings bound that it knows."""
-    from intelliperf_swizzle.formulas import load_pattern, load_swizzle
+    """The named, given, stored or piped swizzle, and its text with the settings bound it knows."""
+    from intelliperf_swizzle.formulas import bare_swizzle, load_pattern, load_swizzle
 
     if argument == "-":
         pattern = load_swizzle(sys.stdin)
-    elif Path(argument).suffix in (".yaml", ".yml") or Path(argument).exists():
+    elif "=" in argument and not is_file(argument):
+        pattern = bare_swizzle(argument)
+    elif Path(argument).suffix in (".yaml", ".yml", ".txt") or is_file(argument):
         pattern = load_swizzle(argument)
     else:
         pattern = load_pattern(argument)
     bound = {name: value for name, value in settings.items() if name in pattern.parameters}
     return pattern, pattern.bind(**bound)
+
+
+def is_file(argument: str) -> bool:
+    """Whether an argument names a file, or a pipe; a text may be too long to."""
+    try:
+        return Path(argument).exists() and not Path(argument).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def condition_hint(pattern: Pattern) -> str | None:

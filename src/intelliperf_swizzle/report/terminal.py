@@ -28,7 +28,7 @@ from intelliperf_swizzle.records import (
     Run,
     TilePicture,
 )
-from intelliperf_swizzle.report import chart, words
+from intelliperf_swizzle.report import words
 from intelliperf_swizzle.units import percent, size
 
 PIPE_WIDTH = 100_000
