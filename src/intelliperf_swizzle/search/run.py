@@ -17,7 +17,12 @@ from intelliperf_swizzle.search.baseline import choose_evaluator
 from intelliperf_swizzle.search.conclude import Kernels, Outcome, conclude, draw, is_promising
 from intelliperf_swizzle.search.loop import pose_problem, search
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
-from intelliperf_swizzle.search.run_folder import lock_folder, name_proposers, open_history
+from intelliperf_swizzle.search.run_folder import (
+    kernel_folder,
+    lock_folder,
+    name_proposers,
+    open_history,
+)
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.stopping import Interrupted, apart, hold
 
@@ -55,7 +60,7 @@ def optimize_kernel(
 ) -> Outcome:
     """Runs the loop on one kernel of a recorded application; as of `optimize`."""
     subject, _ = kernels
-    folder = folder / subject.kernel
+    folder = kernel_folder(folder, setup, subject)
     file = subject.launches[0].source.entry.file
     initial = read_exactly(Path(file))
     with (
