@@ -31,6 +31,9 @@ class Parser(argparse.ArgumentParser):
         if "_ARGCOMPLETE" in os.environ:
             import argcomplete
 
+            from intelliperf_swizzle.cli.completion import offer_names
+
+            offer_names(self)
             argcomplete.autocomplete(self)
         return super().parse_args(args, namespace)
 
