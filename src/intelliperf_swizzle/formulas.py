@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -105,9 +106,9 @@ def load_pattern(name: str) -> Pattern:
 
 
 def load_swizzle(source: str | Path | IO[str]) -> Pattern:
-    """Read a swizzle or pattern from a YAML file or an open stream.
+    """Read a swizzle or pattern from a file or an open stream: YAML, or statements alone.
 
-    The file is a mapping with `text`, and may have `name` (else the file's), `summary`, `source`,
+    YAML is a mapping with `text`, and may have `name` (else the file's), `summary`, `source`,
     `condition` and `parameters`.
 
     Raises:
@@ -115,7 +116,10 @@ def load_swizzle(source: str | Path | IO[str]) -> Pattern:
         LanguageError: its text is not a swizzle.
     """
     where = str(source) if isinstance(source, str | Path) else getattr(source, "name", "input")
-    content = _mapping(_read(source, where), where)
+    read = _read(source, where)
+    if _begins_with_an_assignment(read):
+        return bare_swizzle(read, Path(where).stem, where)
+    content = _mapping(read, where)
     text = content.get("text")
     if not isinstance(text, str):
         raise UsageError(f"{where}: `text` must be a swizzle, not {text!r}", hint=_example())
@@ -136,6 +140,18 @@ def load_swizzle(source: str | Path | IO[str]) -> Pattern:
         parameters=values,
         defaults=defaults,
     )
+
+
+def bare_swizzle(text: str, name: str = "swizzle", where: str = "swizzle") -> Pattern:
+    """Statements of the language as a pattern without parameters; raises LanguageError."""
+    _parsed(text, where)
+    return Pattern(name, "", "", None, text if text.endswith("\n") else text + "\n", {}, {})
+
+
+def _begins_with_an_assignment(content: str) -> bool:
+    """Whether a text is statements, and not YAML: of those its first line is one."""
+    first = next((line for line in content.splitlines() if line.split("#")[0].strip()), "")
+    return bool(re.match(r"\s*\w+\s*=", first))
 
 
 def _folder() -> Path:
@@ -187,7 +203,7 @@ def _mapping(content: str, where: str) -> Mapping[str, Any]:
 
 
 def _example() -> str:
-    return "a swizzle file has the keys `name` and `text`, e.g. text: 'pid = num_pids - 1 - pid'"
+    return "a swizzle file is statements, `pid = num_pids - 1 - pid`, or YAML with a key `text`"
 
 
 def _parameters(content: object, where: str) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:

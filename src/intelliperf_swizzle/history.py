@@ -52,7 +52,7 @@ class History:
     Args:
         path: the JSONL file; its folder exists.
         identity: what makes the run what it is (kernel, launches, target, profiler, …); a file
-            with another identity is not resumed.
+            with another identity is not resumed. Its `application`, a place, may differ.
         resume: go on with the file's attempts instead of beginning anew.
 
     Raises:
@@ -114,6 +114,15 @@ class History:
             raise SwizzleError(f"cannot write {self.path}: {error.strerror}") from error
         if written != len(encoded):
             raise SwizzleError(f"cannot write {self.path}: the disk is full")
+
+
+def read_identity(path: Path) -> Mapping[str, Any]:
+    """What made a history's run what it was; empty if there is no history."""
+    try:
+        with path.open("rb") as file:
+            return decode(Header, loads(file.readline(_LONGEST_HEADER))).run
+    except (OSError, RecordError):
+        return {}
 
 
 def _read(path: Path, identity: Mapping[str, Any]) -> tuple[dict[int, Attempt], int]:
@@ -199,7 +208,11 @@ def _check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
             hint=_ANEW,
         )
     stated = decode(Header, loads(dumps(encode(Header(SCHEMA, identity))))).run
-    differing = [key for key, value in stated.items() if header.run.get(key) != value]
+    differing = [
+        key
+        for key, value in stated.items()
+        if key != "application" and header.run.get(key) != value
+    ]
     if differing:
         raise HistoryError(
             f"{path} belongs to another run: its {', '.join(differing)} differ", hint=_ANEW

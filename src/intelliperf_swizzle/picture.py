@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intelliperf_swizzle.cache.stream import stream_of
+from intelliperf_swizzle.cache.stream import one_of_each, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
@@ -50,7 +50,10 @@ MOST_SLICES = 4
 MOST_TENSORS = 24
 
 MOST_LINES = 8_000_000
-"""Lines that the maps of tensors are counted from; of more, those of every k-th unit."""
+"""Lines that the maps of tensors are counted from; of more, one of each k of a large tensor."""
+
+WHOLE_LINES = 100_000
+"""Lines of a tensor that is never sampled: 100 a cell."""
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 NOTHING = "."
@@ -93,6 +96,7 @@ def picture(
             for shown in _tile_pictures(slice_, orders, target.num_xcds)
         ),
         tensors=_tensor_pictures(launch, trace, orders, target.num_xcds),
+        sampled=stream_of(trace).touches.step > 1,
     )
 
 
@@ -275,10 +279,12 @@ def _tensor_pictures(
 
 @dataclass(frozen=True)
 class _UsedLines:
-    """The lines that are looked at, an entry each.
+    """The lines that are drawn, an entry each.
+
+    Where the touches are sampled, a line has those of the last sampled unit before it.
 
     Attributes:
-        step: of how many units one was looked at.
+        step: of how many lines of a large tensor one is drawn.
         line: int32[lines]; numbers.
         tiles: int64[lines]; how many tiles use it.
         read: bool[lines].
@@ -310,10 +316,16 @@ class _UsedLines:
 def _lines(trace: Trace, orders: Sequence[_Schedule], num_domains: int) -> _UsedLines:
     stream = stream_of(trace)
     touches = stream.touches
-    step = touches.step * max(1, -(-len(stream.unit_line) // (MOST_LINES * touches.step)))
-    unit_of_line = np.repeat(np.arange(stream.units, dtype=np.int32), stream.unit_lines)
-    chosen = unit_of_line % step == 0
-    at = unit_of_line[chosen]
+    line = stream.unit_line
+    step = -(-len(line) // MOST_LINES) or 1
+    chosen = one_of_each(step, line)
+    for segment in trace.segments if step > 1 else ():
+        if _is_whole(segment):
+            end = segment.first_line + -(-segment.bytes // LINE_BYTES)
+            chosen |= (line >= segment.first_line) & (line < end)
+    unit = np.repeat(np.arange(stream.units, dtype=np.int32), stream.unit_lines)[chosen]
+    sampled = np.unique(touches.unit)
+    at = sampled[np.maximum(np.searchsorted(sampled, unit, side="right") - 1, 0)]
 
     def touched(where: NDArray[np.bool_]) -> NDArray[np.bool_]:
         units = np.zeros(stream.units, np.bool_)
@@ -328,13 +340,17 @@ def _lines(trace: Trace, orders: Sequence[_Schedule], num_domains: int) -> _Used
 
     return _UsedLines(
         step=step,
-        line=stream.unit_line[chosen],
+        line=line[chosen],
         tiles=np.bincount(touches.unit, minlength=stream.units)[at],
-        read=(touches.kinds[:, [Access.READ, Access.ATOMIC]].sum(axis=1) > 0)[at],
-        written=(touches.kinds[:, [Access.WRITE, Access.ATOMIC]].sum(axis=1) > 0)[at],
+        read=(touches.kinds[:, [Access.READ, Access.ATOMIC]].sum(axis=1) > 0)[unit],
+        written=(touches.kinds[:, [Access.WRITE, Access.ATOMIC]].sum(axis=1) > 0)[unit],
         reach=tuple(reach(order.domain[touches.tile])[at] for order in orders),
         wave=tuple(touched(order.first_wave[touches.tile])[at] for order in orders),
     )
+
+
+def _is_whole(segment: Segment) -> bool:
+    return segment.bytes <= WHOLE_LINES * LINE_BYTES
 
 
 def _tensor_picture(launch: Launch, segment: Segment, lines: _UsedLines) -> TensorPicture:
@@ -372,7 +388,7 @@ def _access(
 
     return TensorAccess(
         domains_per_line=float(reach.mean()),
-        wave_bytes=int(wave.sum()) * lines.step * LINE_BYTES,
+        wave_bytes=int(wave.sum()) * (1 if _is_whole(segment) else lines.step) * LINE_BYTES,
         domains=_raster(np.rint(means(reach)), used == 0, shape),
         wave=_raster(np.rint(35 * means(wave)), used == 0, shape),
     )

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Assertions for the tests of those who keep swizzles; pytest shows the witness."""
+"""Assertions for the tests of those who keep swizzles; pytest shows the witness
+and none of the frames in here."""
 
 from __future__ import annotations
 
@@ -42,6 +43,7 @@ def assert_swizzle_is_permutation(
         AssertionError: it is none; with the witness of the first such grid.
         SwizzleError: the input is wrong.
     """
+    __tracebackhide__ = True
     name = swizzle if isinstance(swizzle, str) and "=" not in swizzle else "swizzle"
     gpu = loaded_target(target)
     for one in (grids,) if isinstance(grids, int) else grids:
@@ -68,6 +70,7 @@ def assert_source_is_permutation(
         AssertionError: one does not, or it cannot be told; with the evidence.
         SwizzleError: the input is wrong, or the application launched nothing.
     """
+    __tracebackhide__ = True
     verdicts = prove_source(
         command, source, kernel=kernel, target=target, project_directory=project_directory
     )
@@ -96,10 +99,12 @@ def assert_kernel_is_permutation(
         AssertionError: on a grid it does not, or it cannot be told; with the evidence.
         SwizzleError: the kernel cannot be called so.
     """
+    __tracebackhide__ = True
     _assert_permutations(prove_calls(kernel, grids, arguments))
 
 
 def _assert_permutations(verdicts: Sequence[RemapVerdict]) -> None:
+    __tracebackhide__ = True
     failed = [described(one) for one in verdicts if one.kind != "permutation"]
     if failed:
         raise AssertionError("\n".join(failed))

@@ -83,8 +83,9 @@ def test_bad_input_is_one_error(call, said) -> None:
 def test_assertion_shows_the_witness() -> None:
     assert_swizzle_is_permutation("xcd-contiguous", range(1, 300))
     assert_swizzle_is_permutation("xcd-contiguous", [(57, 76), (8, 8, 3), 304])
-    with pytest.raises(AssertionError, match="tile 28 is computed by programs 1 and 224"):
+    with pytest.raises(AssertionError, match="tile 28 is computed by programs 1 and 224") as caught:
         assert_swizzle_is_permutation(STREAM_K, [304, 228])
+    assert shown_in(caught) == {__file__}
 
 
 def test_kernel_with_its_own_remap() -> None:
@@ -93,8 +94,14 @@ def test_kernel_with_its_own_remap() -> None:
     command = [sys.executable, source.name, "stream_k 304 400,stream_k 108 400"]
     holds, fails = prove_source(command, source, project_directory=folder)
     assert (holds.kind, fails.kind) == ("permutation", "not a permutation")
-    with pytest.raises(AssertionError, match="never taken: pid = 104 105 106 107"):
+    with pytest.raises(AssertionError, match="never taken: pid = 104 105 106 107") as caught:
         assert_source_is_permutation(command, source, project_directory=folder)
+    assert shown_in(caught) == {__file__}
+
+
+def shown_in(caught: pytest.ExceptionInfo[AssertionError]) -> set[str]:
+    """The files of the frames that pytest shows of a failure."""
+    return {str(one.path) for one in caught.traceback if not one.ishidden(caught)}
 
 
 def test_optimize_returns_what_the_result_file_says(tmp_path: Path) -> None:
@@ -113,5 +120,8 @@ def test_optimize_returns_what_the_result_file_says(tmp_path: Path) -> None:
     assert written["success"] is (run.best is not None)
     assert written["swizzle"]["baseline"]["l2_hit_rate"] == run.baseline.l2_hit_rate
     assert run.kernel in run._repr_html_()
+    assert str(run) == written["report_message"]
+    assert repr(run).startswith("<Run of gemm_kernel on mi300x: ")
+    assert len(repr(run)) < 80
     assert (run.edit is None) is (run.best is None)
     assert isinstance(load_target(run.target), Target)

@@ -414,7 +414,7 @@ except Exception: pass
         (
             r"import sys; sys.stdout.buffer.write(bytes(range(256)) * 99 + b'\nthe end\n'); 1 / 0",
             "ended with exit status 1",
-            "never imported Triton",
+            "failed before it imported Triton",
         ),
         ("import triton; print('the end')", "ended with exit status 0", "launched no kernel"),
         ("import triton; print('the end'); 1 / 0", "exit status 1", "before its first launch"),
@@ -522,3 +522,20 @@ def test_our_own_applications_as_a_user_runs_them(name: str, grid: int, tmp_path
     (launch,) = run.launches
     assert launch.programs == grid
     assert not launch.computed
+
+
+def test_the_error_of_a_launchers_child_is_shown(tmp_path: Path) -> None:
+    """`torchrun` prints a traceback and a table of its own after it."""
+    (tmp_path / "rank.py").write_text("def train():\n    {}['hiden']\n\ntrain()\n")
+    launcher = """
+import subprocess, sys
+said = subprocess.run([sys.executable, "rank.py"], stderr=subprocess.PIPE, text=True).stderr
+print("starting", *said.splitlines(), sep="\\n[rank0]: ")
+print("launching\\n" * 30)
+raise SystemExit("rank 0 FAILED")
+"""
+    (tmp_path / "app.py").write_text(launcher)
+    with pytest.raises(CaptureError) as caught:
+        capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
+    assert "[rank0]: KeyError: 'hiden'" in caught.value.details
+    assert caught.value.details[-1] == "rank 0 FAILED"

@@ -15,7 +15,9 @@ import pytest
 from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.cli import main
+from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.options import PREFIX, options_of
+from intelliperf_swizzle.report import terminal
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,15 @@ from intelliperf_swizzle.options import PREFIX, options_of
         ([], "no application is given"),
         (["--"], "no application is given"),
         (["--target", "mi300x"], "no application is given"),
-        (["python", "app.py"], "unrecognized arguments"),
+        (["true", "-m", "3"], "hint: intelliperf-swizzle -- true -m 3"),
+        (["--target", "mi300x", "true", "--m", "8"], "swizzle --target mi300x -- true --m 8"),
+        (["score", "snake", "true", "x"], "hint: intelliperf-swizzle score snake -- true x"),
+        (["prove", "--source", "k.py", "true"], "no `--` before the application `true`"),
+        (["nonsense", "app.py"], "unrecognized arguments: nonsense app.py"),
+        (["proove", "snake"], "hint: did you mean `prove`?"),
+        (["--", "./none.sh"], "there is no program `./none.sh`"),
+        (["--", "pyhton", "app.py"], "hint: did you mean `python`?"),
+        (["--", "true x"], "hint: without quotation marks: -- true x"),
         (["--frobnicate", "--", "true"], "unrecognized arguments: --frobnicate"),
         (["--num_attempts", "0", "--", "true"], "0 is not positive"),
         (["--num_attempts", "many", "--", "true"], "`many` is not a whole number"),
@@ -44,6 +54,9 @@ from intelliperf_swizzle.options import PREFIX, options_of
         (["prove", "snake", "--grid", "64", "--set", "cols=x"], "not a name and a number"),
         (["prove", "snake", "--grid", "64", "--set", "colls=8"], "does not read `colls`"),
         (["prove", "missing.yaml", "--grid", "64"], "missing.yaml"),
+        (["prove", "missing.txt", "--grid", "64"], "missing.txt cannot be read"),
+        (["prove", "pid = pidd", "--grid", "64"], "1:7: unknown name `pidd`"),
+        (["prove", "pid = " + "pid + " * 9999 + "0", "--grid", "64"], "swizzle: "),
         (["prove", "snake", "--grid", "²"], "`²` is not a grid"),
         (["prove", "snake", "--grid", "9" * 5000], "(5000 characters)` is not a grid"),
         (["prove", "snake", "--grid", "64", "--set", "cols=" + "9" * 5000], "(5005 characters)"),
@@ -169,6 +182,17 @@ def test_prove_says_yes_with_a_certificate(capsys: pytest.CaptureFixture[str]) -
     assert "is a permutation of 228 tiles on 8 XCDs" in shown
 
 
+def test_prove_takes_statements_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a=b.txt").write_text("last = num_pids - SHIFT\npid = last - pid\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("# reversed\npid = num_pids - 1 - pid\n"))
+    for swizzle in ("pid = num_pids - 1 - pid", "-", f"{tmp_path}/a=b.txt --set SHIFT=1"):
+        words = [swizzle] if " - " in swizzle else swizzle.split()
+        assert main(["prove", *words, "--grid", "64"]) == 0
+        assert "is a permutation of 64 tiles" in capsys.readouterr().out
+
+
 def test_prove_says_no_with_the_witness_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", "stream-k", "--grid", "228"]) == 1
     shown = capsys.readouterr()
@@ -194,8 +218,17 @@ def test_the_target_decides_the_number_of_domains(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("verb", ["patterns", "targets"])
-def test_lists_fit_80_columns(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("columns", [80, None])
+def test_lists_fit_a_terminal_and_are_not_wrapped_in_a_pipe(
+    verb: str, columns: int | None, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    if columns:
+        monkeypatch.setattr(terminal, "PIPE_WIDTH", columns)
     assert main([verb]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 9
-    assert max(map(len, lines)) <= 80
+    if columns:
+        assert max(map(len, lines)) <= columns
+    elif verb == "patterns":
+        assert len(lines) == 2 * len(patterns())

@@ -167,5 +167,8 @@ def test_a_long_stream_is_sampled_and_says_so(mocker):
         baseline=BASELINE,
         ceiling=Ceiling(0.6, "by hand"),
     )
+    text = render(context, "locality", [])
     assert context.sampled == 2
-    assert "one line in 2" in render(context, "locality", [])
+    assert "one line in 2" in text
+    assert "512 B touched (4 lines), about " in text
+    assert "touched by no tile before: about " in text

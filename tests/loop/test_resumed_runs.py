@@ -20,7 +20,7 @@ from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Candidate, Trace
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
-from intelliperf_swizzle.search.run_folder import open_history
+from intelliperf_swizzle.search.run_folder import kernel_folder, open_history
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject
 
@@ -67,6 +67,17 @@ def test_what_was_found_better_is_validated_again_with_the_same_proof(
     assert first.validation == again.validation
     assert (first.proof, first.proof.grids_checked) == (again.proof, again.proof.grids_checked)
     assert lines == 1 + 3 + 3  # the run; screened, evaluated, validated; all that again
+
+
+def test_a_kernel_of_the_same_name_in_another_application_has_another_folder(
+    setup: Setup, subject: Subject, tmp_path: Path
+) -> None:
+    other = replace(setup, command=(sys.executable, str(KERNELS / "transpose.py")))
+    for name, one in (("gemm_kernel", setup), ("gemm_kernel-2", other)) * 2:
+        folder = kernel_folder(tmp_path, one, subject)
+        assert folder == tmp_path / name
+        with open_history(one, subject, [OfflineProposer()], folder, Silent()):
+            pass
 
 
 DROPS = "pid = pid // 2"

@@ -26,11 +26,20 @@ def test_a_stream_is_read_like_a_file() -> None:
     assert (swizzle.name, swizzle.source, swizzle.condition) == ("mine", "me", None)
 
 
+def test_statements_alone_are_a_swizzle(tmp_path: Path) -> None:
+    path = tmp_path / "reverse.txt"
+    path.write_text("\n# from the last tile\nlast = num_pids - 1\npid = last - pid")
+    swizzle = load_swizzle(path)
+    assert (swizzle.name, swizzle.parameters) == ("reverse", {})
+    assert swizzle.bind() == path.read_text() + "\n"
+
+
 @pytest.mark.parametrize(
     ("content", "error", "reason"),
     [
         ("- a\n- b\n", UsageError, "is not a swizzle: a mapping is expected"),
-        ("pid = pid", UsageError, "is not a swizzle: a mapping is expected"),
+        ("pid pid", UsageError, "is not a swizzle: a mapping is expected"),
+        ("# mine\npid = pid / 2", LanguageError, "2:7: `/` is not part of the swizzle language"),
         ("", UsageError, "is not a swizzle: a mapping is expected"),
         ("a: [", UsageError, "is not YAML"),
         ("text: !!python/object/apply:os.getcwd []", UsageError, "is not YAML"),

@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pytest_mock import MockerFixture
 
+from intelliperf_swizzle.cache import stream
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.picture import DETAIL_TILES, MOST_CELLS, picture
@@ -174,6 +176,17 @@ def test_tensors_say_on_how_many_domains_their_lines_are_used() -> None:
     assert a.after.domains_per_line == 1
     assert a.before.domains == ("8" + "." * 15,) * 8
     assert a.after.domains == ("1" + "." * 15,) * 8
+
+
+def test_what_is_sampled_is_drawn_where_it_is_used(mocker: MockerFixture) -> None:
+    """Also where the rows are a power of two, as every second line would be every second column."""
+    whole = drawn((16, 8, 1), swizzled((16, 8, 1)))
+    mocker.patch.object(stream, "MOST_REFERENCES", 100)
+    sampled = drawn((16, 8, 1), swizzled((16, 8, 1)))
+    assert (whole.sampled, sampled.sampled) == (False, True)
+    for one, other in zip(whole.tensors, sampled.tensors, strict=True):
+        cells = zip("".join(one.before.domains), "".join(other.before.domains), strict=True)
+        assert all((before == ".") == (after == ".") for before, after in cells)
 
 
 def test_the_first_wave_is_what_one_domain_holds_at_once() -> None:

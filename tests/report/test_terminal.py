@@ -18,7 +18,7 @@ from intelliperf_swizzle.records import KernelSummary, Run
 from intelliperf_swizzle.report import terminal
 from intelliperf_swizzle.report.faces import plain
 from intelliperf_swizzle.report.terminal import Lines, show, summary
-from intelliperf_swizzle.report.words import cautions, numbers
+from intelliperf_swizzle.report.words import cautions, numbers, outcome
 from intelliperf_swizzle.units import percent
 
 LONG = "a_kernel_whose_name_is_that_of_the_model_and_its_layer_and_all_its_types_" * 2
@@ -103,6 +103,22 @@ def test_verbosity_lists_attempts_and_quiet_says_one_thing(run_of_500: Run) -> N
     assert [listed(printed(run_of_500, 80, each)) for each in (0, 1)] == [0, 10]
     assert listed(printed(run_of_500, 80, 2)) == len(run_of_500.attempts)
     assert len(printed(run_of_500, 80, -1)) < 500
+
+
+def test_attempts_begin_with_the_winner_and_say_what_screened_means(run_of_500: Run) -> None:
+    eligible = [one for one in run_of_500.attempts if one.verdict.eligible and one.measurement]
+    lowest = min(eligible, key=lambda one: one.measurement.l2_hit_rate)
+    text = printed(replace(run_of_500, best=lowest), 10_000, 1)
+    first, *others = re.findall(r"^│ +(\d+) │.*│ +([\d.]+) % │$", text, re.MULTILINE)
+    assert first[0] == str(lowest.number)
+    assert [rate for _, rate in others] == sorted((rate for _, rate in others), reverse=True)
+    assert "faster model" in text
+
+
+def test_nothing_is_wrapped_in_a_pipe(shown: Run) -> None:
+    stream = io.StringIO()
+    show(summary(shown, [FILE]), stream)
+    assert stream.getvalue().startswith(f"{outcome(shown)}\n")
 
 
 def on_a_terminal(columns: int, *arguments: str, **environment: str) -> str:

@@ -27,6 +27,7 @@ from intelliperf_swizzle.records import (
     Measurement,
 )
 from intelliperf_swizzle.records import Run as RunRecord
+from intelliperf_swizzle.report import words
 from intelliperf_swizzle.report.files import writable
 from intelliperf_swizzle.report.html import fragment
 from intelliperf_swizzle.search import run, single
@@ -54,6 +55,13 @@ class Run(RunRecord):
             SpliceError: a file has changed since.
         """
         return apply(self.edit) if self.edit else ()
+
+    def __str__(self) -> str:
+        return words.message(self)
+
+    def __repr__(self) -> str:
+        tried = f"{len(self.attempts)} attempts"
+        return f"<Run of {self.kernel} on {self.target}: {words.verdict(self)}, {tried}>"
 
     def _repr_html_(self) -> str:
         return fragment(self)

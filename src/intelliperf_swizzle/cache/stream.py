@@ -15,8 +15,8 @@ import numpy.typing as npt
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace, UInt8Array
 
 MOST_REFERENCES = 8_000_000
-"""References that the table of touches is made from, about three seconds; of a longer stream every
-k-th unit is looked at."""
+"""References that the table of touches is made from, about three seconds; of a longer stream
+one of each k units is looked at."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class ReferenceStream:
         step = -(-len(self.ref_unit) // MOST_REFERENCES) or 1
         tile_of = np.repeat(np.arange(self.tiles), np.diff(self.tile_offset))
         unit_of = self.plain_units.astype(np.int64)
-        chosen = unit_of % step == 0
+        chosen = one_of_each(step, unit_of)
         pairs = np.unique(unit_of[chosen] * self.tiles + tile_of[chosen])
         unit, tile = np.divmod(pairs, self.tiles)
         kinds = np.bincount(unit_of * 3 + (self.ref_code >> 4), minlength=3 * self.units)
@@ -114,6 +114,13 @@ class ReferenceStream:
             lines=self.unit_lines.astype(np.int64)[unit],
             kinds=kinds.reshape(-1, 3) * self.unit_lines[:, None],
         )
+
+
+def one_of_each(step: int, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Of each `step` consecutive numbers one, at a place that has no period: rows of tiles have."""
+    group, place = np.divmod(numbers, step)
+    chosen: npt.NDArray[np.bool_] = place == (group.astype(np.int64) * 0x9E3779B1 >> 15) % step
+    return chosen
 
 
 _STREAMS: dict[int, ReferenceStream] = {}

@@ -10,13 +10,15 @@ input; 130 and 143 interrupted by SIGINT and SIGTERM.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 
 from intelliperf_swizzle.children import leave
-from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.readers import utf8
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
@@ -66,5 +68,9 @@ def _run_verb(arguments: list[str]) -> int:
         verb, arguments = arguments[0].replace("-", "_"), arguments[1:]
     else:
         verb = "optimize"
+        first = arguments[0] if arguments else "-"
+        close = difflib.get_close_matches(first, VERBS, 1)
+        if close and not first.startswith("-") and not shutil.which(first):
+            raise UsageError(f"there is no verb `{first}`", hint=f"did you mean `{close[0]}`?")
     module = importlib.import_module(f"intelliperf_swizzle.cli.{verb}")
     return int(module.run(arguments))

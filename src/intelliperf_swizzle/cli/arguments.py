@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,6 +31,9 @@ class Parser(argparse.ArgumentParser):
         if "_ARGCOMPLETE" in os.environ:
             import argcomplete
 
+            from intelliperf_swizzle.cli.completion import offer_names
+
+            offer_names(self)
             argcomplete.autocomplete(self)
         return super().parse_args(args, namespace)
 
@@ -39,35 +45,68 @@ class Parser(argparse.ArgumentParser):
 def parse_with_application(
     parser: Parser, arguments: Sequence[str]
 ) -> tuple[argparse.Namespace, tuple[str, ...]]:
-    """Options before `--`, the application after it."""
-    own, separator, command = _split(arguments)
-    options = parser.parse_args(own)
-    if not separator or not command:
+    """Options before `--`, the application after it.
+
+    Raises:
+        UsageError: bad usage; where only the `--` is missing, with the line that has it.
+    """
+    arguments = list(arguments)
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    own, command = arguments[:at], tuple(arguments[at + 1 :])
+    try:
+        options = parser.parse_args(own)
+    except UsageError as error:
+        begin = None if command else _begin_of_application(parser, own)
+        if begin is None:
+            raise
+        line = [*parser.prog.split(), *own[:begin], "--", *own[begin:]]
+        raise UsageError(
+            f"there is no `--` before the application `{' '.join(own[begin:])}`",
+            hint=shlex.join(line),
+        ) from error
+    if not command:
         raise UsageError(
             "no application is given", hint=f"{PROGRAM} [options] -- python app.py ..."
         )
     return options, command
 
 
-def _split(arguments: Sequence[str]) -> tuple[list[str], bool, tuple[str, ...]]:
-    if "--" not in arguments:
-        return list(arguments), False, ()
-    at = list(arguments).index("--")
-    return list(arguments[:at]), True, tuple(arguments[at + 1 :])
+def _begin_of_application(parser: Parser, words: Sequence[str]) -> int | None:
+    """Where a program stands behind complete options, as if `--` stood before it."""
+    for place, word in enumerate(words):
+        if not word.startswith("-") and (shutil.which(word) or is_file(word)):
+            with suppress(UsageError):
+                parser.parse_args(words[:place])
+                return place
+    return None
+
+
+SWIZZLE = "a pattern's name, the statements themselves, a file of them or of YAML, or - for stdin"
+"""What the verbs take for a swizzle."""
 
 
 def swizzle_of(argument: str, settings: Mapping[str, int]) -> tuple[Pattern, str]:
-    """The named, stored or piped swizzle, and its text with those settings bound that it knows."""
-    from intelliperf_swizzle.formulas import load_pattern, load_swizzle
+    """The named, given, stored or piped swizzle, and its text with the settings bound it knows."""
+    from intelliperf_swizzle.formulas import bare_swizzle, load_pattern, load_swizzle
 
     if argument == "-":
         pattern = load_swizzle(sys.stdin)
-    elif Path(argument).suffix in (".yaml", ".yml") or Path(argument).exists():
+    elif "=" in argument and not is_file(argument):
+        pattern = bare_swizzle(argument)
+    elif Path(argument).suffix in (".yaml", ".yml", ".txt") or is_file(argument):
         pattern = load_swizzle(argument)
     else:
         pattern = load_pattern(argument)
     bound = {name: value for name, value in settings.items() if name in pattern.parameters}
     return pattern, pattern.bind(**bound)
+
+
+def is_file(argument: str) -> bool:
+    """Whether an argument names a file, or a pipe; a text may be too long to."""
+    try:
+        return Path(argument).exists() and not Path(argument).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def condition_hint(pattern: Pattern) -> str | None:

@@ -28,7 +28,8 @@ USAGE = f"""\
        {PROGRAM} validate-model FOLDER --target TARGET [-o FILE]
        {PROGRAM} patterns | targets | doctor | mcp
 
-SWIZZLE is a pattern's name, a YAML file or - for standard input."""
+SWIZZLE is a pattern's name, statements such as 'pid = num_pids - 1 - pid', a file of them or of
+YAML, or - for standard input."""
 
 
 def run(arguments: Sequence[str]) -> int:

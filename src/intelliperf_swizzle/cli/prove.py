@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from intelliperf_swizzle.cli.arguments import (
     PROGRAM,
+    SWIZZLE,
     Parser,
     condition_hint,
     parse_with_application,
@@ -71,7 +72,7 @@ def _swizzle_parser() -> Parser:
     parser = Parser(
         prog=f"{PROGRAM} prove", usage=USAGE, description="Prove that a swizzle is a permutation."
     )
-    parser.add_argument("swizzle", help="a pattern's name, a YAML file or - for standard input")
+    parser.add_argument("swizzle", help=SWIZZLE)
     parser.add_argument(
         "--grid", nargs="+", required=True, metavar="G", help="programs along the axes: 4096, 64 64"
     )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from intelliperf_swizzle.cli.arguments import (
     PROGRAM,
+    SWIZZLE,
     Parser,
     parse_with_application,
     progress_display,
@@ -22,7 +23,7 @@ from intelliperf_swizzle.readers import bindings
 def run(arguments: Sequence[str]) -> int:
     """Prints the proof and the measurement; 1 where there is none."""
     parser = Parser(prog=f"{PROGRAM} score", description="Prove and measure one swizzle.")
-    parser.add_argument("swizzle", help="a pattern's name, a YAML file or - for standard input")
+    parser.add_argument("swizzle", help=SWIZZLE)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     add_options(parser, "score")
     namespace, command = parse_with_application(parser, arguments)

@@ -84,10 +84,11 @@ def _tensor(trace: Trace, touches: Touches, number: int, units: npt.NDArray[np.b
     reads, writes, atomics = touches.kinds[units].sum(axis=0).tolist()
     first = np.flatnonzero(np.diff(unit, prepend=-1))
     line_touches, distinct = int(lines.sum()), int(lines[first].sum())
+    all_lines = int(stream_of(trace).unit_lines[units].sum())
     return TensorUse(
         names=segment.names,
         allocated_bytes=segment.bytes,
-        touched_bytes=distinct * touches.step * LINE_BYTES,
+        touched_bytes=all_lines * LINE_BYTES,
         tile_bytes=line_touches * touches.step * LINE_BYTES / len(np.unique(tile)),
         reads=reads,
         writes=writes,

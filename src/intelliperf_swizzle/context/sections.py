@@ -182,59 +182,66 @@ def _tile(launch: Launch, index: int) -> str:
 
 def _locality(context: HardwareContext, _: Collection[str]) -> str:
     parts = ["Computed from a trace of every memory access of the launch."]
+    about = ""
     if context.sampled > 1:
-        parts = [f"Computed from one line in {context.sampled} of a trace of the launch."]
-    parts += [_tensor(tensor, context.launch) for tensor in context.tensors]
+        about = "about "
+        parts = [
+            "Computed from a trace of the launch; numbers after `about` are estimates, from one "
+            f"line in {context.sampled}."
+        ]
+    parts += [_tensor(tensor, context.launch, about) for tensor in context.tensors]
     reuse, wave, target = context.reuse, context.wave, context.target
     domain = target.domain_name
     parts.append(
         "Where a tile finds its lines, unmodified (of all pairs of tile and line):\n"
-        f"- touched by no tile before: {percent(reuse.first)}\n"
+        f"- touched by no tile before: {about}{percent(reuse.first)}\n"
         f"- touched before, but on other {domain}s only, so fetched again: "
-        f"{percent(reuse.other_domain)}\n"
+        f"{about}{percent(reuse.other_domain)}\n"
         f"- touched by another tile of the same {domain} in the same wave: "
-        f"{percent(reuse.same_wave)}\n"
-        f"- touched on the same {domain}, but in an earlier wave: {percent(reuse.earlier_wave)}"
-        + _distance(context)
+        f"{about}{percent(reuse.same_wave)}\n"
+        f"- touched on the same {domain}, but in an earlier wave: "
+        f"{about}{percent(reuse.earlier_wave)}"
+        + _distance(context, about)
         + f"\nA line that more than one tile touches is fetched by "
-        f"{reuse.domains_per_shared_line:.1f} of {target.domain_count}."
+        f"{about}{reuse.domains_per_shared_line:.1f} of {target.domain_count}."
     )
     parts.append(
-        f"Working set of one wave: {size(wave.domain_bytes)} on an {domain} (its L2 holds "
+        f"Working set of one wave: {about}{size(wave.domain_bytes)} on an {domain} (its L2 holds "
         f"{size(target.l2_bytes_per_xcd)}; tiles of a wave advance side by side, so they share "
-        f"lines that they touch at the same step), {size(wave.device_bytes)} on the device."
+        f"lines that they touch at the same step), {about}{size(wave.device_bytes)} on the device."
     )
     return "\n\n".join(parts)
 
 
-def _distance(context: HardwareContext) -> str:
+def _distance(context: HardwareContext, about: str) -> str:
     reuse, target = context.reuse, context.target
     if reuse.distance_bytes is None:
         return ""
     return (
-        f"; the {target.domain_name} touches {size(reuse.distance_bytes)} in between (median), "
-        f"which fits its L2 of {size(target.l2_bytes_per_xcd)} in {percent(reuse.distance_fits)} "
-        "of the cases"
+        f"; the {target.domain_name} touches {about}{size(reuse.distance_bytes)} in between "
+        f"(median), which fits its L2 of {size(target.l2_bytes_per_xcd)} in "
+        f"{about}{percent(reuse.distance_fits)} of the cases"
     )
 
 
-def _tensor(tensor: TensorUse, launch: Launch) -> str:
+def _tensor(tensor: TensorUse, launch: Launch, about: str) -> str:
+    """A paragraph on a tensor; `about` stands before what may be sampled."""
     counts = [(tensor.reads, "read"), (tensor.writes, "written"), (tensor.atomics, "updated")]
     kinds = " and ".join(word for count, word in counts if count)
     lines = [
         f"{', '.join(tensor.names)}: {kinds}; {percent(tensor.traffic_share)} of all line accesses",
         f"- {size(tensor.touched_bytes)} touched ({tensor.touched_bytes // LINE_BYTES:,} lines), "
-        f"{size(tensor.tile_bytes)} by a tile",
-        f"- a line is touched by {tensor.tiles_per_line:.1f} tiles on average, "
-        f"{tensor.most_tiles_per_line} at most",
+        f"{about}{size(tensor.tile_bytes)} by a tile",
+        f"- a line is touched by {about}{tensor.tiles_per_line:.1f} tiles on average, "
+        f"{about}{tensor.most_tiles_per_line} at most",
     ]
     for axis, share in enumerate(tensor.shared_with_neighbour):
         if share is not None:
             lines.append(
                 f"- along axis {axis} (pid_{axis}): a tile and the next one have "
-                f"{percent(share)} of their lines in common"
+                f"{about}{percent(share)} of their lines in common"
             )
-    steps = [f"+{one.distance} ({percent(one.share)})" for one in tensor.next_tiles]
+    steps = [f"+{one.distance} ({about}{percent(one.share)})" for one in tensor.next_tiles]
     if steps:
         where = "launch index" if _axes(launch) > 1 else "pid"
         lines.append(f"- the next tile on the same line lies, in {where}, at {', '.join(steps)}")

@@ -101,6 +101,7 @@ class Picture:
         l2_bytes_per_domain: what the L2 of one holds.
         tiles: slices of the kernel's largest launch.
         tensors: what that launch touches, most lines first.
+        sampled: whether the numbers of tensors are estimates, from some of the lines.
     """
 
     domains: Annotated[int, Between(1)]
@@ -108,3 +109,4 @@ class Picture:
     l2_bytes_per_domain: int
     tiles: tuple[TilePicture, ...]
     tensors: tuple[TensorPicture, ...]
+    sampled: bool = False

@@ -17,7 +17,7 @@ ENDINGS = {".html": "html", ".htm": "html", ".md": "md", ".txt": "text"}
 
 
 def plain(run: Run) -> str:
-    """The run as the terminal shows it, 80 columns wide and without colours."""
+    """The run as the terminal shows it, not wrapped and without colours."""
     stream = io.StringIO()
     show(summary(run), stream)
     return stream.getvalue()

@@ -82,6 +82,7 @@ def _view(run: Run) -> dict[str, Any]:
         "domains": _domains(run),
         "progress": chart.progress_chart(run),
         "slices": _slices(picture) if picture else [],
+        "about": "about " if picture and picture.sampled else "",
         "wave_bytes": _wave_bytes(picture) if picture else (0, 0),
         "patch_link": _download(run.best.diff) if run.best and run.best.diff else "",
         "timed": any(one.measurement and one.measurement.time_ms for one in run.attempts),

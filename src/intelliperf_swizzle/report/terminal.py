@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A run on the terminal: tables that fit 80 columns, code that is never wrapped, and progress."""
+"""A run on the terminal, in tables that fit it; code, and all that is piped, is never wrapped."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rich.text import Text
 from intelliperf_swizzle.formulas import Pattern
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.rank import order
 from intelliperf_swizzle.records import (
     Attempt,
     Ceiling,
@@ -28,13 +29,19 @@ from intelliperf_swizzle.records import (
     Run,
     TilePicture,
 )
-from intelliperf_swizzle.report import chart, words
+from intelliperf_swizzle.report import words
 from intelliperf_swizzle.units import percent, size
 
-PIPE_WIDTH = 80
+PIPE_WIDTH = 100_000
+"""Columns of what is no terminal: enough for any line to stay whole."""
 
 LEADERS = 10
 """Attempts that `-v` lists."""
+
+TWO_SCALES = (
+    "screened: by a faster model of the L2 alone, which only decides what is evaluated; its rates "
+    "are compared with each other, never with the L2 hit rate beside them"
+)
 
 MAP_COLUMNS = 36
 MAP_ROWS = 24
@@ -42,7 +49,7 @@ MAP_ROWS = 24
 
 
 def console(stream: TextIO) -> Console:
-    """A console on a stream; 80 columns and no colours where it is not a terminal."""
+    """A console on a stream; if that is no terminal, nothing is wrapped or coloured."""
     return Console(
         file=stream,
         width=None if stream.isatty() else PIPE_WIDTH,
@@ -87,7 +94,7 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
     if run.attempts:
         parts += ["", Text(f"{len(run.attempts)} attempts: {words.outcomes(run)}")]
     if run.attempts and verbosity > 0:
-        parts += ["", attempts(run.attempts, None if verbosity > 1 else LEADERS)]
+        parts += ["", attempts(run, None if verbosity > 1 else LEADERS), Text(TWO_SCALES)]
     parts += [Text(f"note: {note}", style="dim") for note in run.notes]
     if written:
         parts += ["", *(_whole(line) for line in written)]
@@ -98,14 +105,21 @@ def _verdict(outcome: str, cautions: Sequence[str]) -> RenderableType:
     return Group(Text(outcome), *(_whole(line) for line in words.cautions(cautions)))
 
 
-def attempts(tried: Sequence[Attempt], most: int | None = None) -> Table:
-    """The attempts by L2 hit rate, highest first; all of them, or the first few."""
-    ranked = sorted(tried, key=lambda one: (-(chart.rate_of(one) or 0), one.number))
-    table = Table(title="attempts, highest L2 hit rate first", title_justify="left")
+def attempts(run: Run, most: int | None = None) -> Table:
+    """The attempts: the winner, what was evaluated, best first, then the others by screened rate.
+
+    All of them, or the first few.
+    """
+    winner = [one for one in run.attempts if run.best and one.number == run.best.number]
+    evaluated = [one for one in order(run.attempts) if one not in winner]
+    listed = {one.number for one in (*winner, *evaluated)}
+    others = [one for one in run.attempts if one.number not in listed]
+    others.sort(key=lambda one: (-(one.screened_l2_hit_rate or 0), one.number))
+    table = Table(title="attempts, best first", title_justify="left")
     for name in ("#", "swizzle", "verdict", "screened", "L2 hit rate"):
         left = name in ("swizzle", "verdict")
         table.add_column(name, justify="left" if left else "right", overflow="fold")
-    for one in ranked[:most]:
+    for one in [*winner, *evaluated, *others][:most]:
         screened, measured = one.screened_l2_hit_rate, one.measurement
         table.add_row(
             str(one.number),
@@ -194,7 +208,10 @@ def catalogue(patterns: Sequence[Pattern]) -> RenderableType:
             head.append(f"  ({', '.join(pattern.parameters)})", style="not bold")
         if pattern.condition:
             head.append(f"  only where {pattern.condition}", style="not bold yellow")
-        lines += [head, Padding(Text(" ".join(pattern.summary.split())), (0, 0, 0, 4))]
+        lines += [
+            head,
+            Padding(Text(" ".join(pattern.summary.split())), (0, 0, 0, 4), expand=False),
+        ]
     return Group(*lines)
 
 

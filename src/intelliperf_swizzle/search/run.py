@@ -20,7 +20,12 @@ from intelliperf_swizzle.search.conclude import Outcome, conclude, draw
 from intelliperf_swizzle.search.loop import pose_problem, search
 from intelliperf_swizzle.search.plan import Search, is_promising, plan_searches
 from intelliperf_swizzle.search.recorded import examine_kernels, look_closely, record_application
-from intelliperf_swizzle.search.run_folder import lock_folder, name_proposers, open_history
+from intelliperf_swizzle.search.run_folder import (
+    kernel_folder,
+    lock_folder,
+    name_proposers,
+    open_history,
+)
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import Interrupted, apart, hold
@@ -95,7 +100,7 @@ def optimize_kernel(
     """Runs the loop on one kernel of a recorded application; as of `optimize`."""
     setup = one.setup
     subject = apart(lambda: look_closely(one.subject, setup, progress))
-    folder = folder / one.folder
+    folder = kernel_folder(folder / one.folder, setup, subject)
     file = subject.launches[0].source.entry.file
     initial = read_exactly(Path(file))
     with (

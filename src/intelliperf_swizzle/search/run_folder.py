@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +14,35 @@ from typing import Any
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.disk import FolderLock, remove_partial
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.history import History
+from intelliperf_swizzle.history import History, read_identity
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.records import Trace
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
+
+HISTORY = "history.jsonl"
+MOST_NAMESAKES = 100
+"""Kernels of one name that have a folder each; the last one is shared."""
+
+
+def kernel_folder(folder: Path, setup: Setup, subject: Subject) -> Path:
+    """The folder of a kernel's files, or `<folder>-2`, … if another kernel has that one.
+
+    A kernel of the same name in another source file, or of another script, is another one.
+    """
+    ours = _application(folder.parent, setup, subject)
+    names = [folder.name, *(f"{folder.name}-{n}" for n in range(2, MOST_NAMESAKES))]
+    for name in names:
+        if read_identity(folder.with_name(name) / HISTORY).get("application", ours) == ours:
+            break
+    return folder.with_name(name)
+
+
+def _application(folder: Path, setup: Setup, subject: Subject) -> list[str]:
+    """Whose kernel it is: its file and the script, seen from a folder that may move with them."""
+    files = (subject.launches[0].source.entry.file, setup.script)
+    return [os.path.relpath(file, folder.resolve()) if file else "" for file in files]
 
 
 @contextmanager
@@ -56,10 +80,14 @@ def open_history(
 ) -> Iterator[History]:
     """The run's history file, new or resumed; closed at the end."""
     options = setup.options
-    path = Path(options.history or folder / "history.jsonl")
+    path = Path(options.history or folder / HISTORY)
     resumable = path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
-    history = History(path, _identity(setup, subject, proposers), resume=options.resume)
+    identity = {
+        **_identity(setup, subject, proposers),
+        "application": _application(folder.parent, setup, subject),
+    }
+    history = History(path, identity, resume=options.resume)
     if options.resume:
         progress.note(_resumed(history) if resumable else f"nothing to resume: there is no {path}")
     try:

@@ -52,6 +52,12 @@ class Setup:
     share: float = 1.0
 
     @property
+    def script(self) -> str:
+        """The file that the command runs; empty if it names none, as `python -m package`."""
+        named = (self.project / word for word in (*self.command[1:], self.command[0]))
+        return next((str(path.resolve()) for path in named if path.is_file()), "")
+
+    @property
     def patch_roots(self) -> tuple[Path, ...]:
         """Folders that a patch may be made for: here, the project, those of scripts named.
 

@@ -252,6 +252,8 @@ def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError:
         )
     elif watch.refusals:
         hint = "what cannot be recorded is named above; docs/limits.md has more"
+    elif not watch.imported_triton and ending.exit_code:
+        hint = "it failed before it imported Triton; its last lines are above"
     elif not watch.imported_triton:
         hint = "it never imported Triton, and only Triton kernels can be renumbered yet"
     elif ending.ended_by == "limit":
