@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -114,6 +115,29 @@ class ReferenceStream:
             lines=self.unit_lines.astype(np.int64)[unit],
             kinds=kinds.reshape(-1, 3) * self.unit_lines[:, None],
         )
+
+
+class Tensors(NamedTuple):
+    """Whose lines the units of a stream are.
+
+    Attributes:
+        of_unit: int32[units]; the number of its tensor.
+        number: of tensors.
+    """
+
+    of_unit: Int32Array
+    number: int
+
+
+NO_TENSORS = Tensors(np.zeros(0, np.int32), 0)
+"""For a replay that is not asked for causes."""
+
+
+def tensors_of(trace: Trace, names: Sequence[tuple[str, ...]]) -> Tensors:
+    """The tensors of a trace's stream, numbered as in `names`."""
+    stream = stream_of(trace)
+    number = np.array([names.index(segment.names) for segment in trace.segments], np.int32)
+    return Tensors(number[trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])], len(names))
 
 
 _STREAMS: dict[int, ReferenceStream] = {}
