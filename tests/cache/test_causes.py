@@ -18,7 +18,7 @@ H200 = load_target("h200")
 
 
 def tiny(**changes):
-    """XCDs of one CU and an L2 of two sets of two ways: even lines in one, odd ones in the other."""
+    """XCDs of one CU and an L2 of two sets of two ways; even lines are in one set, odd ones not."""
     facts = {
         "num_xcds": 2,
         "cus_per_xcd": 1,

@@ -176,6 +176,14 @@ def test_tensors_say_on_how_many_domains_their_lines_are_used() -> None:
     assert a.after.domains == ("1" + "." * 15,) * 8
 
 
+def test_tensors_say_which_neighbours_share_their_lines() -> None:
+    shown = picture(
+        launch((32, 1, 1), 4, 8), traced((32, 1, 1), 4, 8, np.arange(32)), TARGET,
+        occupancy=1, tile=None,
+    )  # fmt: skip
+    assert {one.names: one.shared for one in shown.tensors} == {("a",): (1, 0), ("c",): (0, 0)}
+
+
 def test_the_first_wave_is_what_one_domain_holds_at_once() -> None:
     grid = (16, 8, 1)
     tile = swizzled(grid)

@@ -94,7 +94,8 @@ class Measurement:
             application leaves it).
         counters: name -> sum over the launches, as often as each was seen; what all else is made
             of. None where nothing was counted.
-        causes: of the misses, by tensor, the most misses first; modelled only.
+        causes: of the misses, by tensor, the most misses first; modelled, also where the rates are
+            measured.
     """
 
     profiler: str
