@@ -17,6 +17,7 @@ from intelliperf_swizzle.records.attempts import (
     Verdict,
     VerdictKind,
 )
+from intelliperf_swizzle.records.cures import Cure, CureKind, Cures, Padding
 from intelliperf_swizzle.records.launches import (
     Argument,
     Capture,
@@ -62,6 +63,9 @@ __all__ = [
     "Ceiling",
     "Certificate",
     "Constants",
+    "Cure",
+    "CureKind",
+    "Cures",
     "DescriptorArgument",
     "DtypeArgument",
     "FunctionArgument",
@@ -75,6 +79,7 @@ __all__ = [
     "MappedLaunch",
     "Measurement",
     "MissCauses",
+    "Padding",
     "Picture",
     "Placement",
     "Proof",

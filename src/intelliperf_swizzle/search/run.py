@@ -15,6 +15,7 @@ from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.baseline import choose_evaluator
 from intelliperf_swizzle.search.conclude import Kernels, Outcome, conclude, draw, is_promising
+from intelliperf_swizzle.search.cures import compare_cures
 from intelliperf_swizzle.search.loop import pose_problem, search
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.run_folder import lock_folder, name_proposers, open_history
@@ -64,7 +65,7 @@ def optimize_kernel(
     ):
         scratch = recorded.folder.parent
         evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
-        best, effort, interrupted, seen = None, Effort(), None, None
+        best, effort, interrupted, seen, cures = None, Effort(), None, None, None
         try:
             if is_promising(setup, subject):
                 attempts = apart(lambda: Attempts(setup, subject, history))
@@ -73,6 +74,7 @@ def optimize_kernel(
                     lambda: search(proposers, problem, attempts, evaluator, progress)
                 )
             seen = apart(lambda: draw(setup, subject, best))
+            cures = apart(lambda: compare_cures(setup, subject, best, progress))
             hold()
         except Interrupted as signal:
             best, interrupted = best or evaluator.confirmed, signal
@@ -82,6 +84,7 @@ def optimize_kernel(
             conclude(setup, recorded, kernels, name_proposers(proposers), evaluator, history),
             best=best.attempt if best else None,
             picture=seen,
+            cures=cures,
             interrupted=interrupted is not None,
             usage=effort.usage,
         )
