@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from intelliperf_swizzle.cache.stream import one_of_each, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
+    SECTOR_BYTES,
     Access,
     DescriptorArgument,
     Int32Array,
@@ -81,6 +82,7 @@ def picture(
     Cost: linear in tiles and, up to `cache.stream.MOST_REFERENCES`, in references.
     """
     unchanged = np.arange(trace.tiles)
+    slices = _slices(launch, trace, columns)
     workgroups = target.cus_per_xcd * occupancy
     orders = [
         _Schedule.of(one, target, workgroups)
@@ -91,11 +93,9 @@ def picture(
         workgroups_per_domain=workgroups,
         l2_bytes_per_domain=target.l2_bytes_per_xcd,
         tiles=tuple(
-            shown
-            for slice_ in _slices(launch, trace, columns)
-            for shown in _tile_pictures(slice_, orders, target.num_xcds)
+            shown for slice_ in slices for shown in _tile_pictures(slice_, orders, target.num_xcds)
         ),
-        tensors=_tensor_pictures(launch, trace, orders, target.num_xcds),
+        tensors=_tensor_pictures(launch, trace, orders, target.num_xcds, slices[0]),
         sampled=stream_of(trace).touches.step > 1,
     )
 
@@ -129,10 +129,14 @@ class _Schedule:
 
 @dataclass(frozen=True)
 class _Slice:
-    """A rectangle of tiles, and the number of the tile at each place (-1 = none): int64[y, x]."""
+    """A rectangle of tiles, and the number of the tile at each place (-1 = none): int64[y, x].
+
+    `neighbours`: whether rows and columns mean something to the kernel.
+    """
 
     title: str
     tile: Int64Array
+    neighbours: bool = True
 
 
 def _slices(launch: Launch, trace: Trace, columns: int | None) -> list[_Slice]:
@@ -158,17 +162,28 @@ def _flat(launch: Launch, trace: Trace, columns: int | None) -> _Slice:
     down = -(-trace.tiles // across)
     tile = np.full(down * across, -1, np.int64)
     tile[: trace.tiles] = np.arange(trace.tiles)
-    return _Slice(f"by number, {across} in a row", tile.reshape(down, across))
+    return _Slice(f"by number, {across} in a row", tile.reshape(down, across), neighbours=False)
 
 
 def _placed_by_writes(launch: Launch, trace: Trace) -> _Slice | None:
-    """Tiles by the row and column of the first line that each writes in a tensor of rows."""
+    """Tiles by the row and column of what each writes first in a tensor of rows.
+
+    Where that is no rectangle, as of persistent kernels, by all that each writes: a place for every
+    store, with the program that makes it.
+    """
     writes = np.flatnonzero(trace.shape_kind[trace.access_shape] == Access.WRITE)
     tile = np.searchsorted(trace.tile_offset, writes, side="right") - 1
-    tiles, first = np.unique(tile, return_index=True)
-    if len(tiles) != trace.tiles:
+    _, first = np.unique(tile, return_index=True)
+    if len(first) != trace.tiles:
         return None
-    line = trace.access_base[writes[first]].astype(np.int64)
+    return _placed(launch, trace, tile[first], writes[first]) or _placed(
+        launch, trace, tile, writes
+    )
+
+
+def _placed(launch: Launch, trace: Trace, tile: Int64Array, writes: Int64Array) -> _Slice | None:
+    """Each tile where it makes these writes; None unless they fill a rectangle."""
+    line = trace.access_base[writes].astype(np.int64)
     segments = np.unique(trace.segment_of(line))
     if len(segments) != 1:
         return None
@@ -176,17 +191,24 @@ def _placed_by_writes(launch: Launch, trace: Trace) -> _Slice | None:
     row_bytes = _row_bytes(launch, segment)
     if row_bytes is None:
         return None
-    row, column = np.divmod((line - segment.first_line) * LINE_BYTES, row_bytes)
+    sectors = trace.shape_sectors[trace.shape_offset[trace.access_shape[writes]]].astype(np.int64)
+    begin = SECTOR_BYTES * np.round(np.log2(np.maximum(sectors & -sectors, 1))).astype(np.int64)
+    row, column = np.divmod((line - segment.first_line) * LINE_BYTES + begin, row_bytes)
     rows, row = np.unique(row, return_inverse=True)
     columns, column = np.unique(column, return_inverse=True)
-    if min(len(rows), len(columns)) < 2 or len(rows) * len(columns) != trace.tiles:
-        return None
-    placed = np.full(trace.tiles, -1, np.int64)
-    placed[row * len(columns) + column] = tiles
-    if (placed < 0).any():
+    across, neighbours = len(columns), True
+    if len(rows) * across != len(tile):
         return None
     title = f"each tile where it writes {' '.join(segment.names)}"
-    return _Slice(title, placed.reshape(len(rows), len(columns)))
+    if min(len(rows), across) == 1:
+        across, neighbours = min(MOST_CELLS, len(tile)), False
+        title += f", {across} in a row"
+    placed = np.full((-(-len(tile) // across), across), -1, np.int64)
+    place = row * len(columns) + column
+    placed.flat[place] = tile
+    if len(np.unique(place)) != len(tile):
+        return None
+    return _Slice(title, placed, neighbours)
 
 
 # --- pictures of tiles --------------------------------------------------------------------------
@@ -264,17 +286,44 @@ def _raster(
 
 
 def _tensor_pictures(
-    launch: Launch, trace: Trace, orders: Sequence[_Schedule], num_domains: int
+    launch: Launch, trace: Trace, orders: Sequence[_Schedule], num_domains: int, shown: _Slice
 ) -> tuple[TensorPicture, ...]:
     lines = _lines(trace, orders, num_domains)
     segment_of = trace.segment_of(lines.line)
     numbers = np.bincount(segment_of, minlength=len(trace.segments))
     largest = np.argsort(-numbers, kind="stable")[:MOST_TENSORS]
+    shared = [_shared(trace, shown.tile, axis) if shown.neighbours else {} for axis in (1, 0)]
     return tuple(
-        _tensor_picture(launch, trace.segments[number], lines.only(segment_of == number))
+        replace(
+            _tensor_picture(launch, trace.segments[number], lines.only(segment_of == number)),
+            shared=(shared[0].get(number), shared[1].get(number)),
+        )
         for number in largest.tolist()
         if numbers[number]
     )
+
+
+def _shared(trace: Trace, place: Int64Array, axis: int) -> dict[int, float]:
+    """By segment, the share of a tile's lines that the next one along an axis touches, too."""
+    stream = stream_of(trace)
+    touches = stream.touches
+    one, other = (place[:, :-1], place[:, 1:]) if axis else (place[:-1], place[1:])
+    both = (one >= 0) & (other >= 0)
+    after = np.full(trace.tiles, -1, np.int64)
+    after[one[both]] = other[both]
+    inner = after[touches.tile] >= 0
+    if not inner.any():
+        return {}
+    pairs = touches.unit * trace.tiles + touches.tile
+    wanted = touches.unit[inner] * trace.tiles + after[touches.tile[inner]]
+    at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+    lines = touches.lines[inner]
+    segment = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])[touches.unit[inner]]
+    found = np.bincount(segment, lines * (pairs[at] == wanted), len(trace.segments))
+    every = np.bincount(segment, lines, len(trace.segments))
+    return {
+        number: float(found[number] / every[number]) for number in np.flatnonzero(every).tolist()
+    }
 
 
 @dataclass(frozen=True)

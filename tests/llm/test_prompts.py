@@ -25,6 +25,7 @@ from intelliperf_swizzle.records import (
     Ceiling,
     KernelSource,
     Measurement,
+    MissCauses,
     Verdict,
 )
 
@@ -47,6 +48,11 @@ BASELINE = Measurement(
     balance=0.99,
     l2_hit_rate_per_domain=(0.39, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.41),
     modelled_memory_time_ms=0.5,
+    causes=(
+        MissCauses(("b_ptr",), 500_000, 20_000, 400_000, 30_000, 0),
+        MissCauses(("a_ptr",), 400_000, 20_000, 0, 80_000, 10_000),
+        MissCauses(("c_ptr",), 100_000, 40_000, 0, 0, 0),
+    ),
 )
 CEILING = Ceiling(0.8, "for the test")
 
@@ -118,6 +124,21 @@ def test_the_unaware_baseline_is_told_nothing_of_the_hardware(contexts, kernel):
     later = proposal(formula, contexts[kernel], None, [REFUSED, BEST, SLOWER, WORSE], BEST)
     for question in (first, later):
         assert not re.search(r"xcd|chiplet|MI300|dispatch|MiB|wave|cus_per", question.text, re.I)
+
+
+@pytest.mark.parametrize("formula", ["swizzle", "swizzle-overload"])
+def test_why_requests_miss_takes_no_more_than_300_tokens(contexts, formula):
+    """Told of the unmodified kernel and of the one to beat, whichever attempts there are."""
+    formula = load_formula(formula)
+    silent = replace(formula, counters=tuple(set(formula.counters) - {"causes"}))
+    tried = [REFUSED, BEST, SLOWER, WORSE]
+    told, without = (
+        proposal(one, contexts["gemm"], None, tried, BEST) for one in (formula, silent)
+    )
+    why = "60 of 100 requests miss: 40 another L2, 11 capacity, 8 compulsory, 1 conflict; mostly b"
+    assert told.inputs["bottleneck"].count(why) == told.inputs["history"].count(why) == 1
+    added = estimated_tokens(told.text) - estimated_tokens(without.text)
+    assert 0 < added <= 300
 
 
 def test_the_overload_baseline_is_more_than_ten_thousand_tokens(contexts):

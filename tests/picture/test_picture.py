@@ -189,6 +189,14 @@ def test_what_is_sampled_is_drawn_where_it_is_used(mocker: MockerFixture) -> Non
         assert all((before == ".") == (after == ".") for before, after in cells)
 
 
+def test_tensors_say_which_neighbours_share_their_lines() -> None:
+    shown = picture(
+        launch((32, 1, 1), 4, 8), traced((32, 1, 1), 4, 8, np.arange(32)), TARGET,
+        occupancy=1, tile=None,
+    )  # fmt: skip
+    assert {one.names: one.shared for one in shown.tensors} == {("a",): (1, 0), ("c",): (0, 0)}
+
+
 def test_the_first_wave_is_what_one_domain_holds_at_once() -> None:
     grid = (16, 8, 1)
     tile = swizzled(grid)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from intelliperf_swizzle.context.causes import describe_causes
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report import drawing
@@ -111,7 +112,7 @@ def test_every_page_is_well_formed_and_loads_nothing(shown: Run) -> None:
 def test_the_numbers_are_those_of_the_result(shown: Run, fields: dict[str, Any]) -> None:
     own = fields["swizzle"]
     best = own["best"] and own["best"]["measurement"]
-    numbers = rows(tree(render(shown)).all("section", id="verdict")[0].all("table")[0])
+    numbers = rows(tree(render(shown)).all("section", id="before-after")[0].all("table")[0])
     keys = {
         "L2 hit rate": "l2_hit_rate",
         "last-level cache hit rate": "llc_hit_rate",
@@ -135,8 +136,31 @@ def test_the_numbers_are_those_of_the_result(shown: Run, fields: dict[str, Any])
     )
 
 
+def test_why_it_misses_is_told_before_the_pictures_and_the_patch(run: Run) -> None:
+    page = tree(render(run))
+    sections = [one.attributes["id"] for one in page.all("section")]
+    assert sections[:4] == ["verdict", "why", "tiles", "swizzle"]
+    section = page.all("section", id="why")[0]
+    assert run.baseline.causes
+    assert run.best
+    assert run.best.measurement
+    assert run.best.measurement.causes
+    for causes, measured in (
+        (run.baseline.causes, run.baseline), (run.best.measurement.causes, run.best.measurement),
+    ):  # fmt: skip
+        assert describe_causes(causes, "XCD") in section.text
+        assert measured.l2_requests == sum(one.requests for one in causes)
+        assert 1 - sum(one.misses for one in causes) / measured.l2_requests == pytest.approx(
+            measured.l2_hit_rate
+        )
+    shares = [value(cell) for cell in section.all("td") if value(cell) is not None]
+    assert sum(filter(None, shares)) == pytest.approx(
+        2 - run.baseline.l2_hit_rate - run.best.measurement.l2_hit_rate
+    )
+
+
 def test_what_was_predicted_stands_beside_what_was_measured(shown: Run) -> None:
-    table = tree(render(shown)).all("section", id="verdict")[0].all("table")[0]
+    table = tree(render(shown)).all("section", id="before-after")[0].all("table")[0]
     names = list(rows(table))
     predicted = [name for name in names if name.endswith(", predicted")]
     assert bool(predicted) is (shown.predicted is not None)

@@ -43,7 +43,7 @@ addEventListener("load", () => {
     loaded: performance.getEntriesByType("resource")
       .filter((one) => !one.name.startsWith("data:")).length,
   };
-  const numbers = document.querySelectorAll("#verdict tbody")[0];
+  const numbers = document.querySelectorAll("#before-after tbody")[0];
   seen.numbers = numbers && Array.from(numbers.rows).map((row) => [
     row.cells[0].textContent,
     ...Array.from(row.querySelectorAll("data")).map((one) => [one.value, one.textContent]),

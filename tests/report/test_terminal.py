@@ -14,10 +14,11 @@ from dataclasses import replace
 
 import pytest
 
-from intelliperf_swizzle.records import KernelSummary, Run
+from intelliperf_swizzle.records import KernelSummary, MissCauses, Run
 from intelliperf_swizzle.report import terminal
 from intelliperf_swizzle.report.faces import plain
 from intelliperf_swizzle.report.terminal import Lines, show, summary
+from intelliperf_swizzle.report.why import lines
 from intelliperf_swizzle.report.words import cautions, numbers, outcome
 from intelliperf_swizzle.units import percent
 
@@ -36,6 +37,7 @@ with progress_display(len(sys.argv) > 1) as progress:
 """
 
 
+NO_MISSES = dict.fromkeys(("compulsory", "other_domain", "capacity", "conflict"), 0)
 FILE = f"report: swizzle-out/{LONG}/report.html"
 
 
@@ -80,6 +82,49 @@ def test_the_numbers_are_those_of_the_run(shown: Run) -> None:
         assert before in line
         assert not shown.best or after in line
     assert percent(shown.ceiling.l2_hit_rate) in text
+
+
+def test_it_says_why_requests_miss_and_why_the_swizzle_helps(run: Run) -> None:
+    text = " ".join(printed(run, 200).split())
+    for line in lines(run):
+        assert line in text
+    assert re.search(r"Why it misses: \d+ of 100 requests miss: .*\d+ another XCD", text)
+
+
+@pytest.mark.parametrize(
+    ("cause", "says"),
+    [
+        (
+            "other_domain",
+            r"Neighbours in a column of tiles share b_ptr; 75\.0 % of them now run on one",
+        ),
+        ("capacity", r"Tiles that share b_ptr now run closer together in time"),
+        ("conflict", r"no longer crowd the same channels and sets of the L2 with b_ptr"),
+    ],
+)
+def test_the_class_with_most_misses_gone_says_why(run: Run, cause: str, says: str) -> None:
+    assert run.best is not None
+    assert run.best.measurement is not None
+    assert run.picture is not None
+    kept = MissCauses(("a_ptr",), 500, 10, 100, 10, 10)
+    before = MissCauses(("b_ptr",), 500, **{**NO_MISSES, cause: 300})
+    after = replace(before, **{cause: 100})
+    [tiles] = run.picture.tiles
+    assert tiles.after is not None
+    tiles = replace(
+        tiles,
+        before=replace(tiles.before, neighbours_together=(0.5, 0.0)),
+        after=replace(tiles.after, neighbours_together=(0.5, 0.75)),
+    )
+    changed = replace(
+        run,
+        picture=replace(run.picture, tiles=(tiles,)),
+        baseline=replace(run.baseline, causes=(before, kept)),
+        best=replace(run.best, measurement=replace(run.best.measurement, causes=(kept, after))),
+    )
+    *_, sentence = lines(changed)
+    assert re.search(says, sentence)
+    assert lines(replace(changed, best=None)) == lines(changed)[:1]
 
 
 def test_a_small_grid_is_mapped_in_digits(run: Run) -> None:

@@ -4,15 +4,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from intelliperf_swizzle.cache.physics import FULL, Physics
 from intelliperf_swizzle.cache.rounds import replay_in_rounds
-from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
+from intelliperf_swizzle.cache.stream import (
+    NO_TENSORS,
+    ReferenceStream,
+    Tensors,
+    stream_of,
+    tensors_of,
+)
 from intelliperf_swizzle.cache.traffic import Traffic
 from intelliperf_swizzle.cache.two_sides import replay_two_sides
 from intelliperf_swizzle.hardware import Target
@@ -21,6 +27,7 @@ from intelliperf_swizzle.records import (
     SECTOR_BYTES,
     Int64Array,
     Measurement,
+    MissCauses,
     Trace,
 )
 
@@ -42,7 +49,11 @@ class ReplayedLaunch(NamedTuple):
 
 
 def replay(
-    runs: Sequence[tuple[Trace, Int64Array, int, int]], target: Target, physics: Physics = FULL
+    runs: Sequence[tuple[Trace, Int64Array, int, int]],
+    target: Target,
+    physics: Physics = FULL,
+    *,
+    causes: bool = False,
 ) -> Measurement:
     """Replay launches under their orders and read the modelled counters.
 
@@ -52,6 +63,8 @@ def replay(
         runs: `ReplayedLaunch`es, or tuples of the same fields; at least one.
         target: on which GPU.
         physics: which effects to take into account.
+        causes: also find out why each request misses: half the time more at worst, where few lines
+            are touched together, and a few hundredths where many are.
 
     Cost: 1 to 20 ns a line access on each core; see `two_sides.replay_timed` for NVIDIA. Memory: 9
     bytes a touched line and domain at work, 12 bytes a reference.
@@ -60,14 +73,37 @@ def replay(
     (85 pairs), h200_runs 4.0 (120 pairs), mi300x 2.1 (69 pairs), mi355x 1.4 (6 pairs);
     docs/model-accuracy.md.
     """
+    names: tuple[tuple[str, ...], ...] = ()
+    if causes:
+        names = tuple(dict.fromkeys(one.names for trace, *_ in runs for one in trace.segments))
     parts = [
-        traffic(stream_of(trace), tile, target, occupancy, physics) * launches
+        traffic(
+            stream_of(trace),
+            tile,
+            target,
+            occupancy,
+            physics,
+            tensors_of(trace, names) if causes else NO_TENSORS,
+        )
+        * launches
         for trace, tile, launches, occupancy in runs
     ]
     total = parts[0]
     for part in parts[1:]:
         total = total + part
-    return measurement(total, target, physics)
+    return replace(measurement(total, target, physics), causes=_causes(total, names))
+
+
+def _causes(total: Traffic, names: Sequence[tuple[str, ...]]) -> tuple[MissCauses, ...] | None:
+    """Those of each tensor that has requests, the most misses first; None if nobody asked."""
+    if not names:
+        return None
+    rows = [
+        MissCauses(one, *row)
+        for one, row in zip(names, total.causes.tolist(), strict=True)
+        if row[0]
+    ]
+    return tuple(sorted(rows, key=lambda one: (-one.misses, one.names)))
 
 
 def traffic(
@@ -76,18 +112,19 @@ def traffic(
     target: Target,
     occupancy: int,
     physics: Physics = FULL,
+    tensors: Tensors = NO_TENSORS,
 ) -> Traffic:
     """Replay one launch; what a launch adds to one just before it where caches are not cold."""
     if not physics.cold:
         twice = np.concatenate((tile, tile))
-        first = dataclasses.replace(physics, cold=True)
-        return traffic(stream, twice, target, occupancy, first) - traffic(
-            stream, tile, target, occupancy, first
+        first = replace(physics, cold=True)
+        return traffic(stream, twice, target, occupancy, first, tensors) - traffic(
+            stream, tile, target, occupancy, first, tensors
         )
     resident = occupancy if physics.occupancy else 1
     if target.l2_copies_remote_lines:
-        return replay_two_sides(stream, tile, target, resident, physics)
-    return replay_in_rounds(stream, tile, target, resident, physics)
+        return replay_two_sides(stream, tile, target, resident, physics, tensors)
+    return replay_in_rounds(stream, tile, target, resident, physics, tensors)
 
 
 def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Measurement:

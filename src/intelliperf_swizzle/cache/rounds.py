@@ -15,7 +15,7 @@ from intelliperf_swizzle.cache.drift import drift, lockstep
 from intelliperf_swizzle.cache.layout import l2_sets
 from intelliperf_swizzle.cache.physics import Physics
 from intelliperf_swizzle.cache.screen import cores
-from intelliperf_swizzle.cache.stream import ReferenceStream
+from intelliperf_swizzle.cache.stream import ReferenceStream, Tensors
 from intelliperf_swizzle.cache.traffic import Traffic
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int64Array
@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def replay_in_rounds(
-    stream: ReferenceStream, tile: Int64Array, target: Target, occupancy: int, physics: Physics
+    stream: ReferenceStream,
+    tile: Int64Array,
+    target: Target,
+    occupancy: int,
+    physics: Physics,
+    tensors: Tensors,
 ) -> Traffic:
     """Replay one launch from cold: domains side by side, then their misses through what they share.
 
@@ -33,13 +38,13 @@ def replay_in_rounds(
     """
     if not physics.sectors:
         target = dataclasses.replace(target, l2_write_request_bytes=LINE_BYTES)
-    domains = _domains(stream, tile, target, occupancy, physics)
+    per_miss = misses_per_line(target) if physics.write_policy else requests_per_line(target)
+    domains = _domains(stream, tile, target, occupancy, physics, tensors, per_miss)
     requested = np.stack([one.requests for one in domains])
     missed = np.stack([one.misses for one in domains])
     hits = 0
     if physics.llc and target.llc_bytes is not None:
         hits = _llc_hits(domains, stream.units, target.llc_bytes)
-    per_miss = misses_per_line(target) if physics.write_policy else requests_per_line(target)
     return Traffic(
         requests=requested @ requests_per_line(target),
         misses=missed @ per_miss,
@@ -49,14 +54,43 @@ def replay_in_rounds(
         llc_hit_lines=hits,
         written_bytes=sum(one.written_sectors for one in domains) * SECTOR_BYTES,
         distinct_lines=len(stream.unit_line),
+        causes=_causes(domains, tensors),
     )
 
 
+def _causes(domains: list[DomainTraffic], tensors: Tensors) -> Int64Array:
+    """The causes of all domains. Of a unit's first misses, one in each domain, that of the earliest
+    round is compulsory, in a round that of the first domain, and the others are another domain's.
+    """
+    from intelliperf_swizzle.cache.compiled.causes import COMPULSORY, OTHER_DOMAIN
+
+    counted: Int64Array = np.sum([one.causes.counted for one in domains], axis=0)
+    if not tensors.number:
+        return counted
+    first = np.stack([one.causes.first for one in domains])
+    missed = np.stack([one.causes.first_requests for one in domains])
+    earliest = np.where(first < 0, np.iinfo(np.int32).max, first).argmin(axis=0)
+    compulsory = missed[earliest, np.arange(len(earliest))]
+    for column, misses in (
+        (COMPULSORY, compulsory),
+        (OTHER_DOMAIN, missed.sum(axis=0) - compulsory),
+    ):
+        by_tensor = np.bincount(tensors.of_unit, misses, tensors.number)
+        counted[:, column] += by_tensor.astype(np.int64)
+    return counted
+
+
 def _domains(
-    stream: ReferenceStream, tile: Int64Array, target: Target, occupancy: int, physics: Physics
+    stream: ReferenceStream,
+    tile: Int64Array,
+    target: Target,
+    occupancy: int,
+    physics: Physics,
+    tensors: Tensors,
+    per_miss: Int64Array,
 ) -> list[DomainTraffic]:
     """Each domain by itself, on all cores."""
-    from intelliperf_swizzle.cache.compiled.lines import Caches, References, replay_domain
+    from intelliperf_swizzle.cache.compiled.lines import Asked, Caches, References, replay_domain
 
     if not physics.sets:
         target = dataclasses.replace(target, l2_channel_bits=None, l2_set_bits=None)
@@ -65,7 +99,14 @@ def _domains(
     if physics.drift:
         turns = drift(target, slots, stream.accesses_per_tile, physics.seed)
     l1_lines = target.l1_bytes // LINE_BYTES if physics.l1 else 0
-    caches = Caches(l2_sets(stream, target), target.l2_ways, l1_lines, target.cus_per_xcd)
+    caches = Caches(
+        l2_sets(stream, target),
+        target.l2_ways,
+        target.l2_lines_per_xcd,
+        l1_lines,
+        target.cus_per_xcd,
+    )
+    asked = Asked(*tensors, requests_per_line(target), per_miss)
     refs = References(stream.tile_offset, stream.ref_unit, stream.ref_code, stream.unit_offset)
     index = np.arange(len(tile))
     if physics.dispatch:
@@ -74,7 +115,7 @@ def _domains(
         domain = index * target.num_xcds // max(1, len(tile))
 
     def one(d: int) -> DomainTraffic:
-        return replay_domain(tile[domain == d].astype(np.int32), refs, caches, turns, d)
+        return replay_domain(tile[domain == d].astype(np.int32), refs, caches, turns, d, asked)
 
     with ThreadPoolExecutor(cores()) as pool:
         return list(pool.map(one, range(physics.domains or target.num_xcds)))

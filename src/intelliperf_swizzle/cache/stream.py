@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -121,6 +122,29 @@ def one_of_each(step: int, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     group, place = np.divmod(numbers, step)
     chosen: npt.NDArray[np.bool_] = place == (group.astype(np.int64) * 0x9E3779B1 >> 15) % step
     return chosen
+
+
+class Tensors(NamedTuple):
+    """Whose lines the units of a stream are.
+
+    Attributes:
+        of_unit: int32[units]; the number of its tensor.
+        number: of tensors.
+    """
+
+    of_unit: Int32Array
+    number: int
+
+
+NO_TENSORS = Tensors(np.zeros(0, np.int32), 0)
+"""For a replay that is not asked for causes."""
+
+
+def tensors_of(trace: Trace, names: Sequence[tuple[str, ...]]) -> Tensors:
+    """The tensors of a trace's stream, numbered as in `names`."""
+    stream = stream_of(trace)
+    number = np.array([names.index(segment.names) for segment in trace.segments], np.int32)
+    return Tensors(number[trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])], len(names))
 
 
 _STREAMS: dict[int, ReferenceStream] = {}

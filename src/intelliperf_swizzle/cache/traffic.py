@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from intelliperf_swizzle.records import Int64Array
 
@@ -24,6 +26,8 @@ class Traffic:
         distinct_lines: different lines touched, of each launch.
         crossed_bytes: NVIDIA: bytes that went from one side of the L2 to the other.
         crossed_misses: NVIDIA: sectors of them that were not there.
+        causes: int64[tensors, 5]; of each tensor the requests, and the misses that are compulsory,
+            of another domain, of capacity and of conflict. No tensor if nobody asked.
     """
 
     requests: Int64Array
@@ -36,6 +40,7 @@ class Traffic:
     distinct_lines: int
     crossed_bytes: int = 0
     crossed_misses: int = 0
+    causes: Int64Array = field(default_factory=lambda: np.zeros((0, 5), np.int64))
 
     def __add__(self, other: Traffic) -> Traffic:
         return Traffic(*(getattr(self, f) + getattr(other, f) for f in self.__dataclass_fields__))

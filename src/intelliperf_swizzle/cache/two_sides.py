@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.cache.physics import Physics
-from intelliperf_swizzle.cache.stream import ReferenceStream
+from intelliperf_swizzle.cache.stream import NO_TENSORS, ReferenceStream, Tensors
 from intelliperf_swizzle.cache.traffic import Traffic
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
@@ -35,10 +35,15 @@ if TYPE_CHECKING:
 
 
 def replay_two_sides(
-    stream: ReferenceStream, tile: Int64Array, target: Target, occupancy: int, physics: Physics
+    stream: ReferenceStream,
+    tile: Int64Array,
+    target: Target,
+    occupancy: int,
+    physics: Physics,
+    tensors: Tensors,
 ) -> Traffic:
     """Replay one launch from cold, as `replay_timed` does, in the words of all replays."""
-    timed = replay_timed(stream, tile, target, occupancy, physics)
+    timed = replay_timed(stream, tile, target, occupancy, physics, tensors)
     return Traffic(
         requests=timed.requests,
         misses=timed.misses,
@@ -50,11 +55,17 @@ def replay_two_sides(
         distinct_lines=len(stream.unit_line),
         crossed_bytes=timed.remote * SECTOR_BYTES,
         crossed_misses=timed.remote_missed,
+        causes=timed.causes,
     )
 
 
 def replay_timed(
-    stream: ReferenceStream, tile: Int64Array, target: Target, occupancy: int, physics: Physics
+    stream: ReferenceStream,
+    tile: Int64Array,
+    target: Target,
+    occupancy: int,
+    physics: Physics,
+    tensors: Tensors = NO_TENSORS,
 ) -> TimedTraffic:
     """Replay one launch from cold.
 
@@ -73,7 +84,9 @@ def replay_timed(
     places = timed.Places(*slots(target, occupancy, gpc_by_gpc=physics.dispatch))
     rules = _rules(target, occupancy, physics)
     l2, crowding = _l2(stream, target, sets=physics.sets)
-    return timed.replay(tile.astype(np.int32), refs, places, rules, l2, crowding, physics.seed)
+    return timed.replay(
+        tile.astype(np.int32), refs, places, rules, l2, crowding, tensors, physics.seed
+    )
 
 
 def _rules(target: Target, occupancy: int, physics: Physics) -> Rules:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+from intelliperf_swizzle.context.causes import describe_tensors
 from intelliperf_swizzle.context.record import HardwareContext, TensorUse
 from intelliperf_swizzle.hardware import BitRule, Target, load_target, targets
 from intelliperf_swizzle.hardware.registry import FOLDER
@@ -45,6 +46,7 @@ COUNTERS: Mapping[str, tuple[str, Callable[..., str]]] = {
     "balance": ("requests of the idlest L2 / of the busiest", "{:.3f}".format),
     "time_ms": ("time", milliseconds),
     "modelled_memory_time_ms": ("modelled memory time", milliseconds),
+    "causes": ("why (modelled)", describe_tensors),
 }
 """Fields of a measurement by what people call them, and how they are written."""
 

@@ -64,6 +64,7 @@ class Numbers:
         llc_hit_rate: of the last-level cache.
         memory_bytes: from memory.
         time_ms: measured; null where it was modelled.
+        why: why requests miss, by cause and by tensor; always modelled.
     """
 
     source: str
@@ -72,6 +73,7 @@ class Numbers:
     llc_hit_rate: float | None
     memory_bytes: int | None
     time_ms: float | None
+    why: str | None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle import api
+from intelliperf_swizzle.context.causes import describe_tensors
 from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.mcp.answers import (
@@ -117,4 +118,5 @@ def _numbers(measurement: Measurement) -> Numbers:
         llc_hit_rate=measurement.llc_hit_rate,
         memory_bytes=measurement.memory_bytes,
         time_ms=measurement.time_ms,
+        why=describe_tensors(measurement.causes) if measurement.causes else None,
     )

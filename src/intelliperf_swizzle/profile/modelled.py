@@ -28,7 +28,7 @@ def model_launches(
         ReplayedLaunch(one.trace, tile, one.launch.count, one.occupancy)
         for one, tile in zip(launches, tiles, strict=True)
     ]
-    return replay(runs, target)
+    return replay(runs, target, causes=True)
 
 
 FULL_PHYSICS_LINES = 3_000_000

@@ -10,12 +10,14 @@ from intelliperf_swizzle.records.attempts import (
     Ceiling,
     Interval,
     Measurement,
+    MissCauses,
     Timing,
     Usage,
     Validation,
     Verdict,
     VerdictKind,
 )
+from intelliperf_swizzle.records.cures import Cure, CureKind, Cures, Padding
 from intelliperf_swizzle.records.launches import (
     Argument,
     Capture,
@@ -61,6 +63,9 @@ __all__ = [
     "Ceiling",
     "Certificate",
     "Constants",
+    "Cure",
+    "CureKind",
+    "Cures",
     "DescriptorArgument",
     "DtypeArgument",
     "FunctionArgument",
@@ -73,6 +78,8 @@ __all__ = [
     "Launch",
     "MappedLaunch",
     "Measurement",
+    "MissCauses",
+    "Padding",
     "Picture",
     "Placement",
     "Proof",

@@ -46,6 +46,39 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class MissCauses:
+    """Why the L2 requests for one tensor missed, in the cache model.
+
+    The classes are the three Cs of Hill and Smith (Evaluating Associativity in CPU Caches, IEEE
+    Transactions on Computers 38(12), 1989), counted for each L2 by itself, with what is compulsory
+    for one L2 split by whether another one had the line. Each miss is in one class, the first that
+    fits, so they add up to the misses.
+
+    Attributes:
+        names: the tensor arguments that lie in that piece of memory.
+        requests: L2 requests, hits and misses.
+        compulsory: misses on what has been in no L2 before.
+        other_domain: on what has never been in this L2, but in another one; of fetches of one line
+            in the same round by several, all but one.
+        capacity: on what has been in this L2, and would be gone from a fully associative LRU of its
+            size that sees the same requests in the same order, too.
+        conflict: on what that one would still hold: the line's channel or set was crowded.
+    """
+
+    names: tuple[str, ...]
+    requests: int
+    compulsory: int
+    other_domain: int
+    capacity: int
+    conflict: int
+
+    @property
+    def misses(self) -> int:
+        """Of all four classes."""
+        return self.compulsory + self.other_domain + self.capacity + self.conflict
+
+
+@dataclass(frozen=True)
 class Measurement:
     """What a profiler read for one mapping, over all launches of the kernel. None = not collected.
 
@@ -61,6 +94,8 @@ class Measurement:
             application leaves it).
         counters: name -> sum over the launches, as often as each was seen; what all else is made
             of. None where nothing was counted.
+        causes: of the misses, by tensor, the most misses first; modelled, also where the rates are
+            measured.
     """
 
     profiler: str
@@ -83,6 +118,7 @@ class Measurement:
     l2_counter_hit_rate: float | None = None
     l2_before: Literal["cold", "warm"] | None = None
     counters: Mapping[str, float] | None = None
+    causes: tuple[MissCauses, ...] | None = None
 
 
 @dataclass(frozen=True)

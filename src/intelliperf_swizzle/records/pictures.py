@@ -80,6 +80,8 @@ class TensorPicture:
         tiles_per_line: how many tiles use a line, on average.
         before: unmodified.
         after: with the best swizzle, None where there is none.
+        shared: what share of a tile's lines its neighbours across and down the pictures of tiles
+            touch, too; 0 to 1, None where those are one tile wide or show no neighbours.
     """
 
     names: tuple[str, ...]
@@ -89,6 +91,7 @@ class TensorPicture:
     tiles_per_line: float
     before: TensorAccess
     after: TensorAccess | None
+    shared: tuple[float | None, float | None] = (None, None)
 
 
 @dataclass(frozen=True)

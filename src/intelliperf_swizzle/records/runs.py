@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from intelliperf_swizzle.records.attempts import Attempt, Ceiling, Measurement, Usage
+from intelliperf_swizzle.records.cures import Cures
 from intelliperf_swizzle.records.pictures import Picture
 from intelliperf_swizzle.records.quantities import Constants, Grid
 
@@ -75,6 +76,7 @@ class Run:
         cautions: what makes the numbers doubtful, a sentence each; they stand beside the verdict.
         domain_name: what the target calls an L2 with the CUs that it serves.
         interrupted: a signal ended the search; `best` is the best so far.
+        cures: what could be done about the misses; None where it does not matter, or was not asked.
     """
 
     kernel: str
@@ -102,6 +104,7 @@ class Run:
     cautions: tuple[str, ...] = ()
     domain_name: str = "XCD"
     interrupted: bool = False
+    cures: Cures | None = None
 
     @property
     def modelled(self) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Picture, Placement, Run, TilePicture
-from intelliperf_swizzle.report import chart, drawing, words
+from intelliperf_swizzle.report import chart, drawing, why, words
 from intelliperf_swizzle.units import milliseconds, percent, size
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _template(name: str) -> jinja2.Template:
     )
     environment.filters.update(percent=percent, size=size, milliseconds=milliseconds)
     environment.globals.update(
-        describe=describe, chart=chart, drawing=drawing, version=__version__, words=words
+        describe=describe, chart=chart, drawing=drawing, version=__version__, why=why, words=words
     )
     return environment.get_template(name)
 

@@ -80,4 +80,5 @@ def profile_baseline(
             raise
         progress.note(f"hit rates are modelled, times measured: {error}")
         return subject.baseline, None
-    return replace(read, time_ms=None), setup.profiler  # a profiler's own times are not compared
+    read = replace(read, time_ms=None, causes=subject.baseline.causes)
+    return read, setup.profiler  # a profiler's own times are not compared

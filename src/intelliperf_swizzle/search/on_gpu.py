@@ -202,7 +202,7 @@ class OnGpu:
         except ProfileError as error:
             verdict = Verdict("not measured", str(error))
             return self._keep(one, replace(one.attempt, verdict=verdict))
-        read = replace(read, time_ms=known.time_ms, timing=known.timing)
+        read = replace(read, time_ms=known.time_ms, timing=known.timing, causes=known.causes)
         return self._judge_measurement(one, one.attempt, read)
 
     def _leaders(self) -> list[Evaluated]:

@@ -17,6 +17,7 @@ from intelliperf_swizzle.search.application import Result, gather
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.baseline import choose_evaluator
 from intelliperf_swizzle.search.conclude import Outcome, conclude, draw
+from intelliperf_swizzle.search.cures import compare_cures
 from intelliperf_swizzle.search.loop import pose_problem, search
 from intelliperf_swizzle.search.plan import Search, is_promising, plan_searches
 from intelliperf_swizzle.search.recorded import examine_kernels, look_closely, record_application
@@ -109,7 +110,7 @@ def optimize_kernel(
     ):
         scratch = recorded.folder.parent
         evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
-        best, effort, interrupted, seen = None, Effort(), None, None
+        best, effort, interrupted, seen, cures = None, Effort(), None, None, None
         try:
             if is_promising(setup, subject):
                 attempts = apart(lambda: Attempts(setup, subject, history))
@@ -118,6 +119,7 @@ def optimize_kernel(
                     lambda: search(proposers, problem, attempts, evaluator, progress)
                 )
             seen = apart(lambda: draw(setup, subject, best))
+            cures = apart(lambda: compare_cures(setup, subject, best, progress))
         except Interrupted as signal:
             best, interrupted = best or evaluator.confirmed, signal
             efforts = [proposer.effort for proposer in proposers]
@@ -126,6 +128,7 @@ def optimize_kernel(
             conclude(setup, recorded, subject, name_proposers(proposers), evaluator, history),
             best=best.attempt if best else None,
             picture=seen,
+            cures=cures,
             interrupted=interrupted is not None,
             usage=effort.usage,
         )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from intelliperf_swizzle.cache.compiled.causes import REQUESTS, Causes, explain_sectors
 from intelliperf_swizzle.cache.compiled.sectors import (
     L2,
     LINES,
@@ -62,6 +63,7 @@ class Chip(NamedTuple):
 
     Attributes:
         l2: of both domains.
+        causes: of the misses.
         domains: float64[2, UNDER_WAY, 4]; UNIT that a domain asked for, READY when it has arrived
             there, CROSSED when a request from the other domain has crossed to it, and the sectors
             that were valid BEFORE that request.
@@ -76,6 +78,7 @@ class Chip(NamedTuple):
     """
 
     l2: L2
+    causes: Causes
     domains: Float64Array
     groups: Float64Array
     queue: Float64Array
@@ -92,10 +95,11 @@ _UNTIL, _MASK = 1, 2
 
 
 @jit
-def idle(l2: L2, cus: int, groups: int) -> Chip:
+def idle(l2: L2, causes: Causes, cus: int, groups: int) -> Chip:
     """The chip before the first workgroup."""
     return Chip(
         l2,
+        causes,
         np.full((2, _UNDER_WAY, 4), -1.0),
         np.full((groups, _MOST_MERGED, 3), -1.0),
         np.zeros(cus),
@@ -110,6 +114,8 @@ def idle(l2: L2, cus: int, groups: int) -> Chip:
 @loop
 def store(chip: Chip, rules: Rules, domain: int, u: int, sectors: Integer, atomic: bool) -> None:
     """Write sectors of a unit, or update them."""
+    if len(chip.causes.tensor) > 0:
+        _explain_store(chip, rules, domain, u, sectors, atomic)
     absent, given, crossed = write(chip.l2, u, domain, sectors, atomic, rules.copies, rules.granule)
     lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
     chip.requests[domain] += POPULATION[sectors] * lines
@@ -117,6 +123,26 @@ def store(chip: Chip, rules: Rules, domain: int, u: int, sectors: Integer, atomi
         chip.misses[domain] += absent
     chip.counts[FETCHED] += given
     chip.counts[REMOTE] += crossed
+
+
+@loop
+def _explain_store(
+    chip: Chip, rules: Rules, domain: int, u: int, sectors: Integer, atomic: bool
+) -> None:
+    """Why the lines' homes lack what is about to be written; and that a copy will be there, too."""
+    causes, l2 = chip.causes, chip.l2
+    counts = atomic or not rules.writes_hit
+    for part in (0, 2, 2 * domain + 1):
+        lines = l2.parts[u, LINES, part]
+        if lines == 0 or (part & 1 and not rules.copies):
+            continue
+        missing: Integer = 0
+        if part & 1 == 0:
+            causes.counted[causes.tensor[u], REQUESTS] += POPULATION[sectors] * lines
+            if counts:
+                missing = sectors & ~np.int64(l2.sectors[u, VALID, part])
+        brought = filled_sectors(missing, rules.granule) if atomic else 0
+        explain_sectors(causes, 4 * u + part, 0, sectors, brought, missing, 0, POPULATION)
 
 
 @loop
@@ -137,6 +163,8 @@ def load(
         return asked[_UNTIL]
     missed, given, crossed, from_memory, ready = _read(chip, rules, u, domain, sectors, now)
     chip.requests[domain] += POPULATION[sectors] * lines
+    if len(chip.causes.tensor) > 0:
+        chip.causes.counted[chip.causes.tensor[u], REQUESTS] += POPULATION[sectors] * lines
     chip.misses[domain] += missed
     counts[FETCHED] += given
     counts[REMOTE] += crossed
@@ -192,12 +220,14 @@ def _read(
         if rules.waiting and request[_CROSSED] > now:
             valid = np.int64(request[_BEFORE])
         missed = POPULATION[sectors & ~valid] * l2.parts[u, LINES, home]
+        _explain(chip, rules, u, home, sectors, sectors & ~valid)
         given = fetch(l2, u, home, sectors, rules.granule)
     lines = l2.parts[u, LINES, far]
     wanted: Integer = sectors if lines > 0 else 0
     if wanted and rules.copies:
         wanted = sectors & ~np.int64(l2.sectors[u, VALID, copy])
         missed += POPULATION[wanted] * lines
+        _explain(chip, rules, u, copy, sectors, wanted)
         wanted = filled_sectors(wanted, rules.granule)
         touch(l2, u, copy)
         l2.sectors[u, VALID, copy] |= np.uint8(sectors | wanted)
@@ -206,6 +236,7 @@ def _read(
     valid = np.int64(l2.sectors[u, VALID, far])
     if not rules.copies:
         missed += POPULATION[wanted & ~valid] * lines
+    _explain(chip, rules, u, far, wanted, 0 if rules.copies else wanted & ~valid)
     from_memory = fetch(l2, u, far, wanted, rules.granule)
     there = chip.domains[1 - domain, _latest(chip, u, 1 - domain)]
     if from_memory > 0 and there[_CROSSED] < now:
@@ -215,3 +246,16 @@ def _read(
     if rules.waiting:
         ready = max(ready, there[_READY] + rules.l2_remote)
     return missed, given + from_memory, POPULATION[wanted] * lines, from_memory, ready
+
+
+@loop
+def _explain(
+    chip: Chip, rules: Rules, u: int, part: int, sectors: Integer, missing: Integer
+) -> None:
+    """Why a part lacks these sectors, before any of them is fetched."""
+    causes = chip.causes
+    if len(causes.tensor) > 0:
+        late = missing & np.int64(chip.l2.sectors[u, VALID, part])
+        there = np.int64(causes.seen[4 * u + (3 - part)])
+        brought = filled_sectors(missing, rules.granule)
+        explain_sectors(causes, 4 * u + part, there, sectors, brought, missing, late, POPULATION)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from intelliperf_swizzle.cache.compiled import mix
+from intelliperf_swizzle.cache.compiled.causes import Causes, explain_unit, watch
 from intelliperf_swizzle.cache.compiled.slots import ELAPSED, Rounds, end_turn, next_turn, rounds
 from intelliperf_swizzle.cache.drift import Drift
 from intelliperf_swizzle.jit import Integer, jit, loop
@@ -64,12 +65,14 @@ class Caches(NamedTuple):
     Attributes:
         set_of: int32[lines touched]; the L2 set of each line of `unit_line`.
         ways: of the L2.
+        lines: that the L2 holds.
         l1_lines: that an L1 holds; 0 = there is none.
         cus: CUs, each with an L1; slot `s` is on CU `s % cus`.
     """
 
     set_of: Int32Array
     ways: int
+    lines: int
     l1_lines: int
     cus: int
 
@@ -83,6 +86,7 @@ class DomainTraffic(NamedTuple):
         l1_hits: lines that reads found in an L1.
         written_sectors: sectors that are written back.
         log: of read misses: round, unit and lines of each reference with misses, int32[3, n].
+        causes: of the misses, but for each unit's first, which needs a look at all domains.
     """
 
     requests: Int64Array
@@ -90,6 +94,23 @@ class DomainTraffic(NamedTuple):
     l1_hits: int
     written_sectors: int
     log: Int32Array
+    causes: Causes
+
+
+class Asked(NamedTuple):
+    """What is asked of the causes of misses.
+
+    Attributes:
+        tensor: int32[units]; the tensor of each; empty = nothing is asked.
+        tensors: how many there are.
+        requests: int64[64]; L2 requests of a line, by reference code.
+        misses: int64[64]; those of them that miss where the line does.
+    """
+
+    tensor: Int32Array
+    tensors: int
+    requests: Int64Array
+    misses: Int64Array
 
 
 class _L1s(NamedTuple):
@@ -131,7 +152,7 @@ class _Sets(NamedTuple):
 
 @jit
 def replay_domain(
-    tiles: Int32Array, refs: References, caches: Caches, drift: Drift, domain: int
+    tiles: Int32Array, refs: References, caches: Caches, drift: Drift, domain: int, asked: Asked
 ) -> DomainTraffic:
     """Replay one domain's workgroups through its L1s and its L2, line by line, from cold.
 
@@ -147,14 +168,16 @@ def replay_domain(
         np.zeros(3, np.int64),
         np.empty((3, references), np.int32),
     )
-    _replay(rounds(tiles, refs.tile_offset, drift, domain), refs, l1s, l2, counts)
+    causes = watch(asked.tensor, asked.tensors, l1s.unit_lines, 1, caches.lines)
+    turns = rounds(tiles, refs.tile_offset, drift, domain)
+    _replay(turns, refs, l1s, l2, counts, asked, causes)
     l1_hits, written, logged = (
         counts.totals[_L1_HITS],
         counts.totals[_WRITTEN],
         counts.totals[_LOGGED],
     )
     log = counts.log[:, :logged].copy()
-    return DomainTraffic(counts.requests, counts.misses, l1_hits, written, log)
+    return DomainTraffic(counts.requests, counts.misses, l1_hits, written, log, causes)
 
 
 class _Counts(NamedTuple):
@@ -170,7 +193,15 @@ _L1_HITS, _WRITTEN, _LOGGED = range(3)
 
 
 @loop
-def _replay(turns: Rounds, refs: References, l1s: _L1s, l2: _Sets, counts: _Counts) -> None:
+def _replay(
+    turns: Rounds,
+    refs: References,
+    l1s: _L1s,
+    l2: _Sets,
+    counts: _Counts,
+    asked: Asked,
+    causes: Causes,
+) -> None:
     now = 0
     s = next_turn(turns)
     while s >= 0:
@@ -196,6 +227,9 @@ def _replay(turns: Rounds, refs: References, l1s: _L1s, l2: _Sets, counts: _Coun
                 )
             counts.requests[code] += lines
             counts.misses[code] += missed
+            if len(causes.tensor) > 0:
+                requested, missing = lines * asked.requests[code], missed * asked.misses[code]
+                explain_unit(causes, u, requested, missing, turns.state[ELAPSED])
             if missed > 0 and kind != 1:
                 entry = counts.totals[_LOGGED]
                 counts.log[0, entry] = turns.state[ELAPSED]

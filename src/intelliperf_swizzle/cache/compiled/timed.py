@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.cache.compiled.causes import watch
 from intelliperf_swizzle.cache.compiled.chip import (
     FETCHED,
     L1_HITS,
@@ -40,6 +41,7 @@ from intelliperf_swizzle.cache.compiled.slots import (
     pop,
     push,
 )
+from intelliperf_swizzle.cache.stream import Tensors
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
 
@@ -101,6 +103,7 @@ class TimedTraffic(NamedTuple):
         fetched: that came from memory.
         written: that were written back, by the end.
         clocks: until the last workgroup was done.
+        causes: as `Traffic` has them.
     """
 
     requests: Int64Array
@@ -112,6 +115,7 @@ class TimedTraffic(NamedTuple):
     fetched: int
     written: int
     clocks: float
+    causes: Int64Array
 
 
 class _Workgroups(NamedTuple):
@@ -146,6 +150,7 @@ def replay(
     rules: Rules,
     l2: L2,
     crowding: Crowding,
+    tensors: Tensors,
     seed: int,
 ) -> TimedTraffic:
     """Replay a launch on both domains in the order of time.
@@ -154,7 +159,9 @@ def replay(
     first takes the next workgroup. A late part of an access is asked for in a turn of its own.
     """
     np.random.seed(seed)
-    chip = idle(l2, places.cu.max() + 1, places.group.max() + 1)
+    lines = l2.parts[:, LINES].copy().reshape(-1)
+    causes = watch(tensors.of_unit, tensors.number, lines, 2, crowding.capacity)
+    chip = idle(l2, causes, places.cu.max() + 1, places.group.max() + 1)
     groups = _resident(tiles, refs, len(places.cu), rules)
     slots = groups.slots
     events = Events(
@@ -182,6 +189,7 @@ def replay(
         chip.counts[FETCHED],
         written,
         clocks,
+        causes.counted,
     )
 
 

@@ -69,6 +69,7 @@ def _parts(
         yield "The one to beat:\n" + _whole(best, counters)
     else:
         yield "No attempt is better than the unmodified kernel yet."
+    counters = [one for one in counters if one != "causes"]
     if last is not None and last != best:
         yield "The last attempt:\n" + _whole(last, counters)
     lines = [_line(attempt) for attempt in attempts]

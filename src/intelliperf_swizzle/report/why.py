@@ -1,0 +1,157 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Why a run's kernel misses, before and after, and why its swizzle helps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from intelliperf_swizzle.context.causes import CLASSES, describe_causes, total
+from intelliperf_swizzle.records import MissCauses, Picture, Run, TensorPicture
+from intelliperf_swizzle.units import percent, size
+
+TOGETHER = 0.1
+"""How much more often neighbours must run on one domain before that is called the reason."""
+
+
+def lines(run: Run) -> list[str]:
+    """Why requests miss, a sentence before and one after, and why the swizzle helps, if it does."""
+    before, after = _causes(run)
+    said = [f"{title}: {describe_causes(causes, run.domain_name)}." for title, causes in (
+        ("Why it misses", before), ("With the swizzle", after)
+    ) if causes]  # fmt: skip
+    helped = why_it_helps(run)
+    return [*said, *([helped] if helped else [])]
+
+
+def _causes(run: Run) -> tuple[tuple[MissCauses, ...] | None, tuple[MissCauses, ...] | None]:
+    best = run.best.measurement if run.best else None
+    return run.baseline.causes, best.causes if best else None
+
+
+def why_it_helps(run: Run) -> str | None:
+    """The class and the tensor of which most misses are gone, in plain words; None if none are."""
+    before, after = _causes(run)
+    if before is None or after is None:
+        return None
+    gone = {name: count - total(after)[name] for name, count in total(before).items()}
+    cause = max(gone, key=lambda name: gone[name])
+    left = {one.names: getattr(one, cause) for one in after}
+    by_tensor = {one.names: getattr(one, cause) - left.get(one.names, 0) for one in before}
+    if gone[cause] <= 0:
+        return None
+    names = max(by_tensor, key=lambda one: by_tensor[one])
+    tensor = None
+    if run.picture:
+        tensor = next((one for one in run.picture.tensors if one.names == names), None)
+    what = ", ".join(names)
+    if cause == "other_domain":
+        return _together(run.picture, tensor, what, run.domain_name)
+    if cause == "capacity":
+        return (
+            f"Tiles that share {what} now run closer together in time, so it is still in the L2 "
+            f"when it is used again{_working_set(run.picture)}."
+        )
+    return (
+        f"Tiles that run at the same time no longer crowd the same channels and sets of the L2 "
+        f"with {what}."
+    )
+
+
+def _together(
+    picture: Picture | None, tensor: TensorPicture | None, what: str, domain_name: str
+) -> str:
+    """Who shares a tensor and now runs on one domain."""
+    shown = picture.tiles[0] if picture and picture.tiles else None
+    if tensor and shown and shown.after:
+        pairs = zip(
+            tensor.shared,
+            shown.before.neighbours_together,
+            shown.after.neighbours_together,
+            ("row", "column"),
+            strict=True,
+        )
+        closer = [
+            (shared, before, after, name)
+            for shared, before, after, name in pairs
+            if shared and before is not None and after is not None and after - before > TOGETHER
+        ]
+        if closer:
+            _, before, after, name = max(closer)
+            return (
+                f"Neighbours in a {name} of tiles share {what}; {percent(after)} of them now run "
+                f"on one {domain_name}, {percent(before)} before."
+            )
+    if tensor and tensor.after:
+        return (
+            f"Tiles that share {what} now run on fewer {domain_name}s: a line of it is used on "
+            f"{tensor.after.domains_per_line:.1f}, {tensor.before.domains_per_line:.1f} before."
+        )
+    return f"Tiles that share {what} now run on fewer {domain_name}s."
+
+
+def _working_set(picture: Picture | None) -> str:
+    """What the resident workgroups of a domain use, where it has become less."""
+    if picture is None:
+        return ""
+    before = sum(one.before.wave_bytes for one in picture.tensors)
+    after = sum(one.after.wave_bytes for one in picture.tensors if one.after)
+    if not 0 < after < before:
+        return ""
+    return f" (the first workgroups use {size(after)}, {size(before)} before)"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a stacked bar: a class, its misses, and their share of all requests, 0 to 1."""
+
+    cause: str
+    name: str
+    misses: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The misses of a tensor, before or after."""
+
+    names: tuple[str, ...]
+    when: str
+    parts: tuple[Part, ...]
+
+    @property
+    def missed(self) -> float:
+        """Its misses' share of all requests, 0 to 1."""
+        return sum(part.share for part in self.parts)
+
+
+def named_classes(run: Run) -> list[tuple[str, str]]:
+    """The classes, and how they are called on this GPU."""
+    return [(cause, name.format(run.domain_name)) for cause, name in CLASSES.items()]
+
+
+def stacks(run: Run) -> list[Stack]:
+    """A bar for each tensor, before and after, drawn to one scale: requests of the kernel."""
+    before, after = _causes(run)
+    later = {one.names: one for one in after or ()}
+    pairs = [
+        (when, one, causes)
+        for tensor in before or ()
+        for when, one, causes in (
+            ("unmodified", tensor, before),
+            ("with the swizzle", later.get(tensor.names), after),
+        )
+    ]
+    return [_stack(when, one, causes, run.domain_name) for when, one, causes in pairs
+            if one and causes]  # fmt: skip
+
+
+def _stack(when: str, one: MissCauses, causes: Sequence[MissCauses], domain_name: str) -> Stack:
+    requests = sum(each.requests for each in causes)
+    parts = tuple(
+        Part(cause, name.format(domain_name), misses, misses / requests)
+        for cause, name in CLASSES.items()
+        if (misses := getattr(one, cause))
+    )
+    return Stack(one.names, when, parts)
