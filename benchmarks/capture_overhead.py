@@ -72,7 +72,7 @@ def recorded(folder: Path, arguments: list[str]) -> float:
     place = folder / f"records-{time.monotonic_ns()}" / "capture"
     command = [sys.executable, "app.py", *arguments]
     captured = capture(
-        RecordRequest(command, folder=place, cwd=folder, device=devices()[0], quiet_seconds=60)
+        RecordRequest(command, folder=place, cwd=folder, device=devices()[0])
     )
     (launch,) = captured.launches
     if launch.count != int(arguments[1]) + 1:

@@ -131,7 +131,7 @@ class Launch:
         constexprs: names of the parameters that are `tl.constexpr`.
         options: launch options (`num_warps`, `num_stages`, `waves_per_eu`, …).
         storages: what the tensor arguments are views of, by number.
-        count: how often this very launch was seen.
+        count: how often this very launch was made, by all processes.
         computed: whether the kernel was really executed when it was recorded.
         ordinal: position among the recorded launches of the application.
     """
@@ -180,6 +180,7 @@ class Capture:
         notes: sentences for the report, e.g. that launches were recorded and not computed.
         last_lines: the end of what the application printed.
         folder: where the records lie.
+        cautions: what may be missing of the application, for beside the verdict.
     """
 
     launches: tuple[Launch, ...]
@@ -189,3 +190,4 @@ class Capture:
     notes: tuple[str, ...]
     last_lines: tuple[str, ...]
     folder: Path
+    cautions: tuple[str, ...] = ()

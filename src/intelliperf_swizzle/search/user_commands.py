@@ -98,7 +98,6 @@ class UnitTest:
                         cwd=copy,
                         folder=folder / "records" / "capture",
                         device=self._device,
-                        quiet_seconds=LIMIT_SECONDS,
                         limit_seconds=LIMIT_SECONDS,
                         compute="always",
                     )

@@ -18,8 +18,7 @@ def install(folder: Path, settings: Settings) -> None:
     if settings.gpu is None:
         from intelliperf_swizzle.kernels.triton.capture.compiled import CompiledRecorder
 
-        compiled = CompiledRecorder(folder, uses)
-        before_each_launch(compiled.launch, interpreted=False, passes=compiled.passes)
+        before_each_launch(CompiledRecorder(folder, uses).launch, interpreted=False)
         return
 
     from intelliperf_swizzle.kernels.triton.capture.interpreted import InterpretedRecorder

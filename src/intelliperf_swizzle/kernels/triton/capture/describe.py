@@ -54,10 +54,15 @@ class DescribedLaunch:
 
     def contents(self, number: int) -> UInt8Array:
         """Bytes of a storage on the host: a live view of host memory, a copy of a GPU's."""
-        view = self.memory[number]
-        on_host = view.untyped_storage().device.type == "cpu"  # whatever a stand-in says
-        array: UInt8Array = view.numpy() if on_host else view.cpu().numpy()
-        return array
+        return host_bytes(self.memory[number].untyped_storage())
+
+
+def host_bytes(storage: torch.UntypedStorage) -> UInt8Array:
+    """Bytes of a storage on the host: a live view of host memory, a copy of a GPU's."""
+    view = _bytes_of(storage)
+    on_host = storage.device.type == "cpu"  # whatever a stand-in says
+    array: UInt8Array = view.numpy() if on_host else view.cpu().numpy()
+    return array
 
 
 def describe(call: Call) -> DescribedLaunch:

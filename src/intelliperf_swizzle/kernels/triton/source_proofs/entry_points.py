@@ -32,7 +32,7 @@ def prove_source(
     kernel: str | None = None,
     target: str | Target = "mi300x",
     project_directory: str | os.PathLike[str] = ".",
-    quiet_seconds: float = 10.0,
+    quiet_seconds: float | None = None,
     limit_seconds: float = 300.0,
     sweep: bool = False,
     progress: Progress | None = None,
@@ -45,7 +45,7 @@ def prove_source(
         kernel: only this one of the file.
         target: the GPU that the application is told of.
         project_directory: where the application is started.
-        quiet_seconds: recording ends so long after the last new launch.
+        quiet_seconds: recording ends so long after the last new launch; None = it does not.
         limit_seconds: recording ends at the latest.
         sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
         progress: told of each step.
