@@ -134,6 +134,7 @@ class Launch:
         count: how often this very launch was made, by all processes.
         computed: whether the kernel was really executed when it was recorded.
         ordinal: position among the recorded launches of the application.
+        configs: what `triton.autotune` chooses from: constexprs and options by name.
     """
 
     kernel: str
@@ -146,6 +147,7 @@ class Launch:
     count: int = 1
     computed: bool = False
     ordinal: int = 0
+    configs: tuple[Mapping[str, Any], ...] = ()
 
     def tensors(self) -> Iterator[tuple[str, TensorArgument]]:
         """The tensors among the arguments, by name; also those in tuples and descriptors."""
@@ -156,6 +158,14 @@ class Launch:
     def programs(self) -> int:
         """Number of programs launched."""
         return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def config(self) -> int | None:
+        """Which of its configurations it was launched with; None without one that fits."""
+        bound = {**self.arguments, **self.options}
+        fitting = (all(bound.get(name) == value for name, value in one.items())
+                   for one in self.configs)  # fmt: skip
+        return next((number for number, fits in enumerate(fitting) if fits), None)
 
     @property
     def constants(self) -> dict[str, int]:

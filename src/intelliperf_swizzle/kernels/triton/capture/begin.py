@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from intelliperf_swizzle.kernels.triton.capture import tuning
 from intelliperf_swizzle.kernels.triton.capture.calls import around_each_launch, before_each_launch
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
@@ -15,6 +16,7 @@ def install(folder: Path, settings: Settings) -> None:
     """Record whatever Triton launches in this process, on its GPU or under its interpreter."""
     uses = Uses(folder)
     uses.watch()
+    tuning.watch()
     if settings.gpu is None:
         from intelliperf_swizzle.kernels.triton.capture.compiled import CompiledRecorder
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.kernels.triton.capture import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import Call
+from intelliperf_swizzle.kernels.triton.capture.graphs import is_capturing
 from intelliperf_swizzle.kernels.triton.capture.identity import Identified
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution
 from intelliperf_swizzle.kernels.triton.capture.ledger import Kind, Ledger, Record, integers
@@ -39,7 +40,7 @@ class CompiledRecorder:
         kind = self._ledger.kind(found)
         if kind is not None and not (kind.integers and kind.looks <= MOST_VARIANTS):
             record = kind.last
-        elif _is_capturing():  # nothing may be copied now
+        elif is_capturing():  # nothing may be copied now
             record = kind.last if kind else None
             if kind is None:
                 self._caution_captured(call.kernel.fn.__name__)
@@ -72,11 +73,6 @@ class CompiledRecorder:
     def _caution_captured(self, kernel: str) -> None:
         if kernel not in self._captured:
             self._captured.add(kernel)
-            sentence = f"launches of `{kernel}` that were captured into a CUDA graph only are missing"
+            sentence = f"launches of `{kernel}` that come from a CUDA graph only are missing"
             journal.write(self._folder, "caution", text=sentence)
 
-
-def _is_capturing() -> bool:
-    import torch
-
-    return bool(torch.cuda.is_current_stream_capturing())

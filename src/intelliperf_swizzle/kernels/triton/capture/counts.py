@@ -51,9 +51,9 @@ class Counts:
         self._names.append(name)
         return len(self._names) - 1
 
-    def add(self, counter: int, times: int = 1) -> None:
-        """Counts launches; no other thread gets between reading and writing."""
-        self._pages[counter // _PAGE][counter % _PAGE] += times
+    def add(self, counter: int) -> None:
+        """Counts one launch; no other thread gets between reading and writing."""
+        self._pages[counter // _PAGE][counter % _PAGE] += 1
 
     def _begin_again(self) -> None:
         """The child of a fork has made no launch yet."""

@@ -19,6 +19,7 @@ from intelliperf_swizzle.kernels.triton.capture.sources import (
     python_function,
     read_source,
 )
+from intelliperf_swizzle.kernels.triton.capture.tuning import configs_of
 from intelliperf_swizzle.records import (
     Argument,
     DescriptorArgument,
@@ -95,6 +96,7 @@ def describe(call: Call) -> DescribedLaunch:
             if name not in signature.parameters and constant(value) is not NOT_A_CONSTANT
         },
         storages={number: Storage(memory.nbytes) for number, memory in converter.memory.items()},
+        configs=configs_of(python_function(kernel)),
     )
     return DescribedLaunch(launch, converter.memory, frozenset(converter.integers))
 

@@ -14,6 +14,7 @@ from intelliperf_swizzle.kernels.triton.capture import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import Call
 from intelliperf_swizzle.kernels.triton.capture.counts import Counts
 from intelliperf_swizzle.kernels.triton.capture.describe import describe, host_bytes
+from intelliperf_swizzle.kernels.triton.capture.graphs import Graphs
 from intelliperf_swizzle.kernels.triton.capture.identity import Identified, Identity
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution
 from intelliperf_swizzle.kernels.triton.capture.sources import NotUtf8Error, UnreadableKernelError
@@ -74,6 +75,7 @@ class Ledger:
         self._refusal = refusal
         self._store = Store(folder)
         self._counts = Counts(folder)
+        self._graphs = Graphs(self._counts.add)
         self._counters: dict[str, int] = {}
         self._crowded: set[str] = set()
         self._lock = threading.Lock()
@@ -86,7 +88,7 @@ class Ledger:
 
     def count(self, record: Record) -> None:
         """One launch more."""
-        self._counts.add(record.counter)
+        self._graphs.count(record.counter)
 
     def look_up(self, kind: Kind, held: Sequence[UInt8Array]) -> Record | None:
         """The record of a launch of a known kind; None if its integers are new.
@@ -105,6 +107,7 @@ class Ledger:
 
         `last` is its record; there is none if the launch is empty or cannot be recorded.
         """
+        self._graphs.watch()
         with self._lock:
             kind = self._kinds.setdefault(found.key, Kind())
             try:

@@ -18,6 +18,7 @@ from intelliperf_swizzle.kernels.triton.capture.counts import read_counts
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution, Journal
 from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings, gpu_of, save_settings
+from intelliperf_swizzle.kernels.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.kernels.triton.capture.uses import with_other_users
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
@@ -74,15 +75,16 @@ def capture(
     if not launches:
         raise _no_launch(watch, ending)
     computed = _computed(launches, watch, compute_budget_seconds)
+    tuned = describe_configs(launches, timed=gpu is None)
     return Capture(
         launches=tuple(launches),
         ended_by=ended_by,
         exit_code=exit_code,
         seconds=time.monotonic() - begun,
-        notes=(*computed, *dict.fromkeys(watch.refusals + watch.notes)),
+        notes=(*computed, *tuned, *dict.fromkeys(watch.refusals + watch.notes)),
         last_lines=ending.last_lines,
         folder=place,
-        cautions=(*ending.cautions(), *dict.fromkeys(watch.cautions)),
+        cautions=(*ending.cautions(all(one.computed for one in launches)), *dict.fromkeys(watch.cautions)),
     )
 
 
@@ -175,6 +177,8 @@ class _JournalWatch:
 def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
     """The recorded launches, completed with what the journal says of them, here and on disk."""
     counts = read_counts(folder)
+    # what was captured into a graph that is never replayed was not launched
+    watch.records = [record for record in watch.records if counts[record]]
     paths = [folder / "launches" / f"{record}.json" for record in watch.records]
     launches = [
         replace(
@@ -216,14 +220,19 @@ class _Ending:
             return f"the application was killed by {signal_name(-self.exit_code)}"
         return f"the application ended with exit status {self.exit_code}"
 
-    def cautions(self) -> tuple[str, ...]:
-        """What may be missing, if the application did not come to a good end."""
+    def cautions(self, computed: bool) -> tuple[str, ...]:
+        """What may be missing, if the application did not come to a good end.
+
+        Args:
+            computed: whether all launches were executed.
+        """
         if self.exit_code == 0:
             return ()
         remedy = {
             "quiet": "; without --quiet_seconds it is recorded to its end",
             "limit": "; --limit_seconds gives it more time",
-        }.get(self.ended_by, "")
+            "exit": "" if computed else "; --compute always executes what it may have checked",
+        }[self.ended_by]
         return (
             f"{self.sentence()}: launches are counted until then, and what it launches later is"
             f" missing{remedy}",
