@@ -179,9 +179,7 @@ class Options:
         "stop recording so many seconds after the last new launch (default: at its end)",
         read=seconds,
     )
-    limit_seconds: float = _option(
-        300.0, "end the application if it takes longer", read=seconds
-    )
+    limit_seconds: float = _option(300.0, "end the application if it takes longer", read=seconds)
     validation_seconds: float = _option(
         10.0,
         "execute every tile if it takes no longer, else a sample",

@@ -495,7 +495,7 @@ except Exception: pass
 
 
 def test_a_kernel_in_a_file_whose_name_is_not_utf8_is_the_users_to_mend(tmp_path: Path) -> None:
-    os.rename(application(tmp_path, "launch()"), os.fsencode(tmp_path) + b"/app-\xff.py")
+    application(tmp_path, "launch()").rename(tmp_path / os.fsdecode(b"app-\xff.py"))
     runs_it = "import glob, runpy; runpy.run_path(*glob.glob('app-*.py'))"
     with pytest.raises(UsageError, match="name of its file is not UTF-8") as caught:
         capture(

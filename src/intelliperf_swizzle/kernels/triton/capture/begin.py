@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from intelliperf_swizzle.kernels.triton.capture import tuning
+from intelliperf_swizzle.kernels.triton.capture import inductor, tuning
 from intelliperf_swizzle.kernels.triton.capture.calls import around_each_launch, before_each_launch
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
@@ -20,7 +20,9 @@ def install(folder: Path, settings: Settings) -> None:
     if settings.gpu is None:
         from intelliperf_swizzle.kernels.triton.capture.compiled import CompiledRecorder
 
-        before_each_launch(CompiledRecorder(folder, uses).launch, interpreted=False)
+        compiled = CompiledRecorder(folder, uses)
+        before_each_launch(compiled.launch, interpreted=False)
+        inductor.watch(compiled.launch, compiled.caution)
         return
 
     from intelliperf_swizzle.kernels.triton.capture.interpreted import InterpretedRecorder

@@ -32,7 +32,7 @@ class CompiledRecorder:
     def __init__(self, folder: Path, uses: Uses) -> None:
         self._folder = folder
         self._ledger = Ledger(folder, uses, "was not recorded")
-        self._captured: set[str] = set()
+        self._cautions: set[str] = set()
 
     def launch(self, call: Call) -> None:
         """Looks at one call before it is made."""
@@ -43,7 +43,10 @@ class CompiledRecorder:
         elif is_capturing():  # nothing may be copied now
             record = kind.last if kind else None
             if kind is None:
-                self._caution_captured(call.kernel.fn.__name__)
+                self.caution(
+                    f"launches of `{call.kernel.fn.__name__}` that come from a CUDA graph only are"
+                    " missing"
+                )
         else:
             record = self._look(call, found, kind)
         if record is not None:
@@ -54,7 +57,10 @@ class CompiledRecorder:
         if kind is not None:
             record = self._ledger.look_up(kind, integers(kind, found))
             if kind.looks > MOST_VARIANTS and len(kind.records) > 1:
-                self._caution_integers(call.kernel.fn.__name__)
+                self.caution(
+                    f"the integer tensors of `{call.kernel.fn.__name__}` were read at"
+                    f" {MOST_VARIANTS + 1} launches of a kind: later ones count as the last of them"
+                )
             if record is not None:
                 return record
         kind, new = self._ledger.write(call, found)
@@ -63,16 +69,8 @@ class CompiledRecorder:
             journal.write(self._folder, "ran", record=kind.last.name, **execution)
         return kind.last
 
-    def _caution_integers(self, kernel: str) -> None:
-        sentence = (
-            f"the integer tensors of `{kernel}` were read at {MOST_VARIANTS + 1} launches of a"
-            " kind: later ones count as the last of them"
-        )
-        journal.write(self._folder, "caution", text=sentence)
-
-    def _caution_captured(self, kernel: str) -> None:
-        if kernel not in self._captured:
-            self._captured.add(kernel)
-            sentence = f"launches of `{kernel}` that come from a CUDA graph only are missing"
+    def caution(self, sentence: str) -> None:
+        """Tells once what is missing or doubtful."""
+        if sentence not in self._cautions:
+            self._cautions.add(sentence)
             journal.write(self._folder, "caution", text=sentence)
-

@@ -33,7 +33,9 @@ class _Plan:
         self.others = sorted(set(range(len(values))) - {*plain, *self.tensors})
         self.numbers = itemgetter(*plain) if plain else None
         parameters = inspect.signature(kernel.fn).parameters.values()
-        self.defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
+        self.defaults = {
+            one.name: one.default for one in parameters if one.default is not one.empty
+        }
 
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
@@ -69,7 +71,7 @@ class Identity:
         if callable(grid):
             named = dict(zip(kernel.arg_names, args))  # noqa: B905
             grid = grid({**plan.defaults, **named, **kwargs})
-        tensors = [values[at] for at in plan.tensors]
+        tensors: list[Any] = [values[at] for at in plan.tensors]
         others = tuple([_look_into(values[at], tensors) for at in plan.others])
         seen: list[object] = []
         storages: list[int] = []
@@ -104,6 +106,6 @@ def _look_into(value: Any, tensors: list[Any]) -> Hashable:
         return (str(value.dtype), _look_into(value.base, tensors))
     if isinstance(value, (tuple, list)):
         return tuple([(type(item), _look_into(item, tensors)) for item in value])
-    if type(value) in _PLAIN:
-        return value
-    return id(value) if is_jit_function(value) else repr(value)
+    if is_jit_function(value):
+        return id(value)
+    return repr(value)

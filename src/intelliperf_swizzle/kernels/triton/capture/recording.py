@@ -84,7 +84,10 @@ def capture(
         notes=(*computed, *tuned, *dict.fromkeys(watch.refusals + watch.notes)),
         last_lines=ending.last_lines,
         folder=place,
-        cautions=(*ending.cautions(all(one.computed for one in launches)), *dict.fromkeys(watch.cautions)),
+        cautions=(
+            *ending.cautions(all(one.computed for one in launches)),
+            *dict.fromkeys(watch.cautions),
+        ),
     )
 
 

@@ -67,7 +67,10 @@ def prove_source(
     with temporary_folder("source") as records:
         progress.phase(f"recording {shlex.join(command)}")
         request = RecordRequest(command, folder, records, gpu, None, quiet_seconds, limit_seconds)
-        launches = launches_of(capture(request).launches, file, kernel)
+        recorded = capture(request)
+        for caution in recorded.cautions:
+            progress.note(caution)
+        launches = launches_of(recorded.launches, file, kernel)
         noun = "launch" if len(launches) == 1 else "launches"
         progress.phase(f"looking at {len(launches)} {noun}")
         return prove_launches(launches, sweep=sweep)
