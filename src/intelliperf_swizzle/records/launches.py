@@ -70,13 +70,23 @@ class Storage:
 
 @dataclass(frozen=True)
 class TensorArgument:
-    """A tensor argument: a view of a storage. Shape and strides in elements, offset in bytes."""
+    """A tensor argument: a view of a storage.
+
+    Attributes:
+        storage: its number.
+        dtype: Triton's name of it.
+        shape: in elements.
+        strides: in elements.
+        offset_bytes: of the first element.
+        targets: of an array of pointers, what each element points at; None for a null pointer.
+    """
 
     storage: int
     dtype: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset_bytes: int = 0
+    targets: tuple[TensorArgument | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -112,6 +122,8 @@ Argument: TypeAlias = (
 def _tensors(name: str, argument: Argument) -> Iterator[tuple[str, TensorArgument]]:
     if isinstance(argument, TensorArgument):
         yield name, argument
+        for position, target in enumerate(argument.targets):
+            yield from _tensors(f"{name}[{position}]", target)
     elif isinstance(argument, DescriptorArgument):
         yield name, argument.base
     elif isinstance(argument, tuple):
@@ -150,7 +162,7 @@ class Launch:
     configs: tuple[Mapping[str, Any], ...] = ()
 
     def tensors(self) -> Iterator[tuple[str, TensorArgument]]:
-        """The tensors among the arguments, by name; also those in tuples and descriptors."""
+        """The tensors of the arguments, by name; also those that tuples and pointers lead to."""
         for name, argument in self.arguments.items():
             yield from _tensors(name, argument)
 

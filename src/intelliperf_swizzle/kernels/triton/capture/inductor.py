@@ -28,7 +28,7 @@ def watch(before: Before, on_failure: Callable[[str], None]) -> None:
     """
     from triton.runtime.jit import KernelInterface
 
-    def made(kind: type, **options: object) -> None:
+    def made(kind: type, /, **options: object) -> None:
         super(KernelInterface, kind).__init_subclass__(**options)
         if kind.__name__ == _TUNER:
             kind.run = _watched(kind.run, before, on_failure)  # type: ignore[attr-defined]

@@ -20,6 +20,7 @@ from intelliperf_swizzle.kernels.triton.capture.journal import Execution
 from intelliperf_swizzle.kernels.triton.capture.ledger import Kind, Ledger, Record, integers
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
+from intelliperf_swizzle.kernels.triton.interpreter.fixes import reaching
 from intelliperf_swizzle.records import Grid, UInt8Array
 
 PROBE_SECONDS = 0.5
@@ -56,7 +57,7 @@ class InterpretedRecorder:
         if record.execution is None or self._is_worth_repeating(kind, record):
             execution = Execution(computed=False, seconds=None)
             try:
-                execution = self._execute(record.grid, integers(kind, found), call, execute)
+                execution = self._execute(record, integers(kind, found), call, execute)
                 record.execution = execution
             finally:
                 if new:
@@ -85,7 +86,7 @@ class InterpretedRecorder:
         return always or (known.seconds or 0.0) <= self._seconds_left
 
     def _execute(
-        self, grid: Grid, integers: Sequence[UInt8Array], call: Call, execute: Execute
+        self, record: Record, integers: Sequence[UInt8Array], call: Call, execute: Execute
     ) -> Execution:
         """Run all programs, unless that would take too long."""
         if self._settings.compute == "never":
@@ -97,13 +98,13 @@ class InterpretedRecorder:
 
         always = self._settings.compute == "always"
         stopwatch = _Stopwatch(
-            grid,
+            record.grid,
             budget=math.inf if always else self._seconds_left,
             budget_for_integers=(self._settings.deadline - time.monotonic()) / 2,
             writes_integers=writes_integers,
         )
         try:
-            with stopwatch:
+            with stopwatch, reaching(record.reach):
                 execute()
             computed = True
         except _LaunchEndedError:

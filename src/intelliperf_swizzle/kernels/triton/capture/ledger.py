@@ -34,12 +34,15 @@ class Record:
         name: of its file.
         counter: of `Counts`.
         grid: programs along the three axes.
+        reach: first address and address after the last byte of its storages, if it follows
+            pointers.
         execution: of its first launch, under the interpreter.
     """
 
     name: str
     counter: int
     grid: Grid
+    reach: tuple[tuple[int, int], ...] = ()
     execution: Execution | None = None
 
 
@@ -122,18 +125,19 @@ class Ledger:
         live = describe(call)
         if not live.launch.programs:  # Triton launches nothing then, and says nothing
             return False
-        held = {number: live.contents(number).copy() for number in sorted(live.integers)}
+        held = {number: live.recorded(number) for number in sorted(live.integers)}
         name, seen = self._store.keep(live, held)
         if name not in self._counters:
             self._counters[name] = self._counts.counter(name)
-        kind.last = Record(name, self._counters[name], live.launch.grid)
+        kind.last = Record(name, self._counters[name], live.launch.grid, live.reach)
         starts = [tensor.untyped_storage().data_ptr() for tensor in found.tensors]
-        kind.integers = tuple(starts.index(live.memory[number].data_ptr()) for number in held)
+        places = [live.memory[number].data_ptr() for number in held]
+        kind.integers = tuple(starts.index(one) for one in places if one in starts)
         if seen == "crowded":  # too many to remember them
             del self._kinds[found.key]
             self._caution_crowd(call.kernel.fn.__name__)
             return False
-        kind.records[tuple(map(digest, held.values()))] = kind.last
+        kind.records[tuple(map(digest, integers(kind, found)))] = kind.last
         if seen == "again":
             return False
         self._uses.tell()

@@ -138,7 +138,7 @@ def _record_call(
     storages = {}
     for place, storage in live.launch.storages.items():
         path = folder / f"{number}-{place}.npy"
-        np.save(path, live.contents(place))
+        np.save(path, live.recorded(place))
         storages[place] = replace(storage, contents=str(path))
     return replace(live.launch, storages=storages)
 
