@@ -71,9 +71,7 @@ def recorded(folder: Path, arguments: list[str]) -> float:
 
     place = folder / f"records-{time.monotonic_ns()}" / "capture"
     command = [sys.executable, "app.py", *arguments]
-    captured = capture(
-        RecordRequest(command, folder=place, cwd=folder, device=devices()[0], quiet_seconds=60)
-    )
+    captured = capture(RecordRequest(command, folder=place, cwd=folder, device=devices()[0]))
     (launch,) = captured.launches
     if launch.count != int(arguments[1]) + 1:
         sys.exit(f"{launch.count} launches were counted, not {int(arguments[1]) + 1}")

@@ -182,10 +182,12 @@ class Options:
         "execute recorded launches on the CPU (auto: what is cheap or needed)",
         choices=("auto", "always", "never"),
     )
-    quiet_seconds: float = _option(
-        10.0, "stop recording so many seconds after the last new launch", read=seconds
+    quiet_seconds: float | None = _option(
+        None,
+        "stop recording so many seconds after the last new launch (default: at its end)",
+        read=seconds,
     )
-    limit_seconds: float = _option(300.0, "end the application at the latest", read=seconds)
+    limit_seconds: float = _option(300.0, "end the application if it takes longer", read=seconds)
     validation_seconds: float = _option(
         10.0,
         "execute every tile if it takes no longer, else a sample",

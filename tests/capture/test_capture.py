@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -12,14 +13,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.capture import capture, recording
 from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import (
     Capture,
@@ -83,7 +85,10 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Capture:
 
 def test_an_application_in_the_usual_styles_runs_to_its_end(styles: Capture) -> None:
     assert (styles.ended_by, styles.exit_code) == ("exit", 0), styles.last_lines
-    assert styles.notes == ()
+    (tuned,) = styles.notes
+    assert "are of: number 1 (3 launches), the first that its pruning leaves" in tuned
+    (compiled,) = styles.cautions
+    assert "what Inductor would launch is missing" in compiled
     assert "spills 0 programs 1024" in styles.last_lines
     recorded = [(launch.kernel, launch.grid, launch.count) for launch in styles.launches]
     assert recorded == [
@@ -214,8 +219,8 @@ def test_a_failing_application_has_been_captured(tmp_path: Path) -> None:
     run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert (run.ended_by, run.exit_code) == ("exit", 3)
     assert run.last_lines == ("about to fail",)
-    (note,) = run.notes
-    assert "exit status 3" in note
+    (caution,) = run.cautions
+    assert "exit status 3: launches are counted until then" in caution
     assert script.exists()
 
 
@@ -242,7 +247,7 @@ def test_a_killed_application_has_been_captured(tmp_path: Path) -> None:
     run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert (run.ended_by, run.exit_code) == ("exit", -signal.SIGKILL)
     assert [launch.kernel for launch in run.launches] == ["scale_kernel"]
-    assert "SIGKILL" in run.notes[0]
+    assert "SIGKILL" in run.cautions[0]
 
 
 def test_an_application_that_goes_on_for_ever_is_ended_when_quiet(tmp_path: Path) -> None:
@@ -263,9 +268,73 @@ while True:
     (launch,) = run.launches
     assert launch.count > 2, "the same launch is counted"
     assert launch.computed
-    assert "1 s after its last new launch" in run.notes[0]
+    assert "1 s after its last new launch" in run.cautions[0]
     with pytest.raises(ProcessLookupError):
         os.kill(int(run.last_lines[0]), 0)
+
+
+def test_slow_host_work_is_no_end_and_an_endless_service_ends_at_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = """
+launch()
+time.sleep(2)
+launch(96)
+print("serves", flush=True)
+while True:
+    launch()
+"""
+    application(tmp_path, text)
+    log = tmp_path / "out" / "app.log"
+
+    def clock() -> float:
+        """Once the application serves, a quarter of an hour has passed."""
+        serves = log.exists() and "serves" in log.read_text()
+        return time.monotonic() + (1000 if serves else 0)
+
+    monkeypatch.setattr(recording, "time", SimpleNamespace(monotonic=clock))
+    request = RecordRequest([sys.executable, "app.py"], folder=log.parent, cwd=tmp_path)
+    run = capture(request)
+    assert (run.ended_by, run.exit_code) == ("limit", None)
+    assert [launch.grid for launch in run.launches] == [(2, 1, 1), (3, 1, 1)]
+    (caution,) = run.cautions
+    assert "time limit of 300 s: launches are counted until then" in caution
+    assert "what it launches later is missing" in caution
+    hasty = capture(dataclasses.replace(request, quiet_seconds=1))
+    assert [launch.grid for launch in hasty.launches] == [(2, 1, 1)]
+
+
+def test_every_launch_is_counted_whoever_makes_it_and_however_it_ends(tmp_path: Path) -> None:
+    """In threads, in a forked child, from a graph, and before a kill."""
+    text = """
+import threading
+launch()
+threads = [threading.Thread(target=lambda: [launch() for _ in range(50)]) for _ in range(2)]
+for thread in threads:
+    thread.start()
+    thread.join()
+if not os.fork():
+    launch()
+    launch(96)
+    os._exit(0)
+os.wait()
+never, graph = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+with torch.cuda.graph(never):
+    launch(128)
+with torch.cuda.graph(graph):
+    assert torch.cuda.is_current_stream_capturing()
+    launch()
+    launch()
+    launch(160)
+for _ in range(7):
+    graph.replay()
+launch()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    application(tmp_path, text)
+    run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
+    counted = {launch.grid[0]: launch.count for launch in run.launches}
+    assert counted == {2: 1 + 100 + 1 + 14 + 1, 3: 1, 5: 7}, run.last_lines
 
 
 def test_what_would_take_minutes_is_recorded_and_not_computed(tmp_path: Path) -> None:
@@ -350,6 +419,23 @@ for step in range(50):
     assert not any(kept[32:])
 
 
+def test_too_many_launches_to_keep_are_counted_and_named(tmp_path: Path) -> None:
+    text = """
+x = torch.ones(32, device="cuda")
+for seed in (*range(1030), 7, 7):
+    scale_kernel[1,](x, seed, BLOCK=32)
+"""
+    application(tmp_path, text)
+    folder = tmp_path / "out"
+    run = capture(
+        RecordRequest([sys.executable, "app.py"], folder=folder, cwd=tmp_path, compute="never")
+    )
+    counts = [launch.count for launch in run.launches]
+    assert (len(counts), counts[7], counts[-1], sum(counts)) == (1024, 3, 7, 1032)
+    (caution,) = run.cautions
+    assert "`scale_kernel` was launched with more than 1024 different arguments" in caution
+
+
 def test_an_empty_grid_is_no_launch(tmp_path: Path) -> None:
     text = """
 launch(0)
@@ -408,6 +494,17 @@ except Exception: pass
     assert "named above" in (caught.value.hint or "")
 
 
+def test_a_kernel_in_a_file_whose_name_is_not_utf8_is_the_users_to_mend(tmp_path: Path) -> None:
+    application(tmp_path, "launch()").rename(tmp_path / os.fsdecode(b"app-\xff.py"))
+    runs_it = "import glob, runpy; runpy.run_path(*glob.glob('app-*.py'))"
+    with pytest.raises(UsageError, match="name of its file is not UTF-8") as caught:
+        capture(
+            RecordRequest([sys.executable, "-c", runs_it], folder=tmp_path / "out", cwd=tmp_path)
+        )
+    assert caught.value.exit_code == 2
+    assert "rename it" in (caught.value.hint or "")
+
+
 @pytest.mark.parametrize(
     ("text", "sentence", "hint"),
     [
@@ -415,6 +512,11 @@ except Exception: pass
             r"import sys; sys.stdout.buffer.write(bytes(range(256)) * 99 + b'\nthe end\n'); 1 / 0",
             "ended with exit status 1",
             "failed before it imported Triton",
+        ),
+        (
+            "import torch; torch.compile(torch.sin)(torch.ones(1)); print('the end')",
+            "ended with exit status 0",
+            "named above",
         ),
         ("import triton; print('the end')", "ended with exit status 0", "launched no kernel"),
         ("import triton; print('the end'); 1 / 0", "exit status 1", "before its first launch"),

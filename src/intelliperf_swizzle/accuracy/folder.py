@@ -134,7 +134,6 @@ class FolderOfMeasurements:
                     [sys.executable, runner.__file__, str(request)],
                     folder=place / "capture",
                     cwd=self._folder,
-                    quiet_seconds=LIMIT_SECONDS,
                     limit_seconds=LIMIT_SECONDS,
                     target=target,
                 ),

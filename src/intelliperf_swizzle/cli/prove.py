@@ -46,7 +46,7 @@ def _run_source(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--target", default=DEFAULT_TARGET, help="GPU that the application is told of"
     )
-    parser.add_argument("--quiet_seconds", type=seconds, default=10.0)
+    parser.add_argument("--quiet_seconds", type=seconds)
     parser.add_argument("--limit_seconds", type=seconds, default=300.0)
     options, command = parse_with_application(parser, arguments)
 

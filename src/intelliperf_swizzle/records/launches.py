@@ -70,13 +70,23 @@ class Storage:
 
 @dataclass(frozen=True)
 class TensorArgument:
-    """A tensor argument: a view of a storage. Shape and strides in elements, offset in bytes."""
+    """A tensor argument: a view of a storage.
+
+    Attributes:
+        storage: its number.
+        dtype: Triton's name of it.
+        shape: in elements.
+        strides: in elements.
+        offset_bytes: of the first element.
+        targets: of an array of pointers, what each element points at; None for a null pointer.
+    """
 
     storage: int
     dtype: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset_bytes: int = 0
+    targets: tuple[TensorArgument | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -112,6 +122,8 @@ Argument: TypeAlias = (
 def _tensors(name: str, argument: Argument) -> Iterator[tuple[str, TensorArgument]]:
     if isinstance(argument, TensorArgument):
         yield name, argument
+        for position, target in enumerate(argument.targets):
+            yield from _tensors(f"{name}[{position}]", target)
     elif isinstance(argument, DescriptorArgument):
         yield name, argument.base
     elif isinstance(argument, tuple):
@@ -131,9 +143,10 @@ class Launch:
         constexprs: names of the parameters that are `tl.constexpr`.
         options: launch options (`num_warps`, `num_stages`, `waves_per_eu`, …).
         storages: what the tensor arguments are views of, by number.
-        count: how often this very launch was seen.
+        count: how often this very launch was made, by all processes.
         computed: whether the kernel was really executed when it was recorded.
         ordinal: position among the recorded launches of the application.
+        configs: what `triton.autotune` chooses from: constexprs and options by name.
     """
 
     kernel: str
@@ -146,9 +159,10 @@ class Launch:
     count: int = 1
     computed: bool = False
     ordinal: int = 0
+    configs: tuple[Mapping[str, Any], ...] = ()
 
     def tensors(self) -> Iterator[tuple[str, TensorArgument]]:
-        """The tensors among the arguments, by name; also those in tuples and descriptors."""
+        """The tensors of the arguments, by name; also those that tuples and pointers lead to."""
         for name, argument in self.arguments.items():
             yield from _tensors(name, argument)
 
@@ -156,6 +170,14 @@ class Launch:
     def programs(self) -> int:
         """Number of programs launched."""
         return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def config(self) -> int | None:
+        """Which of its configurations it was launched with; None without one that fits."""
+        bound = {**self.arguments, **self.options}
+        fitting = (all(bound.get(name) == value for name, value in one.items())
+                   for one in self.configs)  # fmt: skip
+        return next((number for number, fits in enumerate(fitting) if fits), None)
 
     @property
     def constants(self) -> dict[str, int]:
@@ -180,6 +202,7 @@ class Capture:
         notes: sentences for the report, e.g. that launches were recorded and not computed.
         last_lines: the end of what the application printed.
         folder: where the records lie.
+        cautions: what may be missing of the application, for beside the verdict.
     """
 
     launches: tuple[Launch, ...]
@@ -189,3 +212,4 @@ class Capture:
     notes: tuple[str, ...]
     last_lines: tuple[str, ...]
     folder: Path
+    cautions: tuple[str, ...] = ()

@@ -102,7 +102,9 @@ def examine_kernels(
         try:
             if to_edit:
                 edit_launches(setup, launches, parse("pid = pid"), "unmodified")
-            subjects.append(_examine_kernel(launches, setup))
+            subject = _examine_kernel(launches, setup)
+            cautions = (*recorded.cautions, *subject.cautions)
+            subjects.append(replace(subject, cautions=cautions))
         except (SpliceError, TraceError, ProfileError) as error:
             failures.append(error)
             rows.append(_row(launches, error.fact))

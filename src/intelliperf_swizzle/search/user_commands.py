@@ -93,7 +93,6 @@ class UnitTest:
                         cwd=copy,
                         folder=folder / "records" / "capture",
                         device=setup.device,
-                        quiet_seconds=LIMIT_SECONDS,
                         limit_seconds=LIMIT_SECONDS,
                         compute="always",
                     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from intelliperf_swizzle.kernels.triton.capture import inductor, tuning
 from intelliperf_swizzle.kernels.triton.capture.calls import around_each_launch, before_each_launch
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
@@ -15,11 +16,13 @@ def install(folder: Path, settings: Settings) -> None:
     """Record whatever Triton launches in this process, on its GPU or under its interpreter."""
     uses = Uses(folder)
     uses.watch()
+    tuning.watch()
     if settings.gpu is None:
         from intelliperf_swizzle.kernels.triton.capture.compiled import CompiledRecorder
 
         compiled = CompiledRecorder(folder, uses)
-        before_each_launch(compiled.launch, interpreted=False, passes=compiled.passes)
+        before_each_launch(compiled.launch, interpreted=False)
+        inductor.watch(compiled.launch, compiled.caution)
         return
 
     from intelliperf_swizzle.kernels.triton.capture.interpreted import InterpretedRecorder

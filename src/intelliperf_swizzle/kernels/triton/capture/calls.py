@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from types import FunctionType, MethodType
+from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -40,10 +40,9 @@ class Call(NamedTuple):
 
 Before: TypeAlias = Callable[[Call], None]
 Execute: TypeAlias = Callable[[], object]
-Passes: TypeAlias = dict[int, int]
 
 
-def before_each_launch(before: Before, *, interpreted: bool, passes: Passes | None = None) -> None:
+def before_each_launch(before: Before, *, interpreted: bool) -> None:
     """Calls `before`, and then launches as if nothing had been.
 
     An autotuner's trials are no launches of the application.
@@ -51,8 +50,6 @@ def before_each_launch(before: Before, *, interpreted: bool, passes: Passes | No
     Args:
         before: what is called.
         interpreted: whether kernels run under Triton's interpreter.
-        passes: by `id` of a jit function, how many of its next launches `before` need not see;
-            counted down here.
     """
     if interpreted:
 
@@ -66,7 +63,6 @@ def before_each_launch(before: Before, *, interpreted: bool, passes: Passes | No
     from triton.runtime.jit import JITFunction
 
     run, bench = JITFunction.run, Autotuner._bench
-    free: Passes = {} if passes is None else passes
     tuning = 0
 
     def hooked(
@@ -84,33 +80,7 @@ def before_each_launch(before: Before, *, interpreted: bool, passes: Passes | No
         finally:
             tuning -= 1
 
-    JITFunction.run, Autotuner._bench = _RunMethod(run, hooked, free), benched
-
-
-class _RunMethod:
-    """`JITFunction.run`, which Triton looks up once for each launch.
-
-    So a launch that need not be seen costs a look-up, a tenth of a microsecond, and no call of ours
-    that would hand all arguments on: that is all in an endless loop of short ones.
-    """
-
-    def __init__(
-        self, run: Callable[..., object], hooked: Callable[..., object], free: Passes
-    ) -> None:
-        self._run = run
-        self._hooked = hooked
-        self._free = free
-
-    def __get__(
-        self, kernel: JitFunction | None, owner: type | None = None
-    ) -> Callable[..., object]:
-        if kernel is None:
-            return self._run
-        left = self._free.get(id(kernel))
-        if not left:
-            return MethodType(self._hooked, kernel)
-        self._free[id(kernel)] = left - 1
-        return MethodType(self._run, kernel)
+    JITFunction.run, Autotuner._bench = hooked, benched
 
 
 def around_each_launch(launch: Callable[[Call, Execute], None]) -> None:

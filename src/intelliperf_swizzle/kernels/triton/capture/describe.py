@@ -6,11 +6,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle.kernels.triton.capture.calls import Call
+from intelliperf_swizzle.kernels.triton.capture.pointers import (
+    MOST_POINTERS,
+    Owners,
+    makes_pointers,
+    point,
+    pointers_of,
+)
 from intelliperf_swizzle.kernels.triton.capture.sources import (
     NOT_A_CONSTANT,
     UnreadableKernelError,
@@ -19,6 +27,7 @@ from intelliperf_swizzle.kernels.triton.capture.sources import (
     python_function,
     read_source,
 )
+from intelliperf_swizzle.kernels.triton.capture.tuning import configs_of
 from intelliperf_swizzle.records import (
     Argument,
     DescriptorArgument,
@@ -52,12 +61,29 @@ class DescribedLaunch:
     memory: Mapping[int, torch.Tensor]
     integers: frozenset[int]
 
+    @property
+    def reach(self) -> tuple[tuple[int, int], ...]:
+        """Begin and end of all storages, if arrays of pointers lead to some; else nothing."""
+        if not any(tensor.targets for _, tensor in self.launch.tensors()):
+            return ()
+        begins = [(view.data_ptr(), view.nbytes) for view in self.memory.values()]
+        return tuple((begin, begin + size) for begin, size in begins)
+
     def contents(self, number: int) -> UInt8Array:
         """Bytes of a storage on the host: a live view of host memory, a copy of a GPU's."""
-        view = self.memory[number]
-        on_host = view.untyped_storage().device.type == "cpu"  # whatever a stand-in says
-        array: UInt8Array = view.numpy() if on_host else view.cpu().numpy()
-        return array
+        return host_bytes(self.memory[number].untyped_storage())
+
+    def recorded(self, number: int) -> UInt8Array:
+        """A copy of these bytes as a record keeps them: pointers are those of a revived launch."""
+        return point(self.launch, number, self.contents(number)).copy()
+
+
+def host_bytes(storage: torch.UntypedStorage) -> UInt8Array:
+    """Bytes of a storage on the host: a live view of host memory, a copy of a GPU's."""
+    view = _bytes_of(storage)
+    on_host = storage.device.type == "cpu"  # whatever a stand-in says
+    array: UInt8Array = view.numpy() if on_host else view.cpu().numpy()
+    return array
 
 
 def describe(call: Call) -> DescribedLaunch:
@@ -74,7 +100,7 @@ def describe(call: Call) -> DescribedLaunch:
     values = {name: _unwrapped(value) for name, value in bound.arguments.items()}
     passed = tuple(value for value in values.values() if is_jit_function(value))
     source, keys = _read_once(kernel, passed)
-    converter = _Converter(keys)
+    converter = _Converter(keys, makes_pointers(source))
     arguments = {name: converter.convert(name, value) for name, value in values.items()}
     launch = Launch(
         kernel=kernel.fn.__name__,
@@ -90,6 +116,7 @@ def describe(call: Call) -> DescribedLaunch:
             if name not in signature.parameters and constant(value) is not NOT_A_CONSTANT
         },
         storages={number: Storage(memory.nbytes) for number, memory in converter.memory.items()},
+        configs=configs_of(python_function(kernel)),
     )
     return DescribedLaunch(launch, converter.memory, frozenset(converter.integers))
 
@@ -108,6 +135,7 @@ class _Converter:
     """Turns live arguments into records; numbers storages in the order of the arguments."""
 
     keys: Mapping[int, str]
+    follows_pointers: bool
     memory: dict[int, torch.Tensor] = field(default_factory=dict)
     integers: set[int] = field(default_factory=set)
     _numbers: dict[int, int] = field(default_factory=dict)
@@ -122,7 +150,9 @@ class _Converter:
                 block_shape=_integers(value.block_shape),
             )
         if hasattr(value, "data_ptr"):
-            return self._tensor(value)
+            array = self._tensor(value)
+            targets = self._targets(name, array) if self.follows_pointers else ()
+            return replace(array, targets=targets)
         if is_jit_function(value):
             return FunctionArgument(self.keys[id(python_function(value))])
         if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":
@@ -135,6 +165,24 @@ class _Converter:
                 f"its argument `{name}` is a {type(value).__name__}, which cannot be recorded"
             )
         return plain
+
+    def _targets(self, name: str, array: TensorArgument) -> tuple[TensorArgument | None, ...]:
+        """What the elements point at, if some do."""
+        if array.dtype not in ("int64", "uint64") or math.prod(array.shape) > MOST_POINTERS:
+            return ()
+        storage = self.memory[array.storage].untyped_storage()
+        addresses = pointers_of(host_bytes(storage), array).ravel().tolist()
+        owners = Owners(storage.device)
+        found = [owners.find(address) if address else None for address in addresses]
+        lost = [at for at, one in enumerate(found) if one is None and addresses[at]]
+        if all(one is None for one in found):
+            return ()
+        if lost:
+            raise UnreadableKernelError(
+                f"its argument `{name}` holds pointers, and `{name}[{lost[0]}]` points at memory of"
+                " no tensor that is alive"
+            )
+        return tuple([None if one is None else self._tensor(one) for one in found])
 
     def _tensor(self, value: torch.Tensor) -> TensorArgument:
         from triton.runtime.interpreter import _implicit_cvt

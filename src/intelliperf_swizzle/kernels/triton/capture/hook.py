@@ -38,7 +38,8 @@ def imported(module: str) -> None:
             settings.gpu,
             fill=settings.fill or settings.compute == "always",
             multiply=settings.compute == "always",
-            on_skip=lambda sentence: _note(folder, sentence),
+            on_skip=lambda sentence: _tell(folder, "note", sentence),
+            on_missing=lambda sentence: _tell(folder, "caution", sentence),
         )
     if "triton" in _imported and not _noted & {"installed"}:
         _noted.add("installed")
@@ -49,7 +50,7 @@ def imported(module: str) -> None:
         importlib.import_module(settings.agent).install(folder, settings)
 
 
-def _note(folder: Path, sentence: str) -> None:
+def _tell(folder: Path, event: str, sentence: str) -> None:
     if sentence not in _noted:
         _noted.add(sentence)
-        journal.write(folder, "note", text=sentence)
+        journal.write(folder, event, text=sentence)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +15,13 @@ import numpy as np
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.kernels.triton.capture import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import Call, Execute
-from intelliperf_swizzle.kernels.triton.capture.describe import DescribedLaunch, describe
+from intelliperf_swizzle.kernels.triton.capture.identity import Identified
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution
+from intelliperf_swizzle.kernels.triton.capture.ledger import Kind, Ledger, Record, integers
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
-from intelliperf_swizzle.kernels.triton.capture.sources import UnreadableKernelError
-from intelliperf_swizzle.kernels.triton.capture.store import Store
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
-from intelliperf_swizzle.records import Launch, UInt8Array
+from intelliperf_swizzle.kernels.triton.interpreter.fixes import reaching
+from intelliperf_swizzle.records import Grid, UInt8Array
 
 PROBE_SECONDS = 0.5
 """A launch runs this long before it is asked whether the budget suffices."""
@@ -41,57 +41,70 @@ class InterpretedRecorder:
         self._uses = uses
         self._settings = settings
         self._seconds_left = settings.compute_budget_seconds
-        self._left_out: set[str] = set()
-        self._store = Store(folder)
+        self._ledger = Ledger(folder, uses, "was neither recorded nor executed")
 
     def launch(self, call: Call, execute: Execute) -> None:
         """Record one call and execute it, or not."""
-        try:
-            live = describe(call)
-            if not live.launch.programs:  # Triton launches nothing then, and says nothing
-                return
-            before = {number: live.contents(number).copy() for number in live.integers}
-            name, seen = self._store.keep(live, before)
-        except (UnreadableKernelError, OSError) as error:
-            sentence = f"`{call.kernel.fn.__name__}` was neither recorded nor executed: {error}"
-            journal.write(self._folder, "refused", text=sentence)
+        found = self._ledger.identify(call)
+        kind = self._ledger.kind(found)
+        if kind is not None and not kind.integers:
+            record, new = kind.last, False
+        else:
+            kind, record, new = self._look(call, found, kind)
+        if record is None:
             return
-        if seen == "again":
-            journal.write(self._folder, "again", record=name)
-            if name not in self._left_out:
-                self._execute(live, before, execute)
-            return
-        self._uses.tell()
-        journal.write(self._folder, seen, record=name)
-        execution = Execution(computed=False, seconds=None)
-        try:
-            execution = self._execute(live, before, execute)
-        finally:
-            journal.write(self._folder, "ran", record=name, **encode(execution))
-        if not execution.computed:
-            self._left_out.add(name)
+        self._ledger.count(record)
+        if record.execution is None or self._is_worth_repeating(kind, record):
+            execution = Execution(computed=False, seconds=None)
+            try:
+                execution = self._execute(record, integers(kind, found), call, execute)
+                record.execution = execution
+            finally:
+                if new:
+                    journal.write(self._folder, "ran", record=record.name, **encode(execution))
+
+    def _look(
+        self, call: Call, found: Identified, kind: Kind | None
+    ) -> tuple[Kind, Record | None, bool]:
+        """Kind and record of a launch that may be new, and whether it is."""
+        if kind is not None and (record := self._ledger.look_up(kind, integers(kind, found))):
+            return kind, record, False
+        kind, new = self._ledger.write(call, found)
+        return kind, kind.last, new
 
     # --- execution ------------------------------------------------------------------------------
 
+    def _is_worth_repeating(self, kind: Kind, record: Record) -> bool:
+        """Whether a launch that was executed before is executed again: if there is time for it.
+
+        One that has integers may write them, and tells only when it runs.
+        """
+        known = record.execution
+        if known is None or not known.computed:
+            return False
+        always = self._settings.compute == "always" or bool(kind.integers)
+        return always or (known.seconds or 0.0) <= self._seconds_left
+
     def _execute(
-        self, live: DescribedLaunch, before: dict[int, UInt8Array], execute: Execute
+        self, record: Record, integers: Sequence[UInt8Array], call: Call, execute: Execute
     ) -> Execution:
         """Run all programs, unless that would take too long."""
         if self._settings.compute == "never":
             return Execution(computed=False, seconds=None)
+        before = [one.copy() for one in integers]
 
         def writes_integers() -> bool:
-            return any(not np.array_equal(before[n], live.contents(n)) for n in live.integers)
+            return any(not np.array_equal(*both) for both in zip(before, integers, strict=True))
 
         always = self._settings.compute == "always"
         stopwatch = _Stopwatch(
-            live.launch,
+            record.grid,
             budget=math.inf if always else self._seconds_left,
             budget_for_integers=(self._settings.deadline - time.monotonic()) / 2,
             writes_integers=writes_integers,
         )
         try:
-            with stopwatch:
+            with stopwatch, reaching(record.reach):
                 execute()
             computed = True
         except _LaunchEndedError:
@@ -100,7 +113,7 @@ class InterpretedRecorder:
             if always:
                 raise
             computed = False
-            sentence = f"the interpreter failed on `{live.launch.kernel}`: {error}"
+            sentence = f"the interpreter failed on `{call.kernel.fn.__name__}`: {error}"
             journal.write(self._folder, "note", text=sentence)
         finally:
             self._seconds_left -= stopwatch.seconds
@@ -126,7 +139,7 @@ class _Stopwatch:
 
     def __init__(
         self,
-        launch: Launch,
+        grid: Grid,
         *,
         budget: float,
         budget_for_integers: float,
@@ -134,8 +147,8 @@ class _Stopwatch:
     ) -> None:
         self.estimate = 0.0
         self.for_integers = False
-        self._programs = launch.programs
-        self._grid = launch.grid
+        self._programs = math.prod(grid)
+        self._grid = grid
         self._budget = budget
         self._budget_for_integers = budget_for_integers
         self._writes_integers = writes_integers

@@ -9,10 +9,11 @@ the line that was being written. Events:
     {"event": "triton"}                                it imported Triton
     {"event": "new", "record": name}                   a launch was seen for the first time
     {"event": "further", "record": name}               … after many on the same grid
-    {"event": "again", "record": name}                 … once more
     {"event": "ran", "record": name, …}                the first one is over: how it was `Execution`
     {"event": "uses", "name": …, "user": place, "used": [place, …]}    of a jit function: `uses`
-    {"event": "refused", "text": sentence}             a launch could not be recorded
+    {"event": "refused", "text": sentence, "usage": …} a launch could not be recorded; the user's
+                                                       to mend
+    {"event": "caution", "text": sentence}             what is missing or doubtful of the recording
     {"event": "note", "text": sentence}                something else for the report
 """
 

@@ -6,18 +6,19 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from intelliperf_swizzle.children import Child, signal_name
-from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.kernels.triton.capture import journal
+from intelliperf_swizzle.kernels.triton.capture.counts import read_counts
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution, Journal
 from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings, gpu_of, save_settings
+from intelliperf_swizzle.kernels.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.kernels.triton.capture.uses import with_other_users
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
@@ -51,6 +52,7 @@ def capture(
 
     Raises:
         CaptureError: no launch was recorded, or the folder cannot be written.
+        UsageError: … because the name of the kernel's file is not UTF-8.
     """
     # the application imports this package too, and its Python need not have PyYAML
     from intelliperf_swizzle.hardware import load_target
@@ -73,14 +75,19 @@ def capture(
     if not launches:
         raise _no_launch(watch, ending)
     computed = _computed(launches, watch, compute_budget_seconds)
+    tuned = describe_configs(launches, timed=gpu is None)
     return Capture(
         launches=tuple(launches),
         ended_by=ended_by,
         exit_code=exit_code,
         seconds=time.monotonic() - begun,
-        notes=(*ending.notes(), *computed, *dict.fromkeys(watch.refusals + watch.notes)),
+        notes=(*computed, *tuned, *dict.fromkeys(watch.refusals + watch.notes)),
         last_lines=ending.last_lines,
         folder=place,
+        cautions=(
+            *ending.cautions(all(one.computed for one in launches)),
+            *dict.fromkeys(watch.cautions),
+        ),
     )
 
 
@@ -89,7 +96,7 @@ def _prepared(folder: Path, settings: Settings) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / journal.FILE).unlink(missing_ok=True)
-        for name in ("launches", "contents"):
+        for name in ("launches", "contents", "counts"):
             shutil.rmtree(folder / name, ignore_errors=True)
         save_settings(settings, folder)
     except OSError as error:
@@ -106,17 +113,20 @@ class _JournalWatch:
 
     journal: Journal
     records: list[str] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
     executions: dict[str, Execution] = field(default_factory=dict)
     refusals: list[str] = field(default_factory=list)
+    not_utf8: str | None = None
     notes: list[str] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
     uses: list[dict[str, Any]] = field(default_factory=list)
     pythons: int = 0
     imported_triton: bool = False
     _running: set[str] = field(default_factory=set)
     _further: set[str] = field(default_factory=set)
 
-    def until_over(self, application: Child, quiet_seconds: float, deadline: float) -> EndedBy:
+    def until_over(
+        self, application: Child, quiet_seconds: float | None, deadline: float
+    ) -> EndedBy:
         """Wait until the application exits, is quiet, or its time is up."""
         last_new = time.monotonic()
         while application.exit_code is None:
@@ -125,7 +135,7 @@ class _JournalWatch:
                 last_new = now
             if now > deadline:
                 return "limit"
-            if self.records and now - last_new > quiet_seconds:
+            if quiet_seconds is not None and self.records and now - last_new > quiet_seconds:
                 return "quiet"
             application.wait(_POLL_SECONDS)
         return "exit"
@@ -149,17 +159,17 @@ class _JournalWatch:
             self.uses.append(event)
         elif event["event"] == "refused":
             self.refusals.append(event["text"])
+            self.not_utf8 = event["text"] if event["usage"] else self.not_utf8
+        elif event["event"] == "caution":
+            self.cautions.append(event["text"])
         elif event["event"] == "note":
             self.notes.append(event["text"])
         elif event["event"] in ("new", "further"):
             if event["event"] == "further":  # a training loop has no end of them
                 self._further.add(record)
-            if record not in self.counts:  # two processes may see it for the first time at once
+            if record not in self._running | self.executions.keys():  # two processes may see it
                 self.records.append(record)
-            self.counts[record] += 1
             self._running.add(record)
-        elif event["event"] == "again":
-            self.counts[record] += event.get("times", 1)
         elif event["event"] == "ran":
             self._running.discard(record)
             self.executions[record] = Execution(
@@ -169,11 +179,14 @@ class _JournalWatch:
 
 def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
     """The recorded launches, completed with what the journal says of them, here and on disk."""
+    counts = read_counts(folder)
+    # what was captured into a graph that is never replayed was not launched
+    watch.records = [record for record in watch.records if counts[record]]
     paths = [folder / "launches" / f"{record}.json" for record in watch.records]
     launches = [
         replace(
             load_launch(path),
-            count=watch.counts[record],
+            count=counts[record],
             computed=record in watch.executions and watch.executions[record].computed,
             ordinal=ordinal,
         )
@@ -210,12 +223,23 @@ class _Ending:
             return f"the application was killed by {signal_name(-self.exit_code)}"
         return f"the application ended with exit status {self.exit_code}"
 
-    def notes(self) -> tuple[str, ...]:
-        """What a report says of it, where a launch was recorded: nothing if all went well."""
+    def cautions(self, computed: bool) -> tuple[str, ...]:
+        """What may be missing, if the application did not come to a good end.
+
+        Args:
+            computed: whether all launches were executed.
+        """
         if self.exit_code == 0:
             return ()
-        failed = self.ended_by == "exit"
-        return (self.sentence() + (", after its launches were recorded" if failed else ""),)
+        remedy = {
+            "quiet": "; without --quiet_seconds it is recorded to its end",
+            "limit": "; --limit_seconds gives it more time",
+            "exit": "" if computed else "; --compute always executes what it may have checked",
+        }[self.ended_by]
+        return (
+            f"{self.sentence()}: launches are counted until then, and what it launches later is"
+            f" missing{remedy}",
+        )
 
 
 def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: float) -> list[str]:
@@ -243,14 +267,16 @@ def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: 
     return notes
 
 
-def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError:
+def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError | UsageError:
+    if watch.not_utf8:
+        return UsageError(watch.not_utf8, hint="rename it, or use a link with another name")
     if not watch.pythons:
         hint = (
             "the command started no Python that could be watched: only Triton kernels can be"
             " renumbered yet, not HIP or CUDA binaries; a script that sets PYTHONPATH must keep"
             " its old value, and Python must not run with -E, -I or -S"
         )
-    elif watch.refusals:
+    elif watch.refusals or watch.cautions:
         hint = "what cannot be recorded is named above; docs/limits.md has more"
     elif not watch.imported_triton and ending.exit_code:
         hint = "it failed before it imported Triton; its last lines are above"
@@ -265,5 +291,5 @@ def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError:
     return CaptureError(
         f"no Triton launch was recorded: {ending.sentence()}",
         hint=hint,
-        details=(*dict.fromkeys(watch.refusals), *ending.last_lines),
+        details=(*dict.fromkeys(watch.refusals + watch.cautions), *ending.last_lines),
     )

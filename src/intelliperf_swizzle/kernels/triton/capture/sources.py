@@ -33,6 +33,10 @@ class UnreadableKernelError(Exception):
     """A kernel's text cannot be recorded; the message says why in one sentence."""
 
 
+class NotUtf8Error(UnreadableKernelError):
+    """The name of a kernel's file cannot be written down."""
+
+
 def is_jit_function(value: object) -> TypeGuard[JitFunction]:
     """Whether `value` is a Triton function, compiled or interpreted, tuned or not."""
     return type(value).__module__.startswith("triton.runtime.") and hasattr(value, "fn")
@@ -99,7 +103,7 @@ class _SourceReader:
                 f"the text of `{function.__name__}` is in no file"
             ) from error
         if not file.isascii() and file != file.encode("utf-8", "replace").decode():
-            raise UnreadableKernelError(f"the name of its file is not UTF-8: {file!a}")
+            raise NotUtf8Error(f"the name of its file is not UTF-8: {file!a}")
         indent = lines[0].removesuffix(lines[0].lstrip(" \t"))
         text = "".join(line.removeprefix(indent) for line in lines)
         return SourceFunction(

@@ -35,7 +35,14 @@ LARGE_OPERATIONS = 2e11
 """Matrix products above this are not computed; one of 4096³ takes a second on two cores."""
 
 
-def install(gpu: Gpu, *, fill: bool, multiply: bool, on_skip: Callable[[str], None]) -> None:
+def install(
+    gpu: Gpu,
+    *,
+    fill: bool,
+    multiply: bool,
+    on_skip: Callable[[str], None],
+    on_missing: Callable[[str], None],
+) -> None:
     """Make torch behave as if there were one GPU.
 
     Args:
@@ -43,11 +50,13 @@ def install(gpu: Gpu, *, fill: bool, multiply: bool, on_skip: Callable[[str], No
         fill: whether large random tensors are filled like small ones.
         multiply: whether large matrix products are computed like small ones.
         on_skip: called with a sentence whenever something large is not computed.
+        on_missing: called with a sentence if kernels cannot be recorded.
     """
     _patch_tensor()
     _patch_constructors()
     _patch_devices()
     standin_cuda.install(gpu)
+    _patch_compile(on_missing)
     _patch_products(None if multiply else on_skip)
     if not fill:
         _patch_random(on_skip)
@@ -276,7 +285,17 @@ def _patch_devices() -> None:
     torch.load = lambda f, map_location=None, *arguments, **options: load(
         f, CPU if map_location is None else _real(map_location), *arguments, **options
     )
-    torch.compile = lambda model=None, **_: model if model is not None else lambda inner: inner
+
+
+def _patch_compile(on_missing: Callable[[str], None]) -> None:
+    def compile_(model: object = None, **_: object) -> object:
+        on_missing(
+            "torch.compile is off without a GPU, so what Inductor would launch is missing: run on"
+            " a machine with the GPU, where it is recorded, or write the kernel in Triton"
+        )
+        return model if model is not None else lambda inner: inner
+
+    torch.compile = compile_
 
 
 # --- what is too large to compute ---------------------------------------------------------------

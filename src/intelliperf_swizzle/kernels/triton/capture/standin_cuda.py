@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -88,16 +88,33 @@ class DeviceGuard(contextlib.AbstractContextManager[None]):
 class Graph:
     """A CUDA graph: what is captured into it runs at once, and a replay does nothing more."""
 
+    capturing = False
+
     def __init__(self, *_: object, **__: object) -> None:
         pass
+
+    def capture_begin(self, *_: object, **__: object) -> None:
+        """Launches go into the graph from now on."""
+        Graph.capturing = True
+
+    def capture_end(self) -> None:
+        """The graph is complete."""
+        Graph.capturing = False
 
     def replay(self) -> None:
         """The launches have been recorded already."""
 
-    capture_begin = capture_end = reset = instantiate = enable_debug_mode = lambda self, *_, **__: (
-        None
-    )
+    reset = instantiate = enable_debug_mode = lambda self, *_, **__: None
     pool = lambda self: (0, 0)  # noqa: E731
+
+
+@contextlib.contextmanager
+def _capture_into(graph: Graph, *_: object, **__: object) -> Iterator[None]:
+    graph.capture_begin()
+    try:
+        yield
+    finally:
+        graph.capture_end()
 
 
 def install(gpu: Gpu) -> None:
@@ -109,7 +126,6 @@ def install(gpu: Gpu) -> None:
         "is_initialized": True,
         "is_bf16_supported": True,
         "is_tf32_supported": gpu.backend == "cuda",
-        "is_current_stream_capturing": False,
         "can_device_access_peer": False,
         "device_count": 1,
         "current_device": 0,
@@ -129,7 +145,9 @@ def install(gpu: Gpu) -> None:
         setattr(cuda, name, _always(answer))
     cuda.Event, cuda.Stream, cuda.ExternalStream, cuda.CUDAGraph = Event, Stream, Stream, Graph
     cuda.device, cuda.device_of = DeviceGuard, DeviceGuard
-    cuda.stream = cuda.graph = lambda *_, **__: contextlib.nullcontext()
+    cuda.stream = lambda *_, **__: contextlib.nullcontext()
+    cuda.graph = _capture_into
+    cuda.is_current_stream_capturing = lambda: Graph.capturing
     cuda.make_graphed_callables = lambda callables, *_, **__: callables
     cuda.graph_pool_handle = _always((0, 0))
     cuda.get_rng_state = lambda *_: torch.get_rng_state()

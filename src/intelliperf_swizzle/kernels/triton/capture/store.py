@@ -23,11 +23,13 @@ KEPT_FLOAT_BYTES = 16 << 20
 MOST_VARIANTS = 32
 """Launches of one kernel on one grid that are kept with all contents; a training loop has no end of
 them. Of further ones contents of floats are not kept."""
+MOST_LAUNCHES = 1024
+"""Launches of one kernel on one grid that are kept at all: a seed is another with each."""
 FURTHER_BYTES = 1 << 30
 """Contents of integers that are kept of these further launches of an application, all together."""
 
-Seen = Literal["new", "further", "again"]
-"""How the journal tells of a launch."""
+Seen = Literal["new", "further", "again", "crowded"]
+"""Whether a launch was kept: now, now without floats, before, or not, as there are too many."""
 
 
 class Store:
@@ -40,12 +42,13 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._variants: Counter[tuple[str, str, Grid]] = Counter()
+        self._latest: dict[tuple[str, str, Grid], str] = {}
         self._further_bytes = 0
         (folder / "launches").mkdir(exist_ok=True)
         (folder / "contents").mkdir(exist_ok=True)
 
     def keep(self, live: DescribedLaunch, integers: Mapping[int, UInt8Array]) -> tuple[str, Seen]:
-        """The launch's name, and whether it was seen before; if not, it is on disk now.
+        """The name of its record, which is on disk now; of a crowd, that of the latest.
 
         Args:
             live: the launch.
@@ -62,6 +65,8 @@ class Store:
         if path.exists():
             return name, "again"
         variety = (launch.kernel, launch.source.entry.file, launch.grid)
+        if self._variants[variety] >= MOST_LAUNCHES:
+            return self._latest[variety], "crowded"
         self._variants[variety] += 1
         further = self._variants[variety] > MOST_VARIANTS
         if further:
@@ -74,6 +79,7 @@ class Store:
             kept |= self._keep_floats(live)
         storages = {n: Storage(s.bytes, kept.get(n)) for n, s in launch.storages.items()}
         save_launch(replace(launch, storages=storages), path)
+        self._latest[variety] = name
         return name, "further" if further else "new"
 
     def _keep_floats(self, live: DescribedLaunch) -> dict[int, str]:

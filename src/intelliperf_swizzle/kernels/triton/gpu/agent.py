@@ -82,7 +82,7 @@ class Agent:
         alike = [n for n, task in enumerate(self._order.tasks) if form(task.launch) == found]
         if len(alike) < 2:
             return next((number for number in alike if number in self._waiting), None)
-        held = {number: digest(live.contents(number)) for number in live.integers}
+        held = {number: digest(live.recorded(number)) for number in live.integers}
         for number in alike:
             recorded = self._order.tasks[number].launch.storages
             if all(Path(recorded[n].contents or "").stem == name for n, name in held.items()):

@@ -13,9 +13,10 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
         InterpreterBuilder,
         TensorHandle,
     )
+
+Span: TypeAlias = tuple[int, int]
+"""First address of some memory, and the address after its last byte."""
 
 _fixed = False
 
@@ -312,15 +316,27 @@ def _run_launch(
             raise interpreter.InterpreterError(repr(error)) from error
 
 
+@contextmanager
+def reaching(spans: Iterable[Span]) -> Iterator[None]:
+    """Launches may touch this memory, too: what arrays of pointers lead to."""
+    HostMemory.further = tuple(spans)
+    try:
+        yield
+    finally:
+        HostMemory.further = ()
+
+
 class HostMemory:
     """The storages of a launch's torch tensors: addresses are the host's own.
 
-    Lanes outside are cut off, because the allocator would abort the process; but not those of
-    tensors whose addresses a kernel reads from memory (then nothing is known to be outside).
+    Lanes outside are cut off, because the allocator would abort the process; but if no argument is
+    a tensor, nothing is known to be outside.
     """
 
+    further: ClassVar[tuple[Span, ...]] = ()
+
     def __init__(self, arguments: Mapping[str, object]) -> None:
-        spans = sorted(set(_spans(tuple(arguments.values()))))
+        spans = sorted({*_spans(tuple(arguments.values())), *self.further})
         self._begin = np.array([begin for begin, _ in spans], np.uint64)
         self._end = np.array([end for _, end in spans], np.uint64)
 
@@ -335,7 +351,7 @@ class HostMemory:
         return addresses, (mask if inside.all() else mask & inside)
 
 
-def _spans(value: Any) -> list[tuple[int, int]]:
+def _spans(value: Any) -> list[Span]:
     if isinstance(value, (tuple, list)):
         return [span for item in value for span in _spans(item)]
     if hasattr(value, "block_shape") and hasattr(value, "base"):

@@ -32,7 +32,7 @@ def prove_source(
     kernel: str | None = None,
     target: str | Target = "mi300x",
     project_directory: str | os.PathLike[str] = ".",
-    quiet_seconds: float = 10.0,
+    quiet_seconds: float | None = None,
     limit_seconds: float = 300.0,
     sweep: bool = False,
     progress: Progress | None = None,
@@ -45,7 +45,7 @@ def prove_source(
         kernel: only this one of the file.
         target: the GPU that the application is told of.
         project_directory: where the application is started.
-        quiet_seconds: recording ends so long after the last new launch.
+        quiet_seconds: recording ends so long after the last new launch; None = it does not.
         limit_seconds: recording ends at the latest.
         sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
         progress: told of each step.
@@ -67,7 +67,10 @@ def prove_source(
     with temporary_folder("source") as records:
         progress.phase(f"recording {shlex.join(command)}")
         request = RecordRequest(command, folder, records, gpu, None, quiet_seconds, limit_seconds)
-        launches = launches_of(capture(request).launches, file, kernel)
+        recorded = capture(request)
+        for caution in recorded.cautions:
+            progress.note(caution)
+        launches = launches_of(recorded.launches, file, kernel)
         noun = "launch" if len(launches) == 1 else "launches"
         progress.phase(f"looking at {len(launches)} {noun}")
         return prove_launches(launches, sweep=sweep)
@@ -135,7 +138,7 @@ def _record_call(
     storages = {}
     for place, storage in live.launch.storages.items():
         path = folder / f"{number}-{place}.npy"
-        np.save(path, live.contents(place))
+        np.save(path, live.recorded(place))
         storages[place] = replace(storage, contents=str(path))
     return replace(live.launch, storages=storages)
 

@@ -49,7 +49,8 @@ def scale_launch(launch: Launch) -> tuple[Launch, ...]:
     """The launch at other sizes, itself among them; nothing where its grid is not explained."""
     factors = [_explain(launch, extent) for extent in launch.grid]
     sizes = dict.fromkeys(factor for axis in factors for factor in axis or () if factor.count > 1)
-    if None in factors or not sizes:
+    pointers = any(view.targets for _, view in launch.tensors())
+    if None in factors or not sizes or pointers:
         return ()
     explained = [axis or () for axis in factors]
     made = [

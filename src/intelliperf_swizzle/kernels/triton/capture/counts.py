@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""How often each record was launched: files that processes map into their memory.
+
+A count costs a fraction of a microsecond, and the kernel of the system keeps it however the
+process ends. Each process has a file of its own; a fork begins another one.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+_FOLDER = "counts"
+_NAMES, _NUMBERS = ".names", ".numbers"
+_PAGE = mmap.ALLOCATIONGRANULARITY // 8
+"""Numbers that are mapped at once."""
+
+
+class Counts:
+    """The counts of one process.
+
+    Args:
+        folder: of the capture.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / _FOLDER
+        self._file: Path | None = None
+        self._names: list[str] = []
+        self._pages: list[memoryview] = []
+        os.register_at_fork(after_in_child=self._begin_again)
+
+    def counter(self, name: str) -> int:
+        """The number of a new counter for a record.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        if self._file is None:
+            self._file = _new_file(self._folder)
+        if len(self._names) == len(self._pages) * _PAGE:
+            self._pages.append(_map(self._file.with_suffix(_NUMBERS), len(self._pages)))
+        with self._file.open("a", encoding="utf-8") as stream:
+            stream.write(f"{name}\n")
+        self._names.append(name)
+        return len(self._names) - 1
+
+    def add(self, counter: int) -> None:
+        """Counts one launch; no other thread gets between reading and writing."""
+        self._pages[counter // _PAGE][counter % _PAGE] += 1
+
+    def _begin_again(self) -> None:
+        """The child of a fork has made no launch yet."""
+        names, self._names, self._pages, self._file = self._names, [], [], None
+        for name in names:
+            self.counter(name)
+
+
+def _new_file(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    descriptor, file = tempfile.mkstemp(_NAMES, f"{os.getpid()}-", folder)
+    os.close(descriptor)
+    return Path(file)
+
+
+def _map(file: Path, page: int) -> memoryview:
+    """The next page of a file; its space is taken now, since a full disk must not show later."""
+    size = _PAGE * 8
+    with file.open("ab+") as stream:
+        stream.write(bytes(size))
+        stream.flush()
+        return memoryview(mmap.mmap(stream.fileno(), size, offset=page * size)).cast("Q")
+
+
+def read_counts(folder: Path) -> Counter[str]:
+    """How often each record was launched by all processes of a capture."""
+    counted: Counter[str] = Counter()
+    for file in (folder / _FOLDER).glob(f"*{_NAMES}"):
+        names = file.read_text(encoding="utf-8").splitlines()
+        numbers = np.fromfile(file.with_suffix(_NUMBERS), np.uint64)
+        for name, number in zip(names, numbers.tolist(), strict=False):
+            counted[name] += number
+    return counted

@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What is recorded of launches that are compiled; here there is no GPU that would execute them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from intelliperf_swizzle.hardware import Device
+from intelliperf_swizzle.kernels.base import RecordRequest
+from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.records import Capture, TensorArgument
+
+APPLICATION = """
+from contextlib import suppress
+import torch, triton
+import triton.language as tl
+torch.cuda.is_current_stream_capturing = lambda: False
+
+@triton.jit
+def scale_kernel(x, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + places, tl.load(x + places, mask=places < n) * 2, mask=places < n)
+
+def launch(x, n):
+    with suppress(RuntimeError):  # there is no GPU; it was looked at before
+        scale_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, n, BLOCK=32)
+
+floats, integers = torch.zeros(64), torch.zeros(64, dtype=torch.int32)
+for step in range(3000):
+    launch(floats, 64 if step % 3 else 96)
+for step in range(60):
+    integers[0] = step // 2
+    launch(integers, 64)
+
+# --- as the code that Inductor generates does it; the binary alone is left out
+from torch._inductor.runtime import triton_heuristics
+from torch._inductor.runtime.hints import DeviceProperties
+
+@triton.jit
+def triton_poi_fused_add_0(in_ptr0, out_ptr0, xnumel, XBLOCK: tl.constexpr):
+    xindex = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)
+    tl.store(out_ptr0 + xindex, tl.load(in_ptr0 + xindex, xindex < xnumel) + 1, xindex < xnumel)
+
+gpu = DeviceProperties(type="cuda", index=0, multi_processor_count=132, cc=90, major=9,
+                       regs_per_multiprocessor=65536, max_threads_per_multi_processor=2048,
+                       max_threads_per_block=1024, warp_size=32)
+meta = {"signature": {"in_ptr0": "*fp32", "out_ptr0": "*fp32", "xnumel": "i32",
+                      "XBLOCK": "constexpr"}, "device": gpu, "constants": {}}
+inductor_meta = {"grid_type": "Grid1D", "kernel_name": "triton_poi_fused_add_0",
+                 "mutated_arg_names": []}
+tuner = triton_heuristics.pointwise({"x": 512}, meta, filename=__file__,
+                                    inductor_meta=inductor_meta)(triton_poi_fused_add_0)
+config = tuner.configs[0]
+compiled = {**meta, "constants": {**config.kwargs}}
+result = triton_heuristics.CompileResult(None, config, compiled, inductor_meta)
+_, names, _ = result._get_arg_lists(triton_poi_fused_add_0.arg_names, [3])
+launched = []
+scope = {"runner": lambda *values: launched.append(values)}
+launcher = result._gen_launcher_code(scope, names, ["grid_0", "grid_1", "grid_2", *names])
+launcher.config, launcher.store_cubin, launcher.cache_hash = config, False, ""
+tuner.launchers, tuner.compile_results = [launcher], [result]
+out = torch.zeros(64)
+tuner.run(floats, out, 512, stream=0, benchmark_run=True)
+for _ in range(5):
+    tuner.run(floats, out, 500, stream=0)
+print("launched", len(launched), *launched[-1][:3], config.kwargs["XBLOCK"])
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Capture:
+    folder = tmp_path_factory.mktemp("compiled")
+    (folder / "app.py").write_text(APPLICATION)
+    request = RecordRequest(
+        [sys.executable, "app.py"],
+        folder=folder / "out" / "capture",
+        cwd=folder,
+        device=Device(0, "none", "cuda"),
+    )
+    return capture(request)
+
+
+def test_each_launch_counts_for_what_it_was(run: Capture) -> None:
+    assert run.exit_code == 0, run.last_lines
+    floats = [(one.grid, one.count) for one in run.launches[:2]]
+    assert floats == [((3, 1, 1), 1000), ((2, 1, 1), 2000)]
+
+
+def test_integers_are_read_a_few_times_and_the_report_says_so(run: Capture) -> None:
+    held = [one for one in run.launches if one.kernel == "scale_kernel"][2:]
+    assert [one.count for one in held] == [2] * 16 + [28]
+    (caution,) = run.cautions
+    assert "integer tensors of `scale_kernel` were read at 33 launches of a kind" in caution
+
+
+def test_what_inductor_launches_is_recorded(run: Capture) -> None:
+    (fused,) = [one for one in run.launches if one.kernel == "triton_poi_fused_add_0"]
+    _, _, grid, _, _, block = run.last_lines[-1].split()
+    assert (fused.grid, fused.count) == ((int(grid), 1, 1), 5)
+    assert fused.constants == {"xnumel": 500, "XBLOCK": int(block)}
+    assert fused.arguments["in_ptr0"] == TensorArgument(0, "fp32", (64,), (1,), 0)
+    assert fused.options["num_warps"] > 0
+    assert Path(fused.source.entry.file).name == "app.py"

@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What tells one launch from another at the cost of a look-up."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from triton import language as tl
+from triton.runtime.jit import JITFunction
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+from intelliperf_swizzle.kernels.triton.capture.calls import Call
+from intelliperf_swizzle.kernels.triton.capture.identity import Identity
+
+
+def kernel(x, y, n, BLOCK: tl.constexpr = 32):  # type: ignore[no-untyped-def]  # noqa: N803
+    """Never launched."""
+
+
+JIT = JITFunction(kernel)
+X, Y = torch.zeros(8, 8), torch.zeros(8, 8)
+LONG = torch.zeros(128)
+
+
+def call(x: object = X, y: object = Y, n: object = 64, grid: object = (2,), **others: int) -> Call:
+    return Call(JIT, (x, y, n), others, grid)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        call(torch.ones(8, 8)),
+        call(grid=lambda meta: (meta["n"] // meta["BLOCK"],)),
+        call(grid=[2]),
+    ],
+    ids=["contents", "callable", "list"],
+)
+def test_launches_that_differ_only_in_what_tensors_hold_are_one(other: Call) -> None:
+    identify = Identity()
+    assert identify(call()).key == identify(other).key
+    assert identify(other).key in {identify(call()).key}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        call(grid=(3,)),
+        call(grid=lambda meta: (meta["n"] // meta["BLOCK"] + 1,)),
+        call(n=65),
+        call(n=64.0),
+        call(n=True),
+        call(BLOCK=64),
+        call(num_warps=8),
+        call(X.half()),
+        call(X.t()[:4]),
+        call(X.t()),
+        call(X[1:]),
+        call(LONG[:64].view(8, 8)),
+        call(y=X),
+        call((X, 1)),
+        call(TensorDescriptor.from_tensor(X, [4, 4])),
+        call(TensorDescriptor.from_tensor(X, [4, 8])),
+    ],
+)
+def test_launches_that_differ_in_anything_else_are_not(other: Call) -> None:
+    identify = Identity()
+    assert identify(call()).key != identify(other).key
+
+
+def test_views_of_one_tensor_are_not_views_of_two() -> None:
+    identify = Identity()
+    both = torch.zeros(2, 64)
+    one, two = torch.zeros(2, 64), torch.zeros(2, 64)
+    assert identify(call(both[0], both[1])).key != identify(call(one[0], two[1])).key
+
+
+def test_tensors_within_tuples_and_descriptors_are_listed() -> None:
+    described = TensorDescriptor.from_tensor(X, [4, 4])
+    found = Identity()(call((X, (Y, 3)), described))
+    assert [tensor is wanted for tensor, wanted in zip(found.tensors, (X, Y, X))] == [True] * 3  # noqa: B905
