@@ -384,6 +384,29 @@ print(integers[:10].tolist())
     assert "`slow_kernel` was recorded and not computed (about 10" in notes
 
 
+def test_a_kernel_that_is_too_slow_is_not_begun_for_each_seed(tmp_path: Path) -> None:
+    text = """
+begun = []
+
+@triton.jit
+def slow_kernel(x, seed):
+    begun.append((x, seed))
+    time.sleep(0.2)
+    tl.store(x, tl.load(x) + seed)
+
+for seed in range(8):
+    slow_kernel[1000,](torch.zeros(1, device="cuda"), seed)
+print(sorted({int(seed.handle.data[0]) for _, seed in begun}))
+"""
+    application(tmp_path, text)
+    run = capture(
+        RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path),
+        compute_budget_seconds=0,
+    )
+    assert [launch.count for launch in run.launches] == [1] * 8
+    assert run.last_lines[-1] == "[0, 1, 2, 3]"
+
+
 @pytest.mark.parametrize(("compute", "computed"), [("always", True), ("never", False)])
 def test_compute_can_be_demanded_and_forbidden(
     tmp_path: Path, compute: str, computed: bool
