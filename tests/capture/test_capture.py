@@ -517,6 +517,21 @@ except Exception: pass
     assert "named above" in (caught.value.hint or "")
 
 
+def test_a_kernel_that_is_refused_is_missing_beside_the_verdict(tmp_path: Path) -> None:
+    text = """
+without_text = triton.jit(scale_kernel.fn)
+launch()
+scale_kernel.fn.__code__ = scale_kernel.fn.__code__.replace(co_filename="<string>")
+without_text[3,](torch.ones(96, device="cuda"), 96, BLOCK=32)
+launch()
+"""
+    application(tmp_path, text)
+    run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
+    assert [(launch.grid[0], launch.count) for launch in run.launches] == [(2, 2)]
+    (caution,) = run.cautions
+    assert "`scale_kernel` was neither recorded nor executed: the text" in caution
+
+
 def test_a_kernel_in_a_file_whose_name_is_not_utf8_is_the_users_to_mend(tmp_path: Path) -> None:
     application(tmp_path, "launch()").rename(tmp_path / os.fsdecode(b"app-\xff.py"))
     runs_it = "import glob, runpy; runpy.run_path(*glob.glob('app-*.py'))"

@@ -42,7 +42,6 @@ class InterpretedRecorder:
 
     def __init__(self, folder: Path, settings: Settings, uses: Uses) -> None:
         self._folder = folder
-        self._uses = uses
         self._settings = settings
         self._seconds_left = settings.compute_budget_seconds
         self._stopped: Counter[tuple[JitFunction, Grid]] = Counter()
