@@ -273,6 +273,7 @@ while True:
         os.kill(int(run.last_lines[0]), 0)
 
 
+@pytest.mark.long
 def test_slow_host_work_is_no_end_and_an_endless_service_ends_at_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -442,6 +443,7 @@ for step in range(50):
     assert not any(kept[32:])
 
 
+@pytest.mark.long
 def test_too_many_launches_to_keep_are_counted_and_named(tmp_path: Path) -> None:
     text = """
 x = torch.ones(32, device="cuda")
