@@ -184,7 +184,7 @@ class Options:
     )
     quiet_seconds: float | None = _option(
         None,
-        "stop recording so many seconds after the last new launch (default: at its end)",
+        "stop recording so many seconds after the last new launch (default: off)",
         read=seconds,
     )
     limit_seconds: float = _option(300.0, "end the application if it takes longer", read=seconds)

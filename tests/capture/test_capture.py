@@ -273,6 +273,7 @@ while True:
         os.kill(int(run.last_lines[0]), 0)
 
 
+@pytest.mark.long
 def test_slow_host_work_is_no_end_and_an_endless_service_ends_at_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,6 +385,29 @@ print(integers[:10].tolist())
     assert "`slow_kernel` was recorded and not computed (about 10" in notes
 
 
+def test_a_kernel_that_is_too_slow_is_not_begun_for_each_seed(tmp_path: Path) -> None:
+    text = """
+begun = []
+
+@triton.jit
+def slow_kernel(x, seed):
+    begun.append((x, seed))
+    time.sleep(0.2)
+    tl.store(x, tl.load(x) + seed)
+
+for seed in range(8):
+    slow_kernel[1000,](torch.zeros(1, device="cuda"), seed)
+print(sorted({int(seed.handle.data[0]) for _, seed in begun}))
+"""
+    application(tmp_path, text)
+    run = capture(
+        RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path),
+        compute_budget_seconds=0,
+    )
+    assert [launch.count for launch in run.launches] == [1] * 8
+    assert run.last_lines[-1] == "[0, 1, 2, 3]"
+
+
 @pytest.mark.parametrize(("compute", "computed"), [("always", True), ("never", False)])
 def test_compute_can_be_demanded_and_forbidden(
     tmp_path: Path, compute: str, computed: bool
@@ -419,6 +443,7 @@ for step in range(50):
     assert not any(kept[32:])
 
 
+@pytest.mark.long
 def test_too_many_launches_to_keep_are_counted_and_named(tmp_path: Path) -> None:
     text = """
 x = torch.ones(32, device="cuda")
@@ -492,6 +517,21 @@ except Exception: pass
         capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
     assert "`scale_kernel` was neither recorded nor executed" in caught.value.details[0]
     assert "named above" in (caught.value.hint or "")
+
+
+def test_a_kernel_that_is_refused_is_missing_beside_the_verdict(tmp_path: Path) -> None:
+    text = """
+without_text = triton.jit(scale_kernel.fn)
+launch()
+scale_kernel.fn.__code__ = scale_kernel.fn.__code__.replace(co_filename="<string>")
+without_text[3,](torch.ones(96, device="cuda"), 96, BLOCK=32)
+launch()
+"""
+    application(tmp_path, text)
+    run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
+    assert [(launch.grid[0], launch.count) for launch in run.launches] == [(2, 2)]
+    (caution,) = run.cautions
+    assert "`scale_kernel` was neither recorded nor executed: the text" in caution
 
 
 def test_a_kernel_in_a_file_whose_name_is_not_utf8_is_the_users_to_mend(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def setup_of(folder: Path, target: str = "mi300x", **options: Any) -> Setup:
 
 
 def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(NAMESAKES)
+    (tmp_path / "app.py").write_text(NAMESAKES + "raise SystemExit(3)\n")
     captured = capture(
         RecordRequest([sys.executable, "app.py"], folder=tmp_path / "records", cwd=tmp_path)
     )
@@ -113,6 +113,8 @@ def test_two_kernels_of_one_name_are_two_kernels(tmp_path: Path) -> None:
         setup = setup_of(tmp_path, kernel=kernel)
         subjects, untraced = examine_kernels(captured, setup, Silent())
         assert not untraced
+        for subject in subjects:  # beside the verdict
+            assert subject.cautions[0].startswith("the application ended with exit status 3")
         grids = [[launch.grid[0] for launch in subject.launches] for subject in subjects]
         assert sorted(grids) == [[32, 16], [64]]
 

@@ -60,6 +60,8 @@ for _ in range(3):  # elsewhere each time
     kept = globals().setdefault("kept", []) + [x, y]
 """
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def launch(tmp_path_factory: pytest.TempPathFactory) -> Launch:

@@ -46,8 +46,13 @@ def _run_source(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--target", default=DEFAULT_TARGET, help="GPU that the application is told of"
     )
-    parser.add_argument("--quiet_seconds", type=seconds)
-    parser.add_argument("--limit_seconds", type=seconds, default=300.0)
+    parser.add_argument(
+        "--quiet_seconds", type=seconds, help="stop recording so long after the last new launch"
+    )
+    parser.add_argument(
+        "--limit_seconds", type=seconds, default=300.0,
+        help="end the application if it takes longer (default: 300)",
+    )  # fmt: skip
     options, command = parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.kernels.triton.source_proofs import described, prove_source

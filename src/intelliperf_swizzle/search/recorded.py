@@ -91,6 +91,7 @@ def examine_kernels(
         raise UsageError(
             f"the application launched no kernel `{kernel}`",
             hint=f"it launched: {', '.join(sorted({one[0].kernel for one in by_kernel}))}",
+            details=recorded.cautions,
         )
     chosen.sort(key=lambda launches: (-_programs(launches), launches[0].kernel))
     subjects: list[Subject] = []

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Run the user's application unchanged and record its kernel launches.
 
-`application` starts, watches and ends it (`process`). In its processes, `startup/sitecustomize.py`
+`recording` starts, watches and ends it (`process`). In its processes, `startup/sitecustomize.py`
 waits for an import of torch or Triton, and `hook` then installs `standin` (a GPU that is none)
-where there is no GPU, and `recorder`: `interpreted` without a GPU, `compiled` on one. They use
-`describe`, `sources` and `store`. `journal` and `settings` are what the two sides tell each other.
+where there is no GPU, and the agent `begin`: `interpreted` without a GPU, `compiled` on one, where
+`inductor` sees what `torch.compile` launches. Both know launches again by `identity`; the `ledger`
+counts them (`counts`, `graphs`) and writes new ones down: `describe`, `sources`, `tuning`,
+`pointers`, `store`. `journal` and `settings` are what the two sides tell each other.
 """
 
 from intelliperf_swizzle.kernels.triton.capture.recording import capture

@@ -82,8 +82,10 @@ def read_counts(folder: Path) -> Counter[str]:
     """How often each record was launched by all processes of a capture."""
     counted: Counter[str] = Counter()
     for file in (folder / _FOLDER).glob(f"*{_NAMES}"):
+        numbers = np.zeros(0, np.uint64)
+        if file.with_suffix(_NUMBERS).exists():  # on a full disk it was not begun
+            numbers = np.fromfile(file.with_suffix(_NUMBERS), np.uint64)
         names = file.read_text(encoding="utf-8").splitlines()
-        numbers = np.fromfile(file.with_suffix(_NUMBERS), np.uint64)
         for name, number in zip(names, numbers.tolist(), strict=False):
             counted[name] += number
     return counted

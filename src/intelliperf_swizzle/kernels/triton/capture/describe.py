@@ -97,7 +97,7 @@ def describe(call: Call) -> DescribedLaunch:
     signature = inspect.signature(kernel.fn)
     bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
     bound.apply_defaults()
-    values = {name: _unwrapped(value) for name, value in bound.arguments.items()}
+    values = {name: unwrapped(value) for name, value in bound.arguments.items()}
     passed = tuple(value for value in values.values() if is_jit_function(value))
     source, keys = _read_once(kernel, passed)
     converter = _Converter(keys, makes_pointers(source))
@@ -141,7 +141,7 @@ class _Converter:
     _numbers: dict[int, int] = field(default_factory=dict)
 
     def convert(self, name: str, value: Any) -> Argument:
-        value = _unwrapped(value)
+        value = unwrapped(value)
         if hasattr(value, "block_shape") and hasattr(value, "base"):
             return DescriptorArgument(
                 base=self._tensor(value.base),
@@ -213,14 +213,15 @@ def _bytes_of(storage: torch.UntypedStorage) -> torch.Tensor:
     return view
 
 
-def _unwrapped(value: object) -> Any:
+def unwrapped(value: object) -> Any:
+    """The value of a `tl.constexpr`; any other as it is."""
     import triton.language as tl
 
     return value.value if isinstance(value, tl.constexpr) else value
 
 
 def _integers(extents: Iterable[object]) -> tuple[int, ...]:
-    return tuple(int(_unwrapped(extent)) for extent in extents)
+    return tuple(int(unwrapped(extent)) for extent in extents)
 
 
 def _is_constexpr(annotation: object) -> bool:

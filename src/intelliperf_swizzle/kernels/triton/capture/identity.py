@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from intelliperf_swizzle.kernels.triton.capture.calls import Call, JitFunction
+from intelliperf_swizzle.kernels.triton.capture.describe import unwrapped
 from intelliperf_swizzle.kernels.triton.capture.sources import is_jit_function
 
 
@@ -69,8 +70,11 @@ class Identity:
         if plan is None:
             plan = self._plans[kinds] = _Plan(kernel, values)
         if callable(grid):
-            named = dict(zip(kernel.arg_names, args))  # noqa: B905
-            grid = grid({**plan.defaults, **named, **kwargs})
+            given = dict(zip(kernel.arg_names, args))  # noqa: B905
+            named = {**plan.defaults, **given, **kwargs}
+            if plan.others:
+                named = {name: unwrapped(value) for name, value in named.items()}
+            grid = grid(named)
         tensors: list[Any] = [values[at] for at in plan.tensors]
         others = tuple([_look_into(values[at], tensors) for at in plan.others])
         seen: list[object] = []

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import time
 import types
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.kernels.triton.capture import journal
-from intelliperf_swizzle.kernels.triton.capture.calls import Call, Execute
+from intelliperf_swizzle.kernels.triton.capture.calls import Call, Execute, JitFunction
 from intelliperf_swizzle.kernels.triton.capture.identity import Identified
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution
 from intelliperf_swizzle.kernels.triton.capture.ledger import Kind, Ledger, Record, integers
@@ -25,6 +26,9 @@ from intelliperf_swizzle.records import Grid, UInt8Array
 
 PROBE_SECONDS = 0.5
 """A launch runs this long before it is asked whether the budget suffices."""
+MOST_PROBES = 4
+"""A kernel that was stopped so often on a grid is not begun again there, unless it may write
+integers: each launch of a long loop may have a seed of its own."""
 
 
 class InterpretedRecorder:
@@ -38,9 +42,9 @@ class InterpretedRecorder:
 
     def __init__(self, folder: Path, settings: Settings, uses: Uses) -> None:
         self._folder = folder
-        self._uses = uses
         self._settings = settings
         self._seconds_left = settings.compute_budget_seconds
+        self._stopped: Counter[tuple[JitFunction, Grid]] = Counter()
         self._ledger = Ledger(folder, uses, "was neither recorded nor executed")
 
     def launch(self, call: Call, execute: Execute) -> None:
@@ -89,7 +93,9 @@ class InterpretedRecorder:
         self, record: Record, integers: Sequence[UInt8Array], call: Call, execute: Execute
     ) -> Execution:
         """Run all programs, unless that would take too long."""
-        if self._settings.compute == "never":
+        place = (call.kernel, record.grid)
+        hopeless = self._stopped[place] >= MOST_PROBES and not integers
+        if self._settings.compute == "never" or hopeless:
             return Execution(computed=False, seconds=None)
         before = [one.copy() for one in integers]
 
@@ -109,6 +115,7 @@ class InterpretedRecorder:
             computed = True
         except _LaunchEndedError:
             computed = False
+            self._stopped[place] += 1
         except Exception as error:  # what the interpreter cannot do must not end the recording
             if always:
                 raise

@@ -112,10 +112,11 @@ class Ledger:
         """
         self._graphs.watch()
         with self._lock:
-            kind = self._kinds.setdefault(found.key, Kind())
+            kind = self._kinds.get(found.key) or Kind()
             try:
                 return kind, self._write(call, found, kind)
             except (UnreadableKernelError, OSError) as error:
+                self._kinds[found.key] = kind
                 sentence = f"`{call.kernel.fn.__name__}` {self._refusal}: {error}"
                 usage = isinstance(error, NotUtf8Error)
                 journal.write(self._folder, "refused", text=sentence, usage=usage)
@@ -124,6 +125,7 @@ class Ledger:
     def _write(self, call: Call, found: Identified, kind: Kind) -> bool:
         live = describe(call)
         if not live.launch.programs:  # Triton launches nothing then, and says nothing
+            self._kinds[found.key] = kind
             return False
         held = {number: live.recorded(number) for number in sorted(live.integers)}
         name, seen = self._store.keep(live, held)
@@ -134,10 +136,10 @@ class Ledger:
         places = [live.memory[number].data_ptr() for number in held]
         kind.integers = tuple(starts.index(one) for one in places if one in starts)
         if seen == "crowded":  # too many to remember them
-            del self._kinds[found.key]
             self._caution_crowd(call.kernel.fn.__name__)
             return False
         kind.records[tuple(map(digest, integers(kind, found)))] = kind.last
+        self._kinds[found.key] = kind  # another thread sees it when it is complete
         if seen == "again":
             return False
         self._uses.tell()

@@ -81,12 +81,12 @@ def capture(
         ended_by=ended_by,
         exit_code=exit_code,
         seconds=time.monotonic() - begun,
-        notes=(*computed, *tuned, *dict.fromkeys(watch.refusals + watch.notes)),
+        notes=(*computed, *tuned, *dict.fromkeys(watch.notes)),
         last_lines=ending.last_lines,
         folder=place,
         cautions=(
             *ending.cautions(all(one.computed for one in launches)),
-            *dict.fromkeys(watch.cautions),
+            *dict.fromkeys(watch.refusals + watch.cautions),
         ),
     )
 
@@ -167,7 +167,8 @@ class _JournalWatch:
         elif event["event"] in ("new", "further"):
             if event["event"] == "further":  # a training loop has no end of them
                 self._further.add(record)
-            if record not in self._running | self.executions.keys():  # two processes may see it
+            # two processes may see it for the first time at once
+            if record not in self._running and record not in self.executions:
                 self.records.append(record)
             self._running.add(record)
         elif event["event"] == "ran":
@@ -231,11 +232,13 @@ class _Ending:
         """
         if self.exit_code == 0:
             return ()
-        remedy = {
-            "quiet": "; without --quiet_seconds it is recorded to its end",
-            "limit": "; --limit_seconds gives it more time",
-            "exit": "" if computed else "; --compute always executes what it may have checked",
-        }[self.ended_by]
+        remedy = ""
+        if self.ended_by == "quiet":
+            remedy = "; without --quiet_seconds it is recorded to its end"
+        elif self.ended_by == "limit":
+            remedy = "; --limit_seconds gives it more time"
+        elif self.exit_code and self.exit_code > 0 and not computed:
+            remedy = "; --compute always executes what it may have checked"
         return (
             f"{self.sentence()}: launches are counted until then, and what it launches later is"
             f" missing{remedy}",
