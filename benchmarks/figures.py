@@ -15,6 +15,7 @@ import sys
 
 from attention_orders import ATTENTION_ORDERS
 from audit import AUDIT
+from causes import CAUSES
 from figure_02 import FIGURE_02
 from figure_14 import FIGURE_14
 from figure_15 import FIGURE_15
@@ -31,6 +32,7 @@ TABLES = (
     TABLE_4,
     ATTENTION_ORDERS,
     TARGETS_TABLE,
+    CAUSES,
     AUDIT,
 )
 

@@ -146,6 +146,28 @@ def rated(text: str, subject: Subject, target: Target) -> dict[str, Any]:
     return measured(model_launches(subject.traced, tiles, target))
 
 
+def causes(inputs: Inputs) -> dict[str, Any]:
+    """Why requests miss, by tensor: unmodified, and with the text `swizzle` of the inputs, if any.
+
+    Modelled; None without a swizzle.
+    """
+    with examined(inputs) as subject:
+        after = None
+        if inputs["swizzle"] is not None:
+            proofs = prove_on(
+                parse(inputs["swizzle"]),
+                [one.launch for one in subject.traced],
+                load_target(inputs["target"]),
+            )
+            assert not isinstance(proofs, Witness)
+            tiles = [proof.tile for proof in proofs]
+            after = model_launches(subject.traced, tiles, load_target(inputs["target"])).causes
+        return {
+            "before": [asdict(one) for one in subject.baseline.causes or ()],
+            "after": after and [asdict(one) for one in after],
+        }
+
+
 @contextmanager
 def examined(inputs: Inputs) -> Iterator[Subject]:
     """The application's kernel, recorded and traced."""

@@ -166,18 +166,18 @@ def _flat(launch: Launch, trace: Trace, columns: int | None) -> _Slice:
 
 
 def _placed_by_writes(launch: Launch, trace: Trace) -> _Slice | None:
-    """Tiles by the row and column of what each writes first in a tensor of rows.
+    """Tiles by the row and column of all that each writes in a tensor of rows.
 
-    Where that is no rectangle, as of persistent kernels, by all that each writes: a place for every
-    store, with the program that makes it.
+    A place for every store, with the program that makes it, as persistent kernels make several.
+    Where that is no rectangle, by the first that each makes.
     """
     writes = np.flatnonzero(trace.shape_kind[trace.access_shape] == Access.WRITE)
     tile = np.searchsorted(trace.tile_offset, writes, side="right") - 1
     _, first = np.unique(tile, return_index=True)
     if len(first) != trace.tiles:
         return None
-    return _placed(launch, trace, tile[first], writes[first]) or _placed(
-        launch, trace, tile, writes
+    return _placed(launch, trace, tile, writes) or _placed(
+        launch, trace, tile[first], writes[first]
     )
 
 

@@ -163,6 +163,28 @@ def test_else_they_lie_row_by_row(columns: int | None, across: int) -> None:
     assert "".join(shown.before.domain) == ("01234567" * 8)[:60] + "...."
 
 
+def test_a_program_for_each_row_is_drawn_row_after_row() -> None:
+    order = np.arange(100)
+    shown = picture(
+        launch((100, 1, 1), 8, 100), traced((100, 1, 1), 8, 100, 8 * order), TARGET,
+        occupancy=1, tile=None, columns=4,
+    )  # fmt: skip
+    [tiles] = shown.tiles
+    assert (tiles.title, tiles.tiles) == ("each tile where it writes c, 64 in a row", (64, 2))
+    assert tiles.before.domain[0] == "01234567" * 8
+    assert all(one.shared == (None, None) for one in shown.tensors)
+
+
+def test_programs_that_compute_several_tiles_are_drawn_where_they_write() -> None:
+    """Eight programs and 4 x 8 places: program p writes places p, p + 8, p + 16 and p + 24."""
+    one = traced((32, 1, 1), 4, 8, np.arange(32).reshape(4, 8).T.ravel())
+    persistent = replace(one, grid=(8, 1, 1), tile_offset=np.arange(9) * 8)
+    shown = picture(launch((8, 1, 1), 4, 8), persistent, TARGET, occupancy=1, tile=None)
+    [tiles] = shown.tiles
+    assert tiles.tiles == (4, 8)
+    assert tiles.before.domain == ("0123", "4567") * 4
+
+
 def test_tensors_say_on_how_many_domains_their_lines_are_used() -> None:
     grid = (16, 8, 1)
     tile = swizzled(grid)

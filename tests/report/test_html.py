@@ -235,6 +235,29 @@ def test_the_page_of_a_grid_shows_each_tile_where_it_runs(run: Run) -> None:
     }
 
 
+def test_what_would_tell_nothing_is_not_drawn(run: Run) -> None:
+    assert run.picture is not None
+    [tiles] = run.picture.tiles
+    assert tiles.after is not None
+    grey, coloured = (
+        tuple(digit * len(row) for row in tiles.before.share) for digit in ("4", "z")
+    )  # an eighth of the cell's tiles, and all of them
+    both = replace(
+        tiles, title="grey", before=replace(tiles.before, share=grey),
+        after=replace(tiles.after, share=grey),
+    )  # fmt: skip
+    one = replace(both, title="coloured", after=replace(tiles.after, share=coloured))
+    tensor = replace(run.picture.tensors[0], names=("tiny",), bytes=528)
+    picture = replace(run.picture, tiles=(both, one), tensors=(tensor, *run.picture.tensors[1:]))
+    page = tree(render(replace(run, picture=picture)))
+    titles = [heading.text for heading in page.all("h3")]
+    assert "coloured" in titles
+    assert not {"grey", "tiny"} & set(titles)
+    assert "tiny (528 B" in page.all("section", id="tensors")[0].text
+    grey_only = tree(render(replace(run, picture=replace(picture, tiles=(both,)))))
+    assert not grey_only.all("section", id="tiles")
+
+
 def test_the_fragment_is_whole_and_small(shown: Run) -> None:
     page = tree(fragment(shown))
     assert not page.all("script")

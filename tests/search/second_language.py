@@ -68,6 +68,9 @@ class Sums:
             method="batched",
         )
 
+    def trace_each(self, launches):  # type: ignore[no-untyped-def]
+        return [self.trace(one) for one in launches]
+
     def build(self, launch, target, edit=None):  # type: ignore[no-untyped-def]
         return Build(32, 32, 0, 0, 4, 0.0)
 

@@ -106,6 +106,9 @@ class KernelLanguage(Protocol):
     def trace(self, launch: Launch) -> Trace:
         """The cache lines that each tile of a launch touches; raises TraceError."""
 
+    def trace_each(self, launches: Sequence[Launch]) -> Sequence[Trace | None]:
+        """The same of several, which may be made up; None for what cannot be traced."""
+
     def find_dependences(
         self, launches: Sequence[Launch], *, timeout_seconds: float
     ) -> Sequence[Dependence]:

@@ -124,6 +124,7 @@ class Optimized:
         attempts: how many candidates were tried.
         result_file: JSON; `report` shows it again.
         notes: what one should know of these numbers.
+        cures: what would help, the recommended first; all but the patch is advice, all is modelled.
     """
 
     success: bool
@@ -137,6 +138,7 @@ class Optimized:
     attempts: int
     result_file: str
     notes: list[str]
+    cures: list[str]
 
 
 @dataclass(frozen=True)

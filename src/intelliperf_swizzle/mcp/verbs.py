@@ -27,6 +27,7 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Measurement, Witness
 from intelliperf_swizzle.report.markdown import markdown
 from intelliperf_swizzle.report.read import read_run
+from intelliperf_swizzle.report.why import cures
 from intelliperf_swizzle.report.words import message
 
 
@@ -85,6 +86,7 @@ def optimize(arguments: Mapping[str, Any], progress: Progress) -> Optimized:
         attempts=len(run.attempts),
         result_file=str(Path(run.history).with_name("result.json").resolve()),
         notes=list(run.notes),
+        cures=cures(run),
     )
 
 

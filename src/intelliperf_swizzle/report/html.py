@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from intelliperf_swizzle import __version__
 from intelliperf_swizzle.mapping import describe
-from intelliperf_swizzle.records import Picture, Placement, Run, TilePicture
+from intelliperf_swizzle.records import LINE_BYTES, Picture, Placement, Run, TilePicture
 from intelliperf_swizzle.report import chart, drawing, why, words
 from intelliperf_swizzle.units import milliseconds, percent, size
 
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     import jinja2
 
 PAGE = Path(__file__).parent / "page"
+
+MOSTLY = 0.5
+"""Part of a cell's tiles that one domain runs, for the cell to have its colour."""
+
+MAPPED_BYTES = 32 * LINE_BYTES
+"""Bytes of the smallest tensor that gets a map: one row of cells, a line each."""
 
 
 def render(run: Run) -> str:
@@ -83,6 +89,8 @@ def _view(run: Run) -> dict[str, Any]:
         "progress": chart.progress_chart(run),
         "slices": _slices(picture) if picture else [],
         "about": "about " if picture and picture.sampled else "",
+        "mapped": [one for one in picture.tensors if one.bytes >= MAPPED_BYTES] if picture else [],
+        "small": [one for one in picture.tensors if one.bytes < MAPPED_BYTES] if picture else [],
         "wave_bytes": _wave_bytes(picture) if picture else (0, 0),
         "patch_link": _download(run.best.diff) if run.best and run.best.diff else "",
         "timed": any(one.measurement and one.measurement.time_ms for one in run.attempts),
@@ -112,7 +120,7 @@ class Grid:
 
 
 def _slices(picture: Picture) -> list[tuple[TilePicture, Grid, Grid | None]]:
-    """Each slice with its pictures before and after."""
+    """Each slice that shows something, with its pictures before and after."""
     return [
         (
             shown,
@@ -120,7 +128,14 @@ def _slices(picture: Picture) -> list[tuple[TilePicture, Grid, Grid | None]]:
             _grid(shown.after, picture.domains) if shown.after else None,
         )
         for shown in picture.tiles
+        if picture.domains == 1 or any(map(_tells, filter(None, (shown.before, shown.after))))
     ]
+
+
+def _tells(placement: Placement) -> bool:
+    """Whether some cell is mostly one domain's; else the picture is grey all over."""
+    return any(digit != "." and int(digit, 36) > 35 * MOSTLY for row in placement.share
+               for digit in row)  # fmt: skip
 
 
 def _grid(placement: Placement, num_domains: int) -> Grid:

@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report import words
+from intelliperf_swizzle.report.why import cures, lines
 
 _TEMPLATE = """\
 # {{ run.kernel }}: {{ verdict }}
 
 {{ message }}
-
+{% for line in why %}
+{{ line }}
+{% endfor %}
 | | before | after |
 |---|---|---|
 {% for row in rows -%}
@@ -63,6 +66,7 @@ def markdown(run: Run) -> str:
         run=run,
         verdict=words.verdict(run),
         message=words.message(run),
+        why=[*lines(run), *cures(run)],
         rows=words.numbers(run),
         ceiling=f"{100 * run.ceiling.l2_hit_rate:.1f} % ({run.ceiling.derivation})",
         proof=words.proof(run.best) if run.best else "",

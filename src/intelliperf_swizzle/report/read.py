@@ -79,6 +79,7 @@ def run_of(fields: object) -> Run:
         cautions=own.cautions,
         domain_name=own.domain_name,
         interrupted=own.interrupted,
+        cures=own.cures,
     )
 
 

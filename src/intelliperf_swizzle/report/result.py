@@ -18,6 +18,7 @@ from intelliperf_swizzle.records import (
     Attempt,
     Certificate,
     Constants,
+    Cures,
     Grid,
     KernelSummary,
     Measurement,
@@ -84,6 +85,7 @@ class OwnPart:
     nothing_to_gain: bool
     interrupted: bool
     best: NamedAttempt | None
+    cures: Cures | None
     attempts: tuple[Attempt, ...]
     cautions: tuple[str, ...]
     notes: tuple[str, ...]
@@ -181,6 +183,7 @@ def _own(run: Run) -> OwnPart:
         nothing_to_gain=run.nothing_to_gain,
         interrupted=run.interrupted,
         best=_named(run.best) if run.best else None,
+        cures=run.cures,
         attempts=run.attempts,
         cautions=run.cautions,
         notes=run.notes,

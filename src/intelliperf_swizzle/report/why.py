@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from intelliperf_swizzle.context.causes import CLASSES, describe_causes, total
-from intelliperf_swizzle.records import MissCauses, Picture, Run, TensorPicture
+from intelliperf_swizzle.records import Cure, MissCauses, Picture, Run, TensorPicture
 from intelliperf_swizzle.units import percent, size
 
 TOGETHER = 0.1
@@ -100,6 +100,39 @@ def _working_set(picture: Picture | None) -> str:
     if not 0 < after < before:
         return ""
     return f" (the first workgroups use {size(after)}, {size(before)} before)"
+
+
+def cures(run: Run) -> list[str]:
+    """What could be done about the misses, the recommended first; modelled, largest launch."""
+    found = run.cures
+    if found is None:
+        return []
+    if found.reason:
+        return [f"No cure: {found.reason}."]
+    told = [
+        f"{describe_cure(one)}: L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}, "
+        f"{one.memory_time_ms / found.before_ms:.2f} of the modelled memory time"
+        for one in found.cures
+    ]
+    return [f"Recommended: {told[0]}.", *(f"Else: {one}." for one in told[1:])]
+
+
+def describe_cure(cure: Cure) -> str:
+    """What is to be changed, in words."""
+    if cure.kind == "swizzle":
+        return "the swizzle, which is the patch"
+    if cure.kind == "parameter":
+        given = ", ".join(f"{name} = {value}" for name, value in (cure.arguments or {}).items())
+        return f"{given} in the call, no patch"
+    padding = cure.padding
+    if padding is None:
+        return cure.kind
+    given = ", ".join(f"{name} = {value}" for name, value in sorted(padding.arguments.items()))
+    rows = (
+        f"rows of {', '.join(padding.tensors)} {padding.elements} elements longer "
+        f"({given}; {size(padding.bytes)} more memory)"
+    )
+    return f"the patch and {rows}" if cure.kind == "both" else f"{rows}, no patch"
 
 
 @dataclass(frozen=True)

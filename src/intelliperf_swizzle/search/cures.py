@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -18,8 +17,6 @@ import numpy as np
 
 from intelliperf_swizzle.cache.model import measurement, traffic
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
-from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.kernels.base import KernelLanguage
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import (
@@ -48,7 +45,7 @@ LEAST_MS = 0.005
 LEAST_CAUSE = 0.01
 """Part of all requests that must miss for the reason which a cure is against."""
 
-GROUPS = (2, 4, 8, 16)
+GROUPS = (4, 8, 16)
 """Values that a parameter which renumbers tiles is tried with."""
 
 ALIGNMENT_LINES = (2 << 20) // LINE_BYTES
@@ -89,12 +86,12 @@ def compare_cures(
         confirmed = _confirm(case, first, best)
         if confirmed:
             return Cures(before.l2_hit_rate, time, (confirmed, *others))
-        gaining = others
+        gaining = [one for one in gaining if one is not first]
     return Cures(before.l2_hit_rate, time, (), _no_cure(subject, before))
 
 
 def _ranked(cures: Sequence[Cure]) -> list[Cure]:
-    """First the cheapest that comes within 1 % of the best time, then by time."""
+    """First the cheapest within 1 % of the best time, then the best of each other kind."""
     if not cures:
         return []
     kinds: tuple[CureKind, ...] = get_args(CureKind)
@@ -106,7 +103,8 @@ def _ranked(cures: Sequence[Cure]) -> list[Cure]:
     by_time = sorted(cures, key=lambda one: one.memory_time_ms)
     enough = by_time[0].memory_time_ms * (1 + LEAST_GAIN)
     first = min((one for one in cures if one.memory_time_ms <= enough), key=price)
-    return [first, *(one for one in by_time if one is not first)]
+    others = {one.kind: one for one in reversed(by_time) if one.kind != first.kind}
+    return [first, *sorted(others.values(), key=lambda one: one.memory_time_ms)]
 
 
 def _no_cure(subject: Subject, before: Measurement) -> str:
@@ -136,11 +134,6 @@ class _Case:
         """The launch."""
         return self.traced.launch
 
-    @property
-    def language(self) -> KernelLanguage:
-        """Of the kernel."""
-        return self.setup.language
-
     def replay(
         self, stream: ReferenceStream | None = None, tile: Int64Array | None = None
     ) -> Measurement:
@@ -150,12 +143,9 @@ class _Case:
         target = self.setup.target
         return measurement(traffic(stream, order, target, self.traced.occupancy), target)
 
-    def trace(self, launch: Launch) -> Trace | None:
-        """A changed launch; None if it cannot be run."""
-        try:
-            return self.language.trace(launch)
-        except TraceError:
-            return None
+    def trace(self, launches: Sequence[Launch]) -> Sequence[Trace | None]:
+        """Changed launches; None for those that cannot be run."""
+        return self.setup.language.trace_each(launches)
 
 
 # --- parameters that renumber tiles -------------------------------------------------------------
@@ -176,28 +166,22 @@ def _parameters(case: _Case, subject: Subject) -> Iterator[Cure]:
         if name in launch.constants and name not in case.traced.trace.immaterial
     ]
     few = _few_programs(launch)
-    with ThreadPoolExecutor(2) as pool:
-        probed = pool.map(
-            case.trace, [few, *(_with(few, {name: _another(launch, name)}) for name in names)]
-        )
-        unchanged, *others = probed
+    unchanged, *others = case.trace(
+        [few, *(_with(few, {name: _another(launch, name)}) for name in names)]
+    )
     if unchanged is None:
         return
-    tiles = _footprints(case.traced.trace)
+    tiles = np.sort(_footprints(case.traced.trace))
     for name, probe in zip(names, others, strict=True):
         if probe is None or not _alike(unchanged, probe):
             continue
-        found: list[Cure] = []
-        for value in GROUPS:
-            if value == launch.constants[name]:
-                continue
-            changed = case.trace(_with(launch, {name: value}))
-            if changed is None:
-                continue
-            if not np.array_equal(np.sort(_footprints(changed)), np.sort(tiles)):
-                break
-            cure = _cure("parameter", case.replay(stream_of(changed)))
-            found.append(replace(cure, arguments={name: value}))
+        values = [value for value in GROUPS if value != launch.constants[name]]
+        traces = case.trace([_with(launch, {name: value}) for value in values])
+        found = [
+            replace(_cure("parameter", case.replay(stream_of(one))), arguments={name: value})
+            for value, one in zip(values, traces, strict=True)
+            if one is not None and np.array_equal(np.sort(_footprints(one)), tiles)
+        ]
         if found:
             yield min(found, key=lambda one: one.memory_time_ms)
 
@@ -393,8 +377,7 @@ def _stride_arguments(
         _with(few, {name: launch.constants[name] + more}, _longer(layouts, launch, more))
         for name in names
     ]
-    with ThreadPoolExecutor(2) as pool:
-        unchanged, *others = pool.map(case.trace, [few, *probes])
+    unchanged, *others = case.trace([few, *probes])
     if unchanged is None:
         return {}
     roles = {}
@@ -539,7 +522,7 @@ def _confirm(case: _Case, cure: Cure, best: Evaluated | None) -> Cure | None:
     layouts = {one.name: one for one in _layouts(case.launch, case.traced.trace)}
     padded = [layouts[name] for name in cure.padding.tensors]
     room = _longer(padded, case.launch, cure.padding.elements)
-    trace = case.trace(_with(case.launch, cure.padding.arguments, room))
+    [trace] = case.trace([_with(case.launch, cure.padding.arguments, room)])
     if trace is None:
         return None
     tile = best.proved.tiles()[0] if best and cure.kind == "both" else None

@@ -14,7 +14,7 @@ from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.source.build import build
 from intelliperf_swizzle.kernels.triton.source.splice import splice
 from intelliperf_swizzle.kernels.triton.source_proofs import prove_launches
-from intelliperf_swizzle.kernels.triton.tracing import find_dependences, trace
+from intelliperf_swizzle.kernels.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.kernels.triton.trials import on_gpu
 from intelliperf_swizzle.kernels.triton.validate import difference_of_text, validate
 from intelliperf_swizzle.language import Swizzle
@@ -30,6 +30,7 @@ class Triton:
     name = "Triton"
     record = staticmethod(capture)
     trace = staticmethod(trace)
+    trace_each = staticmethod(trace_each)
     find_dependences = staticmethod(find_dependences)
     find_flaw = staticmethod(difference_of_text)
     validate = staticmethod(validate)

@@ -45,6 +45,20 @@ def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
     return traced
 
 
+def trace_each(launches: Sequence[Launch], *, timeout_seconds: float = 600.0) -> list[Trace | None]:
+    """The traces of launches, all made in one child process; None where there is none.
+
+    Nothing is known of what comes after a launch that crashes the interpreter.
+    """
+    found, _ = call_each(
+        "intelliperf_swizzle.kernels.triton.tracing.interpret:trace_each_here",
+        launches,
+        environment={"TRITON_INTERPRET": "1"},
+        limit_seconds=timeout_seconds,
+    )
+    return found + [None] * (len(launches) - len(found))
+
+
 def find_dependences(launches: Sequence[Launch], *, timeout_seconds: float) -> list[Dependence]:
     """Which programs of each launch depend on each other; no trace is kept.
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +62,15 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
         f"traced program by program: {reason}",
         lambda watch: run_sequential(revive(launch, folder), observer=watch),
     )
+
+
+def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
+    """Trace launches one after the other as `trace_here` does; None where it raises."""
+    for launch in launches:
+        try:
+            yield trace_here(launch, folder)
+        except TraceError:
+            yield None
 
 
 def _batched(live: LiveLaunch, run_again: Callable[[ByteWatch], object]) -> Trace:

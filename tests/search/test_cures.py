@@ -1,0 +1,103 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What would help a real kernel, held against the kernel launched that way."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.records import Cure, Cures, Measurement, Padding
+from intelliperf_swizzle.search import cures
+from intelliperf_swizzle.search.cures import compare_cures
+from intelliperf_swizzle.search.recorded import choose_kernel, record_application
+from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.subject import Subject
+
+APPLICATION = Path(__file__).parent / "padded_rows.py"
+TARGET = replace(load_target("mi300x"), l2_bytes_per_xcd=1 << 18, cus_per_xcd=8)
+"""An L2 of a sixteenth of the size, so that small matrices crowd its channels."""
+
+
+@contextmanager
+def examined(folder: Path, *arguments: object) -> Iterator[tuple[Setup, Subject]]:
+    """The application's kernel, as long as its records are there."""
+    asked = Options(project_directory=str(folder), profiler="model", compute="never")
+    command = (sys.executable, str(APPLICATION), *map(str, arguments))
+    setup = prepare(asked, command, Silent(), target=TARGET)
+    with record_application(setup, Silent()) as recorded:
+        subject, _ = choose_kernel(recorded, setup, Silent())
+        yield setup, subject
+
+
+def compared(folder: Path, *arguments: object) -> tuple[Measurement, Cures]:
+    """The unmodified kernel, and the cures without any swizzle."""
+    with examined(folder, *arguments) as (setup, subject):
+        found = compare_cures(setup, subject, None, Silent())
+        assert found is not None
+        return subject.baseline, found
+
+
+@pytest.fixture(autouse=True)
+def _small_launches_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cures, "LEAST_MS", 0.0)
+
+
+def test_padded_rows_do_what_was_said_of_them(tmp_path: Path) -> None:
+    _, found = compared(tmp_path, "product", 0, 1)
+    padding = found.cures[0].padding
+    assert padding is not None
+    assert found.cures[0].kind == "padding"
+    assert set(padding.tensors) == {"a", "b"}
+    assert padding.arguments == dict.fromkeys(("sam", "sbn"), 1024 + padding.elements)
+    assert padding.bytes == (511 + 1023) * padding.elements * 2
+    assert found.cures[0].l2_hit_rate > found.before + 0.1
+    with examined(tmp_path, "product", padding.elements, 1) as (_, then):
+        assert then.baseline.l2_hit_rate == pytest.approx(found.cures[0].l2_hit_rate, abs=0.001)
+
+
+def test_a_kernel_without_the_stride_as_an_argument_cannot_be_padded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with examined(tmp_path, "packed", 0, 1) as (setup, subject):
+        before = subject.baseline
+        assert sum(one.conflict for one in before.causes or ()) > 0.1 * (before.l2_requests or 0)
+        found = compare_cures(setup, subject, None, Silent())
+        assert found
+        assert not found.cures
+        assert found.reason
+        monkeypatch.setattr(cures, "LEAST_MS", 1.0)
+        assert compare_cures(setup, subject, None, Silent()) is None, "a launch alone takes longer"
+
+
+def test_a_parameter_that_renumbers_tiles_is_found(tmp_path: Path) -> None:
+    _, found = compared(tmp_path, "product", 64, 16)
+    [cure] = [one for one in found.cures if one.kind == "parameter"]
+    assert cure.arguments
+    [(name, value)] = cure.arguments.items()
+    assert name == "GROUP_M"
+    with examined(tmp_path, "product", 64, value) as (_, then):
+        assert then.baseline.l2_hit_rate == pytest.approx(cure.l2_hit_rate, abs=0.001)
+
+
+def test_the_cheapest_within_one_percent_of_the_best_time_comes_first() -> None:
+    padding = Padding(("a",), 64, {"sam": 1088}, 1000)
+    more = replace(padding, elements=128, bytes=2000)
+    swizzle = Cure("swizzle", 0.8, 0.0101)
+    dearer = Cure("both", 0.9, 0.0099, more)
+    best = Cure("padding", 0.9, 0.01, more)
+    cheap = Cure("padding", 0.9, 0.01005, padding)
+    parameter = Cure("parameter", 0.6, 0.02, arguments={"GROUP_M": 4})
+    ranked = cures._ranked([parameter, best, dearer, cheap, swizzle])
+    assert ranked == [cheap, dearer, swizzle, parameter]
+    assert cures._ranked([parameter, dearer, replace(swizzle, memory_time_ms=0.0099)])[0].kind == (
+        "swizzle"
+    )
