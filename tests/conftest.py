@@ -34,7 +34,8 @@ LONG = (
     "adversarial/test_order_of_all_launches.py", "adversarial/test_shared_functions.py",
     "adversarial/test_stopping.py", "agents", "benchmark_kernels", "benchmark_tables/test_items.py",
     "documentation", "end_to_end", "host/test_run.py", "language/test_emitters_agree.py",
-    "llm/test_command.py", "loop", "packaging", "source_proofs/test_sizes.py",
+    "llm/test_command.py", "loop", "packaging", "search/test_backends.py",
+    "source_proofs/test_sizes.py",
 )  # fmt: skip
 """Where the tests take many seconds each."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"

@@ -46,6 +46,7 @@ def choose_evaluator(
         validation_seconds=options.validation_seconds,
         unittest_command=options.unittest_command if options.compute != "never" else None,
         project_directory=setup.project,
+        backend=options.backend,
     )
     if setup.device is None:
         return OnModel(setting)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from intelliperf_swizzle.backends import LOCAL
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernels.base import KernelLanguage
 from intelliperf_swizzle.profile import Profiler
@@ -77,6 +78,7 @@ class Setting:
         validation_seconds: for executing tiles on the CPU.
         unittest_command: must pass with the swizzled kernel; None = there is none.
         project_directory: where it runs.
+        backend: where the model replays mappings.
     """
 
     subject: Subject
@@ -91,6 +93,7 @@ class Setting:
     validation_seconds: float
     unittest_command: str | None = None
     project_directory: Path = Path()
+    backend: str = LOCAL
 
     def places(self, fewest: int) -> int:
         """How many mappings the model may replay."""
