@@ -13,6 +13,7 @@ which workers get the trace, is timed apart.
 from __future__ import annotations
 
 import argparse
+import importlib
 import platform
 import sys
 import time
@@ -23,7 +24,7 @@ from typing import Any
 
 from harness.command import DOCUMENTS
 from harness.render import generated, page, table
-from intelliperf_swizzle.backends import LOCAL, Spread
+from intelliperf_swizzle.backends import LOCAL, Spread, connect
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.options import Options
@@ -42,10 +43,11 @@ FULL = 8
 @contextmanager
 def dask(workers: int) -> Iterator[str]:
     """A cluster of processes with one thread each."""
-    from distributed import LocalCluster
-
-    with LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster:
-        yield cluster.scheduler_address.replace("tcp://", "dask://")
+    distributed: Any = importlib.import_module("distributed")
+    with distributed.LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        yield address
+        connect(address)[1]["client"].close()
 
 
 def timed(spread: Spread[Swizzle, Any], swizzles: Sequence[Swizzle]) -> tuple[float, list[Any]]:

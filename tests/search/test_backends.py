@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from intelliperf_swizzle.backends import LOCAL, Spread
+from intelliperf_swizzle.backends import LOCAL, Spread, connect
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.formulas import patterns
 from intelliperf_swizzle.options import Options
@@ -33,7 +33,9 @@ def cluster() -> Iterator[str]:
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None
     ) as running:
-        yield running.scheduler_address.replace("tcp://", "dask://")
+        address = running.scheduler_address.replace("tcp://", "dask://")
+        yield address
+        connect(address)[1]["client"].close()
 
 
 def count_from(start: int, log: str) -> Callable[[int], int]:
