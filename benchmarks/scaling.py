@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import platform
 import sys
 import time
@@ -63,14 +64,19 @@ def row(
     """A row of the table, and all scores."""
     screen: Spread[Swizzle, Any] = Spread(backend, prepare_screen, traced, setup.target)
     model: Spread[Swizzle, Any] = Spread(backend, prepare_model, traced, setup.target)
-    batch = 2 * cores()
+    batch, load = 2 * cores(), os.getloadavg()[0]
     first, _ = timed(screen, swizzles[:batch])
     timed(model, swizzles[:batch])
     screening, rates = timed(screen, swizzles)
     replaying, readings = timed(model, swizzles[::FULL])
     speeds = [len(rates) / screening, len(readings) / replaying]
     print(f"{name}: {speeds[0]:.1f} screened, {speeds[1]:.2f} replayed a second", file=sys.stderr)
-    return [name, f"{first:.1f} s", *(f"{speed:.2g}" for speed in speeds)], rates + readings
+    return [
+        name,
+        f"{load:.1f}",
+        f"{first:.1f} s",
+        *(f"{speed:.2g}" for speed in speeds),
+    ], rates + readings
 
 
 def main() -> None:
@@ -87,13 +93,13 @@ def main() -> None:
         traced = choose_kernel(recorded, setup, Silent())[0].traced
         rows, expected = [], None
         for workers in [0, *options.workers]:
-            name = f"Dask, {workers} workers" if workers else f"here, {cores()} threads"
+            name = f"Dask, workers: {workers}" if workers else f"here, threads: {cores()}"
             with dask(workers) if workers else nullcontext(LOCAL) as backend:
                 made, scores = row(name, backend, traced, setup, swizzles)
             assert expected in (None, scores), "scores differ between backends"
             expected = scores
             rows.append(made)
-    header = ("where", "first batch", "screened a second", "replayed a second")
+    header = ("where", "load before", "first batch", "screened a second", "replayed a second")
     (DOCUMENTS / "results" / "scaling.md").write_text(
         page(
             generated("scaling.py"),
@@ -101,7 +107,8 @@ def main() -> None:
             f"{options.candidates} candidates of a GEMM of 4096³ on `mi300x`, on a machine of "
             f"{cores()} cores; every row finds the same numbers. “Replayed” is full physics, in "
             "which one candidate already keeps all cores busy. The first batch starts the workers "
-            "and sends them the trace.",
+            "and sends them the trace. Only rows that begin with a load near 0 say how fast it is: "
+            "others shared the cores with other work.",
             table(header, rows),
             f"Python {platform.python_version()}. `--backend dask://HOST:PORT` takes a run there.",
         )

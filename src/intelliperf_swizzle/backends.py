@@ -66,7 +66,7 @@ class Spread(Generic[Item, Result]):
         """The result of each item, in order.
 
         Raises:
-            SwizzleError: the backend has failed, and again when it was asked once more.
+            SwizzleError: the backend has failed each time that it was asked.
         """
         if self._here is not None:
             return list(_threads().map(self._one_here, items))
@@ -104,6 +104,7 @@ class Spread(Generic[Item, Result]):
                         f"the backend {self._backend} failed {TRIES} times: {error}",
                         hint="its workers need this package; without --backend all runs here",
                     ) from error
+                connect.cache_clear()  # the cluster may have been started anew
         raise AssertionError
 
 
@@ -120,14 +121,15 @@ def _one_there(
     key, version = whose
     if version != __version__:
         raise UsageError(f"a worker has version {__version__}, and this is {version}")
-    if key not in _ready:
+    ready = _ready.get(key)
+    if ready is None:
         if material is None:
             return False, None
         while len(_ready) >= MOST_READY:
-            with suppress(KeyError, StopIteration):  # another thread's
+            with suppress(KeyError, RuntimeError, StopIteration):  # another thread's
                 del _ready[next(iter(_ready))]
-        _ready[key] = prepare(*material)
-    return True, _ready[key](item)
+        ready = _ready[key] = prepare(*material)
+    return True, ready(item)
 
 
 @cache
@@ -199,7 +201,8 @@ def _join_ray(address: str, sent: Path | None) -> None:
     from ray.util.joblib import register_ray
 
     try:
-        ray.init(address, runtime_env={"working_dir": str(sent)} if sent else None)
+        environment = {"working_dir": str(sent)} if sent else None
+        ray.init(address, runtime_env=environment, ignore_reinit_error=True)
     except ConnectionError as error:
         raise UsageError(f"no Ray cluster answers at {address}: {error}") from None
     register_ray()
