@@ -35,7 +35,7 @@ LONG = (
     "adversarial/test_stopping.py", "agents", "benchmark_kernels", "benchmark_tables/test_items.py",
     "documentation", "end_to_end", "host/test_run.py", "language/test_emitters_agree.py",
     "llm/test_command.py", "loop", "packaging", "search/test_application.py",
-    "search/test_cures.py",
+    "search/test_backends.py", "search/test_cures.py",
     "source_proofs/test_sizes.py",
 )  # fmt: skip
 """Where the tests take many seconds each."""

@@ -91,7 +91,7 @@ def main(*tables: Table, description: str | None, arguments: Sequence[str] | Non
     """Makes the tables one after the other; returns the exit code."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     parser.add_argument(
-        "--backend", default="local", help="local, dask://HOST:PORT or ray://HOST:PORT (local)"
+        "--backend", default="loky", help="loky, dask://HOST:PORT or ray://HOST:PORT (loky)"
     )
     parser.add_argument("--jobs", type=int, default=-1, help="items at a time (one a core)")
     parser.add_argument(

@@ -16,16 +16,16 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib import Parallel, delayed, effective_n_jobs
 
 import intelliperf_swizzle
-from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.backends import joblib_backend
+from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.formulas import patterns
 
 BENCHMARKS = Path(__file__).resolve().parents[1]
@@ -61,12 +61,12 @@ class Bench:
 
     Attributes:
         folder: of the outcomes.
-        backend: `local` (processes of this machine), `dask://HOST:PORT` or `ray://HOST:PORT`.
+        backend: `loky` (processes of this machine), `dask://HOST:PORT` or `ray://HOST:PORT`.
         jobs: items at a time; -1 = as many as the machine or the cluster has cores.
     """
 
     folder: Path
-    backend: str = "local"
+    backend: str = "loky"
     jobs: int = -1
 
     def map(self, work: Work, inputs: Sequence[Inputs]) -> list[Outcome]:
@@ -95,71 +95,18 @@ class Bench:
         if not missing:
             return
         calls = [delayed(_one)(work, file, one) for file, one in missing.items()]
-        with connected(self.backend):
+        with joblib_backend(self.backend, sent=BENCHMARKS):
+            if self.backend.startswith("dask"):  # its workers need not have this folder
+                import cloudpickle
+
+                for module in ("harness.items", "harness.work"):
+                    cloudpickle.register_pickle_by_value(importlib.import_module(module))
             if not self.backend.startswith("ray"):
                 yield from Parallel(self.jobs, return_as="generator_unordered", batch_size=1)(calls)
                 return
             together = effective_n_jobs(self.jobs)  # Ray's backend returns whole lists only
             for first in range(0, len(calls), together):
                 yield from Parallel(self.jobs, batch_size=1)(calls[first : first + together])
-
-
-def connected(backend: str) -> AbstractContextManager[Any]:
-    """Joblib's configuration for a backend, connected to the cluster that it names.
-
-    Raises:
-        UsageError: there is no such backend, its package is missing, or nothing answers there.
-    """
-    kind, separator, address = backend.partition("://")
-    if backend == "local":
-        return parallel_config("loky")
-    if kind == "dask" and separator and address:
-        return _dask(f"tcp://{address}")
-    if kind == "ray" and separator and address:
-        return _ray(backend)
-    raise UsageError(
-        f"there is no backend `{backend}`", hint="local, dask://HOST:PORT or ray://HOST:PORT"
-    )
-
-
-@contextmanager
-def _dask(address: str) -> Iterator[None]:
-    """Workers need the package, and the kernels at the same path; this folder's code is sent."""
-    try:
-        import cloudpickle
-        from distributed import Client
-    except ImportError:
-        raise UsageError(
-            "Dask is not installed", hint="pip install 'intelliperf-swizzle[cluster]'"
-        ) from None
-    try:
-        client = Client(address, timeout="10s")
-    except OSError as error:
-        raise UsageError(f"no Dask scheduler answers at {address}: {error}") from None
-    for module in ("harness.items", "harness.work"):
-        cloudpickle.register_pickle_by_value(importlib.import_module(module))
-    with client, parallel_config("dask"):
-        yield
-
-
-@contextmanager
-def _ray(address: str) -> Iterator[None]:
-    """Workers need the package; this folder is sent."""
-    try:
-        import ray
-        from ray.util.joblib import register_ray
-    except ImportError:
-        raise UsageError("Ray is not installed", hint="pip install 'ray[client]'") from None
-    try:
-        ray.init(address, runtime_env={"working_dir": str(BENCHMARKS)})
-    except ConnectionError as error:
-        raise UsageError(f"no Ray cluster answers at {address}: {error}") from None
-    register_ray()
-    try:
-        with parallel_config("ray"):
-            yield
-    finally:
-        ray.shutdown()
 
 
 def _one(work: Work, file: Path, inputs: Inputs) -> tuple[Path, Outcome]:

@@ -166,6 +166,10 @@ class Options:
     device: int | None = _option(
         None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
     )
+    backend: str = _option(
+        "local",
+        "where candidates are scored by the model: local, loky, dask://HOST:PORT, ray://HOST:PORT",
+    )
     seed: int = _option(0, "of every random choice", read=integer, verbs=OPTIMIZE)
     quiet: bool = _option(False, "say what came of the run and no more", read=None, tool=False)
     report_dir: str | None = _option(

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from math import prod
 
-from intelliperf_swizzle.propose.axes import axis_choices, column_expressions
-from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction
+import numpy as np
+
+from intelliperf_swizzle.propose.axes import axis_choices, column_expressions, row_lengths
+from intelliperf_swizzle.records import KernelSource, Launch, Segment, SourceFunction, Trace
 
 
 def launch(grid: tuple[int, int, int], **constants: int) -> Launch:
@@ -61,3 +63,28 @@ def test_the_largest_launch_decides() -> None:
 def test_without_sizes_only_the_flat_grid_is_left() -> None:
     assert [len(axes) for axes in axis_choices([launch((1000, 1, 1), BLOCK=64)])] == [1]
     assert column_expressions([launch((1000, 1, 1), BLOCK=64)]) == []
+
+
+def test_the_length_of_a_row_comes_from_the_trace_where_sizes_leave_a_choice() -> None:
+    """20 rows of 4: a row's tiles read one line of A, a column's one of B, each writes its own."""
+    moe = launch((80, 1, 1), num_n=4, N=512, K=640, BLOCK_N=128, BLOCK_K=64)
+    assert [axis.extent for axis in column_expressions([moe])] == [10, 8]
+    tile = np.arange(80)
+    flat = np.stack((tile // 4, 100 + tile % 4, 200 + tile), axis=1).astype(np.int32).ravel()
+    trace = Trace(
+        grid=moe.grid,
+        tile_offset=np.arange(81) * 3,
+        access_base=flat,
+        access_shape=(flat >= 200).astype(np.int32),
+        shape_offset=np.array([0, 1, 2]),
+        shape_line=np.zeros(2, np.int32),
+        shape_sectors=np.full(2, 15, np.uint8),
+        shape_kind=np.array([0, 1], np.uint8),
+        segments=tuple(
+            Segment((name,), at, 12800) for name, at in zip("abc", (0, 100, 200), strict=True)
+        ),
+        method="batched",
+    )
+    assert row_lengths(trace) == {4}
+    assert [axis.extent for axis in column_expressions([moe], {4})] == [4]
+    assert len(column_expressions([moe], {7})) == 2

@@ -17,7 +17,7 @@ import pytest
 import triton
 import triton.language as tl
 from pytest_mock import MockerFixture
-from zoo import Case, add, cases, record, route_by_score, source_of
+from zoo import TRITON, Case, add, block_pointers, cases, record, route_by_score, source_of
 
 from intelliperf_swizzle.codec import load_arrays, save_arrays
 from intelliperf_swizzle.errors import TraceError
@@ -255,3 +255,10 @@ def test_the_zoo_is_rendered_from_its_text(tmp_path: Path) -> None:
     launch: Launch = record(ZOO["stream_k"], tmp_path)
     assert set(launch.source.functions) == {"stream_k", "_stream_k_tile"}
     assert route_by_score.fn.__name__ == ZOO["route_by_score"].kernel.fn.__name__
+
+
+@pytest.mark.skipif(TRITON < (3, 9), reason="this Triton has block pointers")
+def test_block_pointers_that_triton_has_removed_are_named(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="makes block pointers, which Triton") as caught:
+        trace(record(block_pointers(), tmp_path))
+    assert "tl.make_tensor_descriptor" in (caught.value.hint or "")

@@ -654,10 +654,15 @@ def cases() -> dict[str, Case]:
             shared_writes=("tickets",), outside=(1, 24), method="sequential", order_matters=True),
     }  # fmt: skip
     if TRITON < (3, 9):
-        zoo["block_pointer_copy"] = Case(block_pointer_copy, (5, 1, 1), {
-            "x": _floats(70, 100), "o": np.zeros((70, 100), np.float32), "M": 70, "N": 100,
-            "BM": 16, "BN": 32})  # fmt: skip
+        zoo["block_pointer_copy"] = block_pointers()
     return zoo
+
+
+def block_pointers() -> Case:
+    """What only a Triton before 3.9 interprets."""
+    x, o = _floats(70, 100), np.zeros((70, 100), np.float32)
+    sizes = {"M": 70, "N": 100, "BM": 16, "BN": 32}
+    return Case(block_pointer_copy, (5, 1, 1), {"x": x, "o": o, **sizes})
 
 
 _TRITON_NAMES = {

@@ -48,16 +48,11 @@ class ModelScreen:
         self._raters = [_rater(one, target) for one in launches]
         weights = [requests(one.trace, target) * one.launch.count for one in launches]
         self._weights = np.asarray(weights, float) / max(1, sum(weights))
-        self._identity = [np.arange(one.trace.tiles) for one in launches]
 
     def hit_rate(self, tiles: Sequence[Int64Array]) -> float:
         """L2 hit rate of a mapping per launch, over all launches by their L2 requests."""
         rates = [rate(tile) for rate, tile in zip(self._raters, tiles, strict=True)]
         return float(np.dot(self._weights, rates))
-
-    def baseline(self) -> float:
-        """The L2 hit rate of the unchanged kernel."""
-        return self.hit_rate(self._identity)
 
 
 def _rater(one: TracedLaunch, target: Target) -> Callable[[Int64Array], float]:

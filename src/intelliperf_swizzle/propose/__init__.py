@@ -65,6 +65,7 @@ class Problem:
         iterations: answers of a language model that may be built and validated.
         context: what a language model is told of kernel and GPU; computed when it is called.
         attempts: all attempts of the run by number, those of a resumed history included.
+        row_lengths: tiles in a row, as `axes.row_lengths` finds them.
     """
 
     launches: tuple[Launch, ...]
@@ -76,6 +77,7 @@ class Problem:
     attempts: Callable[[], Sequence[Attempt]]
     seed: int = 0
     iterations: int = 10
+    row_lengths: frozenset[int] = frozenset()
 
 
 class Proposer(Protocol):

@@ -4,17 +4,20 @@
 
 A GEMM is often launched over one axis and finds its row and column by `pid // cdiv(N, BLOCK_N)`.
 The axes are not recorded anywhere, so each quotient of the kernel's own sizes that divides the
-grid is a guess, the better one if the other axis is such a quotient too; the search tries them and
-the cache model tells which was right.
+grid is a guess. Where the trace tells how far apart tiles of one column are, a quotient of that
+value is no guess; else the better ones are those whose other axis is such a quotient too. The
+search tries them and the cache model tells which was right.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from intelliperf_swizzle.records import Launch
+import numpy as np
+
+from intelliperf_swizzle.records import Launch, Trace
 
 LARGEST_FACTOR = 4096
 """A grid split into more columns than this is as good as not split."""
@@ -26,6 +29,10 @@ MOST_GUESSES = 6
 """Ways to split a flat grid that are tried; a kernel with more sizes than a GEMM has is rare."""
 
 
+FIRST_ACCESSES = 8
+"""Of each tile that are looked at for the length of a row: its operands' first ones."""
+
+
 @dataclass(frozen=True)
 class Axis:
     """One axis of the tiles: its extent as an expression of the swizzle language, and its value."""
@@ -34,10 +41,40 @@ class Axis:
     extent: int
 
 
-def axis_choices(launches: Sequence[Launch]) -> list[tuple[Axis, ...]]:
+def row_lengths(trace: Trace) -> frozenset[int]:
+    """How many tiles lie in a row, as the launch itself tells: none, one, or what may be meant.
+
+    Tiles of one column begin at the same place of a tensor (of B in `A @ B`), and the next such
+    tile lies one row further on. Cost: a sort of the tiles for each tensor.
+    """
+    counts = np.minimum(np.diff(trace.tile_offset), FIRST_ACCESSES)
+    tile_of = np.repeat(np.arange(trace.tiles), counts)
+    before = np.cumsum(counts) - counts
+    bases = trace.access_base[np.arange(len(tile_of)) + (trace.tile_offset[:-1] - before)[tile_of]]
+    segment_of = trace.segment_of(bases)
+    lengths = set()
+    for number in np.unique(segment_of).tolist():
+        mine = np.flatnonzero(segment_of == number)
+        tile, first = np.unique(tile_of[mine], return_index=True)
+        base = bases[mine[first]]
+        order = np.argsort(base, kind="stable")
+        steps = np.diff(tile[order])[np.diff(base[order]) == 0]
+        values, often = np.unique(steps, return_counts=True)
+        if len(values) and often.max() > len(steps) / 2:
+            lengths.add(int(values[often.argmax()]))
+    return frozenset(lengths - {1})
+
+
+def axis_choices(
+    launches: Sequence[Launch], lengths: Collection[int] = ()
+) -> list[tuple[Axis, ...]]:
     """Ways to see the tiles of the largest launch as a grid, likeliest first; axes slow to fast.
 
     The product of the extents is the number of programs. The last choice is always the flat grid.
+
+    Args:
+        launches: of one kernel.
+        lengths: the `row_lengths` of the largest one, if it was traced.
     """
     launch = max(launches, key=lambda one: one.programs)
     own = tuple(
@@ -48,17 +85,17 @@ def axis_choices(launches: Sequence[Launch]) -> list[tuple[Axis, ...]]:
     if len(own) > 1:
         return [own]
     flat = (Axis("num_pids", launch.programs),)
-    return [*_guesses(launch), flat]
+    return [*_guesses(launch, lengths), flat]
 
 
-def column_expressions(launches: Sequence[Launch]) -> list[Axis]:
+def column_expressions(launches: Sequence[Launch], lengths: Collection[int] = ()) -> list[Axis]:
     """What patterns may take for the number of tile columns, likeliest first."""
-    columns = {choice[-1].expression: choice[-1] for choice in axis_choices(launches)}
+    columns = {choice[-1].expression: choice[-1] for choice in axis_choices(launches, lengths)}
     columns.pop("num_pids", None)
     return list(columns.values())
 
 
-def _guesses(launch: Launch) -> list[tuple[Axis, ...]]:
+def _guesses(launch: Launch, lengths: Collection[int]) -> list[tuple[Axis, ...]]:
     programs = launch.programs
     quotients = _quotients(launch)
     splits = [
@@ -68,7 +105,8 @@ def _guesses(launch: Launch) -> list[tuple[Axis, ...]]:
     ]
     values = {axis.extent for axis in quotients}
     explained = [split for split in splits if split[0].extent in values]
-    splits = explained or splits
+    traced = [split for split in splits if split[1].extent in lengths]
+    splits = traced or explained or splits
     grouped = [
         (
             Axis(

@@ -126,7 +126,7 @@ class OfflineProposer:
 
 def pattern_candidates(problem: Problem) -> Iterator[Candidate]:
     """Every pattern at every choice of its parameters: all first choices, all second ones, …."""
-    columns = column_expressions(problem.launches)[:MOST_COLUMNS]
+    columns = column_expressions(problem.launches, problem.row_lengths)[:MOST_COLUMNS]
     bindings = [
         [(pattern, bound) for bound in _bindings(pattern, [axis.expression for axis in columns])]
         for pattern in patterns()
@@ -150,7 +150,7 @@ def _starting_nests(problem: Problem) -> list[Nest]:
     linear = sum(extent > 1 for extent in max(problem.launches, key=lambda x: x.programs).grid) <= 1
     return [
         plain(axes, linear=linear, chunk=chunk)
-        for axes in axis_choices(problem.launches)
+        for axes in axis_choices(problem.launches, problem.row_lengths)
         for chunk in (None, 1)
     ]
 

@@ -10,9 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from intelliperf_swizzle import stopping
+from intelliperf_swizzle.backends import Spread
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.profile.modelled import ModelScreen
+from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.records import Attempt, Candidate, Verdict
+from intelliperf_swizzle.search.scoring import prepare_screen
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
     Edited,
@@ -40,10 +42,10 @@ class Attempts:
         self._setup = setup
         self._subject = subject
         self._history = history
-        self._model = ModelScreen(subject.traced, setup.target)
+        self._rates = Spread(setup.options.backend, prepare_screen, subject.traced, setup.target)
         self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
         self._screened: dict[str, Screened] = {}
-        self.baseline = self._model.baseline()
+        [self.baseline] = self._rates.map([parse("pid = pid")])
         """The unmodified kernel's L2 hit rate as the fast model sees it, from 0 to 1."""
         self.best = self.baseline
         """The highest such rate so far."""
@@ -88,12 +90,12 @@ class Attempts:
     def screen(
         self, candidates: Sequence[Candidate], proved: Sequence[Proved | Verdict]
     ) -> list[Attempt]:
-        """Rates what was proved by the fast model, on all cores; an attempt each, in order.
+        """Rates what was proved by the fast model, on the backend; an attempt each, in order.
 
         A permutation that is known already gives the attempt that it was first; a language
         model's becomes an attempt of its own, refused as repeated.
         """
-        rates = list(self._pool.map(self._rate, proved))
+        rates = self._rate(proved)
         return [
             self._attempt(self._history.next_number(), candidate, outcome, rate)
             for candidate, outcome, rate in zip(candidates, proved, rates, strict=True)
@@ -114,11 +116,14 @@ class Attempts:
         stopping.check()
         return prove_candidate(candidate, self._subject, self._setup.target)
 
-    def _rate(self, outcome: Proved | Verdict) -> float | None:
-        stopping.check()
-        if isinstance(outcome, Verdict) or outcome.fingerprint in self._screened:
-            return None
-        return self._model.hit_rate(outcome.tiles())
+    def _rate(self, proved: Sequence[Proved | Verdict]) -> list[float | None]:
+        """The screened hit rate of each that is proved and new, else None."""
+        new = [
+            None if isinstance(one, Verdict) or one.fingerprint in self._screened else one.swizzle
+            for one in proved
+        ]
+        rates = iter(self._rates.map([swizzle for swizzle in new if swizzle is not None]))
+        return [None if swizzle is None else next(rates) for swizzle in new]
 
     def _attempt(
         self, number: int, candidate: Candidate, outcome: Proved | Verdict, rate: float | None
@@ -159,7 +164,7 @@ class Attempts:
     def _take_over(self, resumed: Sequence[Attempt]) -> None:
         """Proves and screens anew what an earlier run tried: nothing of its file is believed."""
         proved = self.prove([one.candidate for one in resumed])
-        rates = self._pool.map(self._rate, proved)
+        rates = self._rate(proved)
         for one, outcome, rate in zip(resumed, proved, rates, strict=True):
             again = self._attempt(one.number, one.candidate, outcome, rate)
             if one.candidate.origin == "llm" and one.measurement is not None:

@@ -47,6 +47,7 @@ def choose_evaluator(
         validation_seconds=options.validation_seconds,
         unit_test=UnitTest(setup),
         share=setup.share,
+        backend=options.backend,
     )
     if setup.device is None:
         return OnModel(setting)

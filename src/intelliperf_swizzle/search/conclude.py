@@ -12,7 +12,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.picture import picture
-from intelliperf_swizzle.propose.axes import axis_choices
+from intelliperf_swizzle.propose.axes import axis_choices, row_lengths
 from intelliperf_swizzle.records import Capture, Picture, Run
 from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.plan import is_promising
@@ -102,7 +102,7 @@ def conclude(
 def draw(setup: Setup, subject: Subject, best: Evaluated | None) -> Picture:
     """What there is to see of the kernel's largest launch, unmodified and with the best swizzle."""
     largest = subject.traced[0]
-    choices = axis_choices([largest.launch])
+    choices = axis_choices([largest.launch], row_lengths(largest.trace))
     return picture(
         largest.launch,
         largest.trace,

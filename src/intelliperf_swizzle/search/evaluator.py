@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from intelliperf_swizzle.backends import LOCAL
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernels.base import KernelLanguage
 from intelliperf_swizzle.profile import Profiler
@@ -78,6 +79,7 @@ class Setting:
         validation_seconds: for executing tiles on the CPU.
         unit_test: must pass with the swizzled kernel.
         share: part of the work on finalists that the kernel may cost; 1 = all.
+        backend: where the model replays mappings.
     """
 
     subject: Subject
@@ -92,6 +94,7 @@ class Setting:
     validation_seconds: float
     unit_test: UnitTest
     share: float = 1.0
+    backend: str = LOCAL
 
     def places(self, fewest: int) -> int:
         """How many mappings the model may replay."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
+from intelliperf_swizzle.propose.axes import row_lengths
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.setup import Setup
@@ -75,8 +76,9 @@ def pose_problem(
     setup: Setup, subject: Subject, evaluator: Evaluator, attempts: Attempts
 ) -> Problem:
     """The problem as a proposer sees it."""
+    traced = subject.traced
     return Problem(
-        launches=tuple(one.launch for one in subject.traced),
+        launches=tuple(one.launch for one in traced),
         target=setup.target,
         baseline_l2_hit_rate=attempts.baseline,
         ceiling_l2_hit_rate=subject.ceiling.l2_hit_rate,
@@ -85,4 +87,5 @@ def pose_problem(
         attempts=attempts.all,
         seed=setup.options.seed,
         iterations=setup.options.num_attempts,
+        row_lengths=row_lengths(max(traced, key=lambda one: one.launch.programs).trace),
     )

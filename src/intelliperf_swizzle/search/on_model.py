@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from intelliperf_swizzle.backends import Spread
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
-from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.rank import finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Verdict
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.recorded import variants
+from intelliperf_swizzle.search.scoring import prepare_model
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
 
 FEWEST_MODELLED = 20
@@ -27,6 +28,9 @@ class OnModel:
     def __init__(self, setting: Setting):
         self._setting = setting
         self._validated: dict[int, Evaluated] = {}
+        subject = setting.subject
+        self._model = Spread(setting.backend, prepare_model, subject.traced, setting.target)
+        self._modelled: dict[int, Measurement] = {}
 
     @property
     def profiler(self) -> str:
@@ -60,6 +64,11 @@ class OnModel:
         if not edited:
             return []
         self._setting.progress.phase(f"evaluating {len(edited)} finalists ({self.profiler})")
+        if not (self._model.local or self._setting.profiler):  # all at once, on all workers
+            new = [one for one in edited if one.attempt.measurement is None]
+            modelled = self._model.map([one.proved.swizzle for one in new])
+            numbers = [one.attempt.number for one in new]
+            self._modelled = dict(zip(numbers, modelled, strict=True))
         done: list[Evaluated] = []
         for one in edited:
             done.append(self._evaluate(one))
@@ -131,7 +140,9 @@ class OnModel:
         setting = self._setting
         if setting.profiler is not None:
             return setting.profiler.measure(setting.subject.traced, one.edit)
-        return model_launches(setting.subject.traced, one.proved.tiles(), setting.target)
+        if one.attempt.number in self._modelled:
+            return self._modelled[one.attempt.number]
+        return self._model.map([one.proved.swizzle])[0]
 
     def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
         attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))

@@ -17,7 +17,7 @@ import numpy as np
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import LanguageError, SpliceError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.language import Swizzle, evaluate, parse
+from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import describe, prove, sweep_grids
 from intelliperf_swizzle.records import (
     Attempt,
@@ -30,6 +30,7 @@ from intelliperf_swizzle.records import (
     Verdict,
     Witness,
 )
+from intelliperf_swizzle.search.scoring import tiles_of
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, edit_launches
 from intelliperf_swizzle.units import percent
@@ -66,7 +67,7 @@ class Proved:
 
     def tiles(self) -> list[Int64Array]:
         """Program -> tile for each traced launch, evaluated anew: 8 bytes a program."""
-        return [_tile(self.swizzle, one.launch, self.target) for one in self.subject.traced]
+        return tiles_of(self.swizzle, self.subject.traced, self.target)
 
     def mapped(self) -> list[MappedLaunch]:
         """The traced launches with their tiles."""
@@ -206,14 +207,4 @@ def _prove_launch(
         num_xcds=target.num_xcds,
         cus_per_xcd=target.cus_per_xcd,
         sweep=sweep,
-    )
-
-
-def _tile(swizzle: Swizzle, launch: Launch, target: Target) -> Int64Array:
-    return evaluate(
-        swizzle,
-        launch.grid,
-        launch.constants,
-        num_xcds=target.num_xcds,
-        cus_per_xcd=target.cus_per_xcd,
     )

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import triton
+
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.triton.interpreter.batched import (
     BatchedRun,
@@ -104,6 +106,12 @@ def _sequential(live: LiveLaunch, note: str, run_again: Callable[[ByteWatch], ob
     try:
         run = run_sequential(live, observer=recorder)
     except Exception as error:
+        if isinstance(error, NotImplementedError) and "block pointer" in str(error).lower():
+            raise TraceError(
+                f"{live.launch.kernel} makes block pointers, which Triton {triton.__version__} no "
+                "longer has, on a GPU either",
+                hint="use tl.make_tensor_descriptor, or an older Triton: pip install 'triton<3.9'",
+            ) from error
         raise TraceError(
             f"{live.launch.kernel} cannot be interpreted: {' '.join(str(error).split())[:500]}",
             details=(note,),

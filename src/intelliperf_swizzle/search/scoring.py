@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Scoring by the model as pure functions of launches and a swizzle, for `backends.Spread`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.language import Swizzle, evaluate
+from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
+from intelliperf_swizzle.records import Int64Array, Measurement
+
+
+def prepare_screen(traced: Sequence[TracedLaunch], target: Target) -> Callable[[Swizzle], float]:
+    """What gives the L2 hit rate of a swizzle as the fast model sees it, from 0 to 1."""
+    screen = ModelScreen(traced, target)
+    return lambda swizzle: screen.hit_rate(tiles_of(swizzle, traced, target))
+
+
+def prepare_model(
+    traced: Sequence[TracedLaunch], target: Target
+) -> Callable[[Swizzle], Measurement]:
+    """What gives the measurement of a swizzle by the model with full physics."""
+    return lambda swizzle: model_launches(traced, tiles_of(swizzle, traced, target), target)
+
+
+def tiles_of(swizzle: Swizzle, traced: Sequence[TracedLaunch], target: Target) -> list[Int64Array]:
+    """Program -> tile for each launch: 8 bytes a program."""
+    return [
+        evaluate(
+            swizzle,
+            one.launch.grid,
+            one.launch.constants,
+            num_xcds=target.num_xcds,
+            cus_per_xcd=target.cus_per_xcd,
+        )
+        for one in traced
+    ]
