@@ -90,7 +90,7 @@ def main() -> None:
     texts = (f"pid = (pid + {shift}) % num_pids" for shift in range(options.candidates))
     swizzles = [parse(text) for text in texts]
     with record_application(setup, Silent()) as recorded:
-        traced = choose_kernel(recorded, setup, Silent())[0].traced
+        traced = choose_kernel(recorded, setup, Silent()).traced
         rows, expected = [], None
         for workers in [0, *options.workers]:
             name = f"Dask, workers: {workers}" if workers else f"here, threads: {cores()}"

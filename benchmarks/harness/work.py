@@ -37,8 +37,9 @@ from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Attempt, Int64Array, Measurement, Run, Witness
-from intelliperf_swizzle.search.recorded import choose_kernel, record_application
-from intelliperf_swizzle.search.run import optimize_kernel
+from intelliperf_swizzle.search.one_kernel import optimize_kernel
+from intelliperf_swizzle.search.plan import Search
+from intelliperf_swizzle.search.recorded import choose_kernel, examine_kernels, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import prove_on
 from intelliperf_swizzle.search.subject import Subject
@@ -62,9 +63,10 @@ def search(inputs: Inputs) -> dict[str, Any]:
         tempfile.TemporaryDirectory(prefix="swizzle-bench-") as folder,
         record_application(setup, Silent()) as recorded,
     ):
-        subject = choose_kernel(recorded, setup, Silent(), to_edit=True)
+        [subject, *_], _ = examine_kernels(recorded, setup, Silent(), to_edit=True)
         proposers = [proposer_of(inputs)]
-        run = optimize_kernel(setup, recorded, subject, proposers, Path(folder), Silent()).run
+        one = Search(subject, setup, subject.kernel)
+        run = optimize_kernel(one, recorded, proposers, Path(folder), Silent()).run
     in_the_way = None
     if setup.profiler is None:
         text = run.best.candidate.text if run.best else IDENTITY

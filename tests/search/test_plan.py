@@ -16,7 +16,7 @@ from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest
 from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.search.application import combine_edits
+from intelliperf_swizzle.search.all_kernels import combine_edits
 from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, plan_searches
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject

@@ -6,7 +6,8 @@ Each does what the command of its name does, with the same defaults and the same
 nothing. Environment variables of options are not read.
 """
 
-from intelliperf_swizzle.api.applications import Run, Score, explain, optimize, score
+from intelliperf_swizzle.api.applications import Score, explain, optimize, score
+from intelliperf_swizzle.api.finished import Run
 from intelliperf_swizzle.api.given import AnySwizzle, AnyTarget, loaded_target
 from intelliperf_swizzle.api.permutation import prove
 from intelliperf_swizzle.kernels.triton.source_proofs import prove_source

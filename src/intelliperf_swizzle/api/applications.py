@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
+from intelliperf_swizzle.api.finished import Run
 from intelliperf_swizzle.api.given import (
     AnySwizzle,
     AnyTarget,
@@ -17,7 +17,6 @@ from intelliperf_swizzle.api.given import (
     refuse_unread,
 )
 from intelliperf_swizzle.context import render
-from intelliperf_swizzle.edit import Edit, apply
 from intelliperf_swizzle.options import options_of
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import (
@@ -27,44 +26,10 @@ from intelliperf_swizzle.records import (
     Measurement,
 )
 from intelliperf_swizzle.records import Run as RunRecord
-from intelliperf_swizzle.report import words
 from intelliperf_swizzle.report.files import writable
-from intelliperf_swizzle.report.html import fragment
 from intelliperf_swizzle.search import run, single
 from intelliperf_swizzle.search.deliver import deliver
 from intelliperf_swizzle.search.proposers import choose_proposers
-
-
-@dataclass(frozen=True)
-class Run(RunRecord):
-    """A finished run, for the kernel that saves most time; in a notebook it shows itself.
-
-    Attributes:
-        edit: what carries the best swizzles of all kernels into the user's sources; None where
-            there are none.
-        others: what came of the other kernels that were searched.
-    """
-
-    edit: Edit | None = None
-    others: tuple[RunRecord, ...] = ()
-
-    def apply(self) -> tuple[Path, ...]:
-        """Write the best swizzles into the user's sources; returns the backups of what was there.
-
-        Raises:
-            SpliceError: a file has changed since.
-        """
-        return apply(self.edit) if self.edit else ()
-
-    def __str__(self) -> str:
-        return words.message(self)
-
-    def __repr__(self) -> str:
-        tried = f"{len(self.attempts)} attempts"
-        return f"<Run of {self.kernel} on {self.target}: {words.verdict(self)}, {tried}>"
-
-    def _repr_html_(self) -> str:
-        return fragment(self)
 
 
 @dataclass(frozen=True)

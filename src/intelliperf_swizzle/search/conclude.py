@@ -11,13 +11,10 @@ from intelliperf_swizzle.disk import FolderLock
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.picture import picture
-from intelliperf_swizzle.propose.axes import axis_choices, row_lengths
-from intelliperf_swizzle.records import Capture, Picture, Run
+from intelliperf_swizzle.records import Capture, Run
 from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import Interrupted
 
@@ -96,20 +93,6 @@ def conclude(
         predicted=evaluator.predicted,
         cautions=subject.cautions,
         domain_name=setup.target.domain_name,
-    )
-
-
-def draw(setup: Setup, subject: Subject, best: Evaluated | None) -> Picture:
-    """What there is to see of the kernel's largest launch, unmodified and with the best swizzle."""
-    largest = subject.traced[0]
-    choices = axis_choices([largest.launch], row_lengths(largest.trace))
-    return picture(
-        largest.launch,
-        largest.trace,
-        setup.target,
-        occupancy=largest.occupancy,
-        tile=best.proved.tiles()[0] if best else None,
-        columns=next((choice[-1].extent for choice in choices if len(choice) == 2), None),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from intelliperf_swizzle.errors import ModelError
+from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.propose.axes import row_lengths
@@ -17,6 +18,20 @@ from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject, describe
 from intelliperf_swizzle.units import percent
+
+
+def search_kernel(
+    setup: Setup,
+    subject: Subject,
+    proposers: Sequence[Proposer],
+    evaluator: Evaluator,
+    history: History,
+    progress: Progress,
+) -> tuple[Evaluated | None, Effort]:
+    """Poses the problem that a kernel is, and goes on where a history ends; as of `search`."""
+    attempts = Attempts(setup, subject, history)
+    problem = pose_problem(setup, subject, evaluator, attempts)
+    return search(proposers, problem, attempts, evaluator, progress)
 
 
 def search(

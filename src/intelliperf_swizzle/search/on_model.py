@@ -12,8 +12,8 @@ from intelliperf_swizzle.backends import Spread
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.rank import finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Verdict
+from intelliperf_swizzle.search.builds import variants
 from intelliperf_swizzle.search.evaluator import Setting
-from intelliperf_swizzle.search.recorded import variants
 from intelliperf_swizzle.search.scoring import prepare_model
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
 

@@ -4,43 +4,40 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
 from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import (
-    BuildError,
     ProfileError,
     SpliceError,
     SwizzleError,
     TraceError,
     UsageError,
 )
-from intelliperf_swizzle.hardware import Target, targets
-from intelliperf_swizzle.hardware.occupancy import Build, occupancy
-from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Access, Capture, KernelSummary, Launch, Measurement, Trace
+from intelliperf_swizzle.search.builds import (
+    compile_variants,
+    compiled_as,
+    note_spills,
+    resident_workgroups,
+)
+from intelliperf_swizzle.search.look_closely import look_closely
 from intelliperf_swizzle.search.plan import rank_subjects
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject, edit_launches
+from intelliperf_swizzle.search.subject import Subject, check_editable
 
 MOST_LAUNCHES = 16
 """Distinct launches of one kernel that are measured and validated, the largest. All are proved and
 checked for programs that depend on each other."""
-
-
-DEPENDENCE_SECONDS = 300.0
-"""For that check of all launches beyond those."""
 
 
 @contextmanager
@@ -65,11 +62,6 @@ def choose_kernel(
     """
     subjects, _ = examine_kernels(recorded, setup, progress, to_edit=to_edit)
     return look_closely(subjects[0], setup, progress)
-
-
-def look_closely(subject: Subject, setup: Setup, progress: Progress) -> Subject:
-    """The subject with what is only looked for in a kernel that is worked on."""
-    return add_cautions(add_dependences(subject, setup, progress), setup, progress)
 
 
 def examine_kernels(
@@ -102,7 +94,7 @@ def examine_kernels(
         progress.phase(f"tracing {name}")
         try:
             if to_edit:
-                edit_launches(setup, launches, parse("pid = pid"), "unmodified")
+                check_editable(setup, launches)
             subject = _examine_kernel(launches, setup)
             cautions = (*recorded.cautions, *subject.cautions)
             subjects.append(replace(subject, cautions=cautions))
@@ -127,44 +119,6 @@ def _row(launches: Sequence[Launch], note: str) -> KernelSummary:
     )
 
 
-def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
-    """The subject with a caution if the remap that its source has already drops tiles.
-
-    Costs nothing if no program touches what another one stores, else a second or two for the
-    largest such launch.
-    """
-    suspects = [one.launch for one in subject.traced if one.trace.shared_writes]
-    if not suspects:
-        return subject
-    progress.phase(f"looking at who stores what in {subject.kernel}")
-    found = setup.language.cautions(suspects[:1], _prove_command(setup, suspects[0]))
-    return replace(subject, cautions=(*subject.cautions, *found))
-
-
-def _prove_command(setup: Setup, launch: Launch) -> str:
-    """Shell text that proves the remap which the kernel's source has already."""
-    source = ["--source", launch.source.entry.file, "-k", launch.kernel]
-    place = [] if setup.project == Path.cwd() else ["-p", str(setup.options.project_directory)]
-    gpu = ["--target", setup.target.name] if setup.target.name in targets() else []
-    words = ["intelliperf-swizzle", "prove", *source, *place, *gpu, "--", *setup.command]
-    return shlex.join(words)
-
-
-def add_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subject:
-    """The subject with the dependences of the launches that are not traced.
-
-    Costs a child process, and in it one trace for all launches that differ in nothing that decides
-    what they touch.
-    """
-    untraced = subject.untraced
-    if not untraced:
-        return subject
-    progress.phase(f"checking {len(untraced)} further launches of {subject.kernel}")
-    found = setup.language.find_dependences(untraced, timeout_seconds=DEPENDENCE_SECONDS)
-    by_ordinal = {one.ordinal: of for one, of in zip(untraced, found, strict=True)}
-    return replace(subject, dependences=by_ordinal)
-
-
 def _by_kernel(launches: Sequence[Launch]) -> list[list[Launch]]:
     """The launches of each kernel; two kernels may have one name."""
     grouped: dict[tuple[str, str, int], list[Launch]] = {}
@@ -183,7 +137,7 @@ def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
     largest = sorted(launches, key=lambda one: (-one.programs * one.count, one.ordinal))
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
-        building = pool.submit(_builds, largest, setup)
+        building = pool.submit(compile_variants, largest, setup)
         traces = list(pool.map(setup.language.trace, largest))
         builds, failures = building.result()
     if not any(_writes(one) for one in traces):
@@ -193,7 +147,7 @@ def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
         )
     notes = [*failures, *(note for one in traces for note in one.notes)]
     traced = tuple(
-        TracedLaunch(launch, one, _resident(builds.get(_compiled_as(launch)), target))
+        TracedLaunch(launch, one, resident_workgroups(builds.get(compiled_as(launch)), target))
         for launch, one in zip(largest, traces, strict=True)
     )
     return Subject(
@@ -203,7 +157,7 @@ def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
         baseline=_baseline(traced, setup),
         ceiling=ceiling(traces, target, [launch.count for launch in largest]),
         notes=tuple(dict.fromkeys(notes)),
-        cautions=(*_out_of_bounds(traces), *_spills(builds.values())),
+        cautions=(*_out_of_bounds(traces), *note_spills(builds.values())),
     )
 
 
@@ -229,47 +183,4 @@ def _out_of_bounds(traces: Sequence[Trace]) -> tuple[str, ...]:
     return (
         f"{outside} of {sum(one.tiles for one in traces)} tiles access {elements} elements outside "
         "every tensor: the numbers leave these accesses out, and a GPU may fault on them",
-    )
-
-
-def variants(launches: Sequence[Launch]) -> list[Launch]:
-    """A launch for each way in which the kernel is compiled."""
-    return list({_compiled_as(launch): launch for launch in reversed(launches)}.values())
-
-
-def _compiled_as(launch: Launch) -> str:
-    """Equal for launches that run the same machine code: types, constexprs, options."""
-    types = {
-        name: getattr(value, "dtype", value if name in launch.constexprs else type(value))
-        for name, value in launch.arguments.items()
-    }
-    return repr((types, sorted(launch.options.items())))
-
-
-def _builds(launches: Sequence[Launch], setup: Setup) -> tuple[dict[str, Build], tuple[str, ...]]:
-    """The builds by how the kernel is compiled, and why there is none."""
-    builds: dict[str, Build] = {}
-    failures: list[str] = []
-    for launch in variants(launches):
-        try:
-            builds[_compiled_as(launch)] = setup.language.build(launch, setup.target)
-        except BuildError as error:
-            failures.append(f"one workgroup a CU is assumed: {error.fact}")
-    return builds, tuple(failures)
-
-
-def _resident(build: Build | None, target: Target) -> int:
-    """Workgroups that a CU holds; 1 where that is not known."""
-    return 1 if build is None else occupancy(build, target)
-
-
-def _spills(builds: Iterable[Build]) -> tuple[str, ...]:
-    """Says so if the kernel spills registers."""
-    stack = max((one.stack_bytes or 0 for one in builds), default=0)
-    if not stack:
-        return ()
-    return (
-        f"each thread has {stack} bytes of scratch or local memory, as a rule for spilled "
-        "registers: a GPU's counters have that traffic, too, and modelled numbers leave it out; "
-        "more warps a program, or smaller tiles, may end it",
     )

@@ -5,28 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from intelliperf_swizzle.edit import read_exactly
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.propose import Effort, Proposer
+from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.records import Capture
-from intelliperf_swizzle.search.application import Result, gather
-from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.baseline import choose_evaluator
-from intelliperf_swizzle.search.conclude import Outcome, conclude, draw
-from intelliperf_swizzle.search.cures import compare_cures
-from intelliperf_swizzle.search.loop import pose_problem, search
-from intelliperf_swizzle.search.plan import Search, is_promising, plan_searches
-from intelliperf_swizzle.search.recorded import examine_kernels, look_closely, record_application
-from intelliperf_swizzle.search.run_folder import (
-    kernel_folder,
-    lock_folder,
-    name_proposers,
-    open_history,
-)
+from intelliperf_swizzle.search.all_kernels import Result, gather
+from intelliperf_swizzle.search.conclude import Outcome
+from intelliperf_swizzle.search.one_kernel import optimize_kernel
+from intelliperf_swizzle.search.plan import Search, plan_searches
+from intelliperf_swizzle.search.recorded import examine_kernels, record_application
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import Interrupted, apart, hold
@@ -89,49 +78,3 @@ def _try_kernel(
         return optimize_kernel(one, recorded, proposers, folder, progress)
     except SwizzleError as error:
         return error
-
-
-def optimize_kernel(
-    one: Search,
-    recorded: Capture,
-    proposers: Sequence[Proposer],
-    folder: Path,
-    progress: Progress,
-) -> Outcome:
-    """Runs the loop on one kernel of a recorded application; as of `optimize`."""
-    setup = one.setup
-    subject = apart(lambda: look_closely(one.subject, setup, progress))
-    folder = kernel_folder(folder / one.folder, setup, subject)
-    file = subject.launches[0].source.entry.file
-    initial = read_exactly(Path(file))
-    with (
-        lock_folder(folder, subject) as lock,
-        open_history(setup, subject, proposers, folder, progress) as history,
-    ):
-        scratch = recorded.folder.parent
-        evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
-        best, effort, interrupted, seen, cures = None, Effort(), None, None, None
-        try:
-            if is_promising(setup, subject):
-                attempts = apart(lambda: Attempts(setup, subject, history))
-                problem = pose_problem(setup, subject, evaluator, attempts)
-                best, effort = apart(
-                    lambda: search(proposers, problem, attempts, evaluator, progress)
-                )
-            seen = apart(lambda: draw(setup, subject, best))
-            cures = apart(lambda: compare_cures(setup, subject, best, progress))
-        except Interrupted as signal:
-            best, interrupted = best or evaluator.confirmed, signal
-            efforts = [proposer.effort for proposer in proposers]
-            effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
-        run = replace(
-            conclude(setup, recorded, subject, name_proposers(proposers), evaluator, history),
-            best=best.attempt if best else None,
-            picture=seen,
-            cures=cures,
-            interrupted=interrupted is not None,
-            usage=effort.usage,
-        )
-        run = replace(run, notes=(*run.notes, *effort.notes))
-        edit = best.edit if best else None
-        return Outcome(run, edit, file, initial, folder, lock, interrupted)

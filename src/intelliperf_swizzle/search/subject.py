@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.context import HardwareContext, hardware_context
 from intelliperf_swizzle.dependence import Dependence, find_dependence, not_known, safe_order
-from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.language import Swizzle
+from intelliperf_swizzle.edit import Edit, read_exactly
+from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Ceiling, Int64Array, KernelSummary, Launch, Measurement
 from intelliperf_swizzle.search.setup import Setup
@@ -50,6 +51,15 @@ class Subject:
     def to_gain(self) -> float:
         """Headroom times traffic: L2 requests that could become hits."""
         return self.headroom * (self.baseline.l2_requests or 0)
+
+    @property
+    def file(self) -> str:
+        """The user's file that holds it."""
+        return self.launches[0].source.entry.file
+
+    def read_file(self) -> str:
+        """That file's text, line ends as they are; raises SpliceError."""
+        return read_exactly(Path(self.file))
 
     @property
     def count(self) -> int:
@@ -112,6 +122,11 @@ class Subject:
 def edit_launches(setup: Setup, launches: Sequence[Launch], swizzle: Swizzle, name: str) -> Edit:
     """A swizzle in the source of the kernel of these launches; raises SpliceError."""
     return setup.language.edit(launches, swizzle, setup.target, name=name, roots=setup.patch_roots)
+
+
+def check_editable(setup: Setup, launches: Sequence[Launch]) -> None:
+    """Raises SpliceError if no swizzle could be put into the source of these launches' kernel."""
+    edit_launches(setup, launches, parse("pid = pid"), "unmodified")
 
 
 def describe(setup: Setup, subject: Subject) -> HardwareContext:

@@ -47,7 +47,15 @@ from intelliperf_swizzle.propose.axes import axis_choices
 from intelliperf_swizzle.propose.nest import neighbours, plain
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Candidate, Measurement
-from intelliperf_swizzle.search import conclude, on_model, recorded, run, stages
+from intelliperf_swizzle.search import (
+    conclude,
+    look_closely,
+    on_model,
+    one_kernel,
+    recorded,
+    run,
+    stages,
+)
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.setup import prepare
 
@@ -109,9 +117,9 @@ def judge(folder: Path, texts: Texts) -> tuple[Verdict, ...]:
         _in_this_process(),
         _replaced(
             *_ALL_BETTER,
-            (run, "is_promising", lambda *_: True),
+            (one_kernel, "is_promising", lambda *_: True),
             (conclude, "is_promising", lambda *_: True),
-            (recorded, "add_cautions", lambda kernel, *_: kernel),
+            (look_closely, "add_cautions", lambda kernel, *_: kernel),
             (stages, "sweep_grids", lambda _: ()),
             (Attempts, "screen", _screen_anew),
         ),
@@ -167,7 +175,7 @@ def main() -> None:
     proposer = _Proposer(text)
     with _replaced(
         *_ALL_BETTER,
-        (run, "is_promising", lambda *_: True),
+        (one_kernel, "is_promising", lambda *_: True),
         (conclude, "is_promising", lambda *_: True),
         (OfflineProposer, "propose", lambda _, problem: proposer.propose(problem)),
     ):

@@ -1,0 +1,58 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""How the kernel of some launches is compiled, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from intelliperf_swizzle.errors import BuildError
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware.occupancy import Build, occupancy
+from intelliperf_swizzle.records import Launch
+from intelliperf_swizzle.search.setup import Setup
+
+
+def variants(launches: Sequence[Launch]) -> list[Launch]:
+    """A launch for each way in which the kernel is compiled."""
+    return list({compiled_as(launch): launch for launch in reversed(launches)}.values())
+
+
+def compiled_as(launch: Launch) -> str:
+    """Equal for launches that run the same machine code: types, constexprs, options."""
+    types = {
+        name: getattr(value, "dtype", value if name in launch.constexprs else type(value))
+        for name, value in launch.arguments.items()
+    }
+    return repr((types, sorted(launch.options.items())))
+
+
+def compile_variants(
+    launches: Sequence[Launch], setup: Setup
+) -> tuple[dict[str, Build], tuple[str, ...]]:
+    """The builds by how the kernel is compiled, and why there is none."""
+    builds: dict[str, Build] = {}
+    failures: list[str] = []
+    for launch in variants(launches):
+        try:
+            builds[compiled_as(launch)] = setup.language.build(launch, setup.target)
+        except BuildError as error:
+            failures.append(f"one workgroup a CU is assumed: {error.fact}")
+    return builds, tuple(failures)
+
+
+def resident_workgroups(build: Build | None, target: Target) -> int:
+    """Workgroups that a CU holds; 1 where that is not known."""
+    return 1 if build is None else occupancy(build, target)
+
+
+def note_spills(builds: Iterable[Build]) -> tuple[str, ...]:
+    """Says so if the kernel spills registers."""
+    stack = max((one.stack_bytes or 0 for one in builds), default=0)
+    if not stack:
+        return ()
+    return (
+        f"each thread has {stack} bytes of scratch or local memory, as a rule for spilled "
+        "registers: a GPU's counters have that traffic, too, and modelled numbers leave it out; "
+        "more warps a program, or smaller tiles, may end it",
+    )

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The search on one kernel of a recorded application."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.propose import Effort, Proposer
+from intelliperf_swizzle.records import Capture
+from intelliperf_swizzle.search.baseline import choose_evaluator
+from intelliperf_swizzle.search.conclude import Outcome, conclude
+from intelliperf_swizzle.search.cures import compare_cures
+from intelliperf_swizzle.search.draw import draw
+from intelliperf_swizzle.search.look_closely import look_closely
+from intelliperf_swizzle.search.loop import search_kernel
+from intelliperf_swizzle.search.plan import Search, is_promising
+from intelliperf_swizzle.search.run_folder import (
+    kernel_folder,
+    lock_folder,
+    name_proposers,
+    open_history,
+)
+from intelliperf_swizzle.stopping import Interrupted, apart
+
+
+def optimize_kernel(
+    one: Search,
+    recorded: Capture,
+    proposers: Sequence[Proposer],
+    folder: Path,
+    progress: Progress,
+) -> Outcome:
+    """Runs the loop on one kernel of a recorded application; as of `optimize`."""
+    setup = one.setup
+    subject = apart(lambda: look_closely(one.subject, setup, progress))
+    folder = kernel_folder(folder / one.folder, setup, subject)
+    initial = subject.read_file()
+    with (
+        lock_folder(folder, subject) as lock,
+        open_history(setup, subject, proposers, folder, progress) as history,
+    ):
+        scratch = recorded.folder.parent
+        evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
+        best, effort, interrupted, seen, cures = None, Effort(), None, None, None
+        try:
+            if is_promising(setup, subject):
+                best, effort = apart(
+                    lambda: search_kernel(setup, subject, proposers, evaluator, history, progress)
+                )
+            seen = apart(lambda: draw(setup, subject, best))
+            cures = apart(lambda: compare_cures(setup, subject, best, progress))
+        except Interrupted as signal:
+            best, interrupted = best or evaluator.confirmed, signal
+            efforts = [proposer.effort for proposer in proposers]
+            effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
+        run = replace(
+            conclude(setup, recorded, subject, name_proposers(proposers), evaluator, history),
+            best=best.attempt if best else None,
+            picture=seen,
+            cures=cures,
+            interrupted=interrupted is not None,
+            usage=effort.usage,
+        )
+        run = replace(run, notes=(*run.notes, *effort.notes))
+        edit = best.edit if best else None
+        return Outcome(run, edit, subject.file, initial, folder, lock, interrupted)
