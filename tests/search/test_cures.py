@@ -93,8 +93,8 @@ def test_the_cheapest_within_one_percent_of_the_best_time_comes_first() -> None:
     more = replace(padding, elements=128, bytes=2000)
     swizzle = Cure("swizzle", 0.8, 0.0101)
     dearer = Cure("both", 0.9, 0.0099, more)
-    best = Cure("padding", 0.9, 0.01, more)
-    cheap = Cure("padding", 0.9, 0.01005, padding)
+    best = Cure("padding", 0.9, 0.00994, more)
+    cheap = Cure("padding", 0.9, 0.00995, padding)
     parameter = Cure("parameter", 0.6, 0.02, arguments={"GROUP_M": 4})
     ranked = cures._ranked([parameter, best, dearer, cheap, swizzle])
     assert ranked == [cheap, dearer, swizzle, parameter]
