@@ -98,7 +98,7 @@ def bare_trace(launch: Launch, read: tuple[str, ...], **flags: Any) -> Trace:
         shape_sectors=np.ones(1, np.uint8),
         shape_kind=np.array([Access.READ], np.uint8),
         segments=tuple(segments),
-        method="batched",
+        method="sequential",
         **flags,
     )
 

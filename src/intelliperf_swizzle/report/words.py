@@ -111,15 +111,21 @@ def validation(outcome: Validation | None) -> str:
     agreed = "the same bits" if outcome.rule == "bits" else f"equal within {outcome.tolerance:g}"
     if not outcome.same_bits:
         return f"differs: {outcome.difference}"
+    sample = f"{outcome.tiles_compared} of {outcome.tiles} tiles executed"
+    same_code = (
+        "the emitted code's program ids equal the proved mapping on the whole grid, the rest of "
+        "the kernel is the same syntax tree"
+    )
     what = {
         "all-tiles": f"all {outcome.tiles} tiles executed",
-        "mapping-and-sample": (
-            "the emitted code's program ids equal the proved mapping on the whole grid, the rest "
-            f"of the kernel is the same syntax tree, {outcome.tiles_compared} of {outcome.tiles} "
-            "tiles executed"
+        "traces-and-sample": (
+            f"{same_code}, the traces of all {outcome.tiles} tiles are the same, {sample}"
         ),
+        "mapping-and-sample": f"{same_code}, {sample}",
         "gpu": f"all {outcome.tiles} tiles executed on the GPU",
     }[outcome.method]
+    if not outcome.tiles_compared:
+        agreed = "no outputs were compared, as one tile takes too long"
     return f"{what}: {agreed} ({_launches(outcome)})"
 
 

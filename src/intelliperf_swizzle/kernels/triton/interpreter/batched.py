@@ -41,7 +41,9 @@ MOST_PROGRAMS = 16384
 """Programs of one batch: enough that Python's share vanishes, few enough for the memory limit."""
 
 
-def run_batched(live: LiveLaunch, recorder: Recorder, *, math: bool = False) -> BatchedRun:
+def run_batched(
+    live: LiveLaunch, recorder: Recorder, *, math: bool = False, origins: Origins | None = None
+) -> BatchedRun:
     """Run all programs of a launch in batches.
 
     With `math`, every value is computed and memory holds the results, provided that no program
@@ -51,9 +53,8 @@ def run_batched(live: LiveLaunch, recorder: Recorder, *, math: bool = False) -> 
         NotBatchableError: run them one by one instead.
         Exception: whatever the kernel raises.
     """
-    return run_batched_programs(
-        live, recorder, np.arange(live.launch.programs, dtype=np.int64), math=math
-    )
+    programs = np.arange(live.launch.programs, dtype=np.int64)
+    return run_batched_programs(live, recorder, programs, math=math, origins=origins)
 
 
 def run_batched_programs(

@@ -14,6 +14,7 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.triton.interpreter.batched import (
     BatchedRun,
     NotBatchableError,
+    Origins,
     run_batched,
 )
 from intelliperf_swizzle.kernels.triton.interpreter.revive import LiveLaunch, revive, run_sequential
@@ -75,9 +76,17 @@ def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace 
             yield None
 
 
-def _batched(live: LiveLaunch, run_again: Callable[[ByteWatch], object]) -> Trace:
+def record_accesses(
+    live: LiveLaunch, origins: Origins | None = None
+) -> tuple[Trace, BatchedRun, TraceRecorder]:
+    """Runs all programs in batches and notes what they touch, not yet who else touches it.
+
+    Raises:
+        NotBatchableError: what a program does is not known without computing it.
+        Exception: whatever the kernel raises.
+    """
     recorder = TraceRecorder(live.memory.begin, live.memory.end, current_update)
-    run = run_batched(live, recorder)
+    run = run_batched(live, recorder, origins=origins)
     trace = recorder.trace(
         live.launch.grid,
         live.memory.segments,
@@ -86,6 +95,11 @@ def _batched(live: LiveLaunch, run_again: Callable[[ByteWatch], object]) -> Trac
         notes=(_WAITING_NOTE,) if run.waits else (),
         waits=run.waits,
     )
+    return trace, run, recorder
+
+
+def _batched(live: LiveLaunch, run_again: Callable[[ByteWatch], object]) -> Trace:
+    trace, run, recorder = record_accesses(live)
     trace = replace(trace, immaterial=_immaterial(live, run))
     if reads_what_is_written(trace, run.control, recorder.value_loads):
         raise NotBatchableError("what a program does depends on what the launch itself writes")

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 import numpy as np
 
-from intelliperf_swizzle.children import CallError, call
+from intelliperf_swizzle.children import CallError, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
@@ -35,8 +37,13 @@ lines) takes 5.6 s, a softmax 4096² (8192 accesses of 128 lines) 5.8 s."""
 LINE_SECONDS = 4e-6
 MOST_BYTES = 1 << 29
 """Of all storages; beyond, two full copies do not fit beside the rest, so tiles are sampled."""
-LIMIT_SECONDS = 240.0
-"""What a child may take beyond ten budgets; then it hangs."""
+LIMIT_SECONDS, START_SECONDS = 240.0, 30.0
+"""What a child may take beyond ten budgets if tiles must be executed, then it hangs; and beyond
+three if they are only a second witness, then those that were must do."""
+TRACE_SECONDS = 600.0
+"""What the original may take to be traced, too."""
+FEW = 4
+"""Tiles to execute beside a comparison of what all programs touch."""
 
 
 def validate(
@@ -50,9 +57,12 @@ def validate(
 
     For each launch: apart from an inserted block of integer arithmetic and the reads of the
     program id, the functions are the same syntax tree; the block, interpreted over the whole grid,
-    computes the proved mapping; and all programs of both kernels leave the same bytes in every
-    storage, or, where that would exceed the budget, each of a sample of tiles does. An order that
-    programs which depend on each other forbid is refused before anything is run.
+    computes the proved mapping; every program touches what the original's program of that tile
+    touches, and reads the program id in the block alone; and all programs of both kernels leave the
+    same bytes in every storage, or, where that would exceed the budget, each of a few tiles does,
+    as far as a time limit allows. A kernel that cannot be traced in batches has no such traces:
+    there, and where programs wait for each other, a larger sample or all must be executed. An order
+    that programs which depend on each other forbid is refused before anything is run.
 
     Args:
         mapped: distinct launches of one kernel; their traces tell what is only written, and where
@@ -62,31 +72,60 @@ def validate(
         budget_seconds: for executing programs, over all launches.
 
     Raises:
-        ValidationError: if the original kernel cannot be run, so that nothing can be compared.
+        ValidationError: the original kernel cannot be run, or the swizzled one not be traced, so
+            that nothing can be compared.
     """
+    requests: list[Request] = []
     difference = _file_difference(edit)
-    answers: list[Answer] = []
     for one in mapped:
         difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
-        if difference is not None:
-            break
-        probes = _probes(one.launch, edit.functions)
-        if isinstance(probes, str):
-            difference = probes
-            break
-        budget = budget_seconds / len(mapped)
-        request = _request(one, edit, probes, budget, tolerance)
-        answers.append(_answer(request, 10 * budget + LIMIT_SECONDS))
-        difference = answers[-1].difference
-    loose = any(
-        answer.all_tiles and one.trace.order_matters
-        for answer, one in zip(answers, mapped, strict=False)
+        if difference is None:
+            probes = _probes(one.launch, edit.functions)
+            if isinstance(probes, str):
+                difference = probes
+                break
+            requests.append(_request(one, edit, probes, budget_seconds / len(mapped), tolerance))
+    answers: list[Answer] = []
+    if difference is None:
+        traced = [
+            (request, one.trace)
+            for request, one in zip(requests, mapped, strict=True)
+            if one.trace.method == "batched"
+        ]
+        with ThreadPoolExecutor(2) as pool:  # both wait for a child process
+            unequal = pool.submit(_trace_difference, traced)
+            executed = pool.submit(_execute, requests, budget_seconds)
+            difference = unequal.result()
+            answers = executed.result()
+        difference = difference or next((one.difference for one in answers if one.difference), None)
+    return _outcome(mapped, requests, answers, tolerance, difference)
+
+
+def _outcome(
+    mapped: Sequence[MappedLaunch],
+    requests: Sequence[Request],
+    answers: Sequence[Answer],
+    tolerance: float,
+    difference: str | None,
+) -> Validation:
+    compared = [0] * len(requests)
+    for answer in answers:
+        if answer.launch is not None:
+            compared[answer.launch] += answer.tiles_compared
+    pairs = list(zip(mapped, compared, strict=False))  # a refused launch has no request
+    complete = bool(pairs) and all(count == one.launch.programs for one, count in pairs)
+    traced = all(one.trace.method == "batched" for one in mapped)
+    sampled: Literal["traces-and-sample", "mapping-and-sample"] = (
+        "traces-and-sample" if traced else "mapping-and-sample"
     )
-    complete = bool(answers) and all(answer.all_tiles for answer in answers)
+    loose = any(
+        request.tolerance is not None and request.all_tiles and count
+        for request, count in zip(requests, compared, strict=True)
+    )
     return Validation(
-        method="all-tiles" if complete else "mapping-and-sample",
-        launches=len(answers),
-        tiles_compared=sum(answer.tiles_compared for answer in answers),
+        method="all-tiles" if complete else sampled,
+        launches=len(compared),
+        tiles_compared=sum(compared),
         tiles=sum(one.launch.programs for one in mapped),
         same_bits=difference is None,
         rule="tolerance" if loose else "bits",
@@ -170,6 +209,9 @@ def _request(
     launch, trace = one.launch, one.trace
     sample, required = sample_tiles(launch.grid, one.tile)
     seconds = _tile_seconds(trace)
+    must_execute = trace.waits or trace.method != "batched"
+    count = int(budget_seconds / seconds)
+    count = max(required, count) if must_execute else min(max(1, count), FEW)
     size = sum(storage.bytes for storage in launch.storages.values())
     fits = size <= MOST_BYTES and seconds * launch.programs <= budget_seconds
     return Request(
@@ -179,9 +221,10 @@ def _request(
         probes=probes,
         read_storages=touched_storages(launch, trace, (Access.READ, Access.ATOMIC)),
         summed_storages=touched_storages(launch, trace, (Access.ATOMIC,)),
-        sample=sample[: max(required, int(budget_seconds / seconds))],
+        sample=sample[:count],
         all_tiles=trace.waits or fits,
         tolerance=tolerance if trace.order_matters else None,
+        must_execute=must_execute,
     )
 
 
@@ -218,31 +261,59 @@ def _storage_of_names(launch: Launch) -> dict[str, int]:
     return {name: tensor.storage for name, tensor in launch.tensors()}
 
 
-def _answer(request: Request, limit: float) -> Answer:
+def _trace_difference(traced: Sequence[tuple[Request, Trace]]) -> str | None:
+    """The first access that is another one, in words.
+
+    Raises:
+        ValidationError: the swizzled kernel cannot be traced.
+    """
+    if not traced:
+        return None
+    differences, error = call_each(
+        "intelliperf_swizzle.kernels.triton.validate.trace_child:compare_traces",
+        traced,
+        environment=CHILD_ENVIRONMENT,
+        limit_seconds=TRACE_SECONDS,
+    )
+    if error is not None:
+        lines = error.ended.last_lines(8)
+        raise ValidationError(
+            f"the swizzled kernel cannot be traced: it {error.how}", details=lines
+        )
+    return next(filter(None, differences), None)
+
+
+def _execute(requests: Sequence[Request], budget_seconds: float) -> list[Answer]:
     """Runs the child; a failure of the edited kernel alone is a difference.
 
     Raises:
         ValidationError: the original kernel fails, or a program does not end.
     """
-    try:
-        answer: Answer = call(
-            "intelliperf_swizzle.kernels.triton.validate.compare_child:compare",
-            request,
-            environment=CHILD_ENVIRONMENT,
-            limit_seconds=limit,
-        )
-    except CallError as error:
-        return _failed(request, limit, error)
-    return answer
+    limit = 10 * budget_seconds + LIMIT_SECONDS
+    if not any(request.must_execute for request in requests):
+        limit = 3 * budget_seconds + START_SECONDS
+    answers, error = call_each(
+        "intelliperf_swizzle.kernels.triton.validate.compare_child:compare",
+        requests,
+        environment=CHILD_ENVIRONMENT,
+        limit_seconds=limit,
+    )
+    if error is not None and not any(answer.difference for answer in answers):
+        stage, _, number = error.stage.partition(" ")
+        request = requests[int(number or 0)]
+        if answers and error.too_late and not any(one.must_execute for one in requests):
+            return answers
+        return [*answers, _failed(request, stage, limit, error)]
+    return answers
 
 
-def _failed(request: Request, limit: float, error: CallError) -> Answer:
+def _failed(request: Request, stage: str, limit: float, error: CallError) -> Answer:
     kernel = request.launch.kernel
-    if error.too_late and error.stage == EDITED:
-        return Answer(False, 0, f"the swizzled kernel did not end within {limit:.0f} s")
+    if error.too_late and stage == EDITED:
+        return Answer(None, 0, f"the swizzled kernel did not end within {limit:.0f} s")
     if error.too_late and request.all_tiles:
         return Answer(
-            False,
+            None,
             0,
             f"not compared: programs of `{kernel}` wait for each other, and running all "
             f"{request.launch.programs} takes longer than {limit:.0f} s",
@@ -250,6 +321,6 @@ def _failed(request: Request, limit: float, error: CallError) -> Answer:
     if error.too_late:
         raise ValidationError(f"`{kernel}` did not end within {limit:.0f} s when interpreted")
     lines = error.ended.last_lines(8) or ("no message",)
-    if error.stage == EDITED:
-        return Answer(False, 0, f"the swizzled kernel fails: {lines[-1]}")
+    if stage == EDITED:
+        return Answer(None, 0, f"the swizzled kernel fails: {lines[-1]}")
     raise ValidationError(f"`{kernel}` fails when interpreted: it {error.how}", details=lines)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Runs one launch as it was and with the swizzle, and compares; in a child process of `validate`.
+"""Runs launches as they were and with the swizzle, and compares; in a child process of `validate`.
 
 The stage of the call always names what is being run.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,10 +33,24 @@ MOST_TIMES, MOST_SECONDS = 10, 20.0
 """The edited kernel may take so many times what the original took, and so many seconds more."""
 
 
-def compare(request: Request, folder: Path) -> Answer:
-    """Answers a request; `TRITON_INTERPRET=1` must be set."""
+def compare(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
+    """The mappings first, then the outputs of tiles; `TRITON_INTERPRET=1` must be set.
+
+    The first difference is the last answer.
+    """
     _multiply_halves_in_single()
-    return Comparison(request, folder).answer()
+    for one in _answers(requests, folder):
+        yield one
+        if one.difference:
+            return
+
+
+def _answers(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
+    launches = [Comparison(request, folder, number) for number, request in enumerate(requests)]
+    differences = (launch.mapping_difference() for launch in launches)
+    yield Answer(None, 0, next(filter(None, differences), None))
+    for launch in launches:
+        yield from launch.answers()
 
 
 def _multiply_halves_in_single() -> None:
@@ -121,26 +135,29 @@ class Comparison:
     Args:
         request: what to compare.
         folder: for rendered modules and the stage.
+        number: of the launch in answers.
     """
 
-    def __init__(self, request: Request, folder: Path):
+    def __init__(self, request: Request, folder: Path, number: int):
         self._request = request
         self._folder = folder
+        self._number = number
         self._contents = Contents(request.launch, request.read_storages)
 
-    def answer(self) -> Answer:
-        """The mapping first, then the outputs of all tiles or of a sample."""
-        for probe in self._request.probes:
-            if difference := self._mapping_difference(probe):
-                return Answer(False, 0, difference)
+    def mapping_difference(self) -> str | None:
+        """Where the emitted code computes other program ids than were proved, or None."""
+        return next(filter(None, map(self._probe_difference, self._request.probes)), None)
+
+    def answers(self) -> Iterator[Answer]:
+        """Compares the outputs of all tiles at once, or of a sample one by one."""
         if self._request.all_tiles:
-            return self._compare_all()
-        return self._compare_sample()
+            yield self._compare_all()
+        else:
+            yield from self._compare_sample()
 
     # --- the mapping ----------------------------------------------------------------------------
 
-    def _mapping_difference(self, probe: Probe) -> str | None:
-        """Where the emitted code computes other program ids than were proved, or None."""
+    def _probe_difference(self, probe: Probe) -> str | None:
         self._stage(EDITED)
         live = revive(probe.launch, self._folder)
         run_sequential(live)
@@ -178,7 +195,7 @@ class Comparison:
         for number in memories[0].numbers:
             before, after = (memory.bytes(number) for memory in memories)
             difference = difference or self._storage_difference(number, before, after)
-        return Answer(True, launch.programs, difference)
+        return Answer(self._number, launch.programs, difference)
 
     @contextmanager
     def _ending_within(self, seconds: float | None) -> Iterator[None]:
@@ -186,7 +203,7 @@ class Comparison:
 
         def give_up() -> None:
             difference = f"the swizzled kernel did not end within {seconds:.0f} s"
-            answer(self._folder, Answer(True, 0, difference))
+            answer(self._folder, Answer(self._number, 0, difference))
             os._exit(0)
 
         timer = threading.Timer(seconds or 0, give_up)
@@ -219,22 +236,20 @@ class Comparison:
 
     # --- a sample -------------------------------------------------------------------------------
 
-    def _compare_sample(self) -> Answer:
+    def _compare_sample(self) -> Iterator[Answer]:
         """Original program `tile[i]` against edited program `i`, for each `i` of the sample."""
         request = self._request
         original, seen = self._watched({})
         edited, seen_edited = self._watched(request.edits)
-        compared = 0
         for index in map(int, request.sample):
             tile = int(request.tile[index])
             self._stage(ORIGINAL)
             run_sequential(original, programs=[tile], observer=seen)
             self._stage(EDITED)
             run_sequential(edited, programs=[index], observer=seen_edited)
-            compared += 1
-            if difference := self._tile_difference(seen, seen_edited):
-                return Answer(False, compared, f"tile {tile}, program {index}: {difference}")
-        return Answer(False, compared)
+            difference = self._tile_difference(seen, seen_edited)
+            where = f"tile {tile}, program {index}: "
+            yield Answer(self._number, 1, difference and where + difference)
 
     def _watched(self, edits: Mapping[str, str]) -> tuple[LiveLaunch, Watch]:
         live = revive(self._request.launch, self._folder, edits=edits, fill=_leave)
@@ -265,7 +280,7 @@ class Comparison:
         return f"`{'`, `'.join(names)}` differs in {count} {what}, first at element {element}"
 
     def _stage(self, stage: str) -> None:
-        begin(self._folder, stage)
+        begin(self._folder, f"{stage} {self._number}")
 
 
 def _leave(number: int, storage: Storage, buffer: UInt8Array) -> None:

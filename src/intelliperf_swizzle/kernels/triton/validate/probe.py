@@ -36,10 +36,14 @@ class Probe:
     Attributes:
         launch: writes int32[len(axes), programs] to storage `OUT_STORAGE`.
         axes: the axes whose program id the rows are.
+        key: of the edited function.
+        lines: that the block has in its text.
     """
 
     launch: Launch
     axes: tuple[int, ...]
+    key: str
+    lines: range
 
 
 def probe(launch: Launch, key: str, insertion: Insertion) -> Probe | str:
@@ -84,6 +88,8 @@ def probe(launch: Launch, key: str, insertion: Insertion) -> Probe | str:
             storages={OUT_STORAGE: Storage(4 * len(axes) * count)},
         ),
         axes,
+        key,
+        insertion.lines,
     )
 
 
@@ -113,8 +119,11 @@ def _text(insertion: Insertion, wanted: list[str], constexprs: list[str]) -> str
         ),
         block="\n".join(f"    {line}" for line in ast.unparse(block).splitlines()),
         stores="\n".join(
+            f"    probe_value = probe_index * 0 + {insertion.outputs[axis]}\n"
+            f"    {language}.static_assert(probe_value.dtype == {language}.int32, "
+            f"'program id {axis} is not an int32')\n"
             f"    {language}.store(probe_out + {row} * probe_count + probe_index, "
-            f"probe_index * 0 + {insertion.outputs[axis]}, mask=probe_index < probe_count)"
+            "probe_value, mask=probe_index < probe_count)"
             for row, axis in enumerate(sorted(insertion.outputs))
         ),
     )

@@ -11,7 +11,7 @@ from intelliperf_swizzle.kernels.triton.validate.probe import Probe
 from intelliperf_swizzle.records import Int64Array, Launch
 
 ORIGINAL, EDITED = "original", "edited"
-"""What the child is running, as its stage file says."""
+"""What the child is running, as its stage file says, before the number of the launch."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Request:
         sample: launch indices to execute where not all are, the most telling first.
         all_tiles: whether to execute all.
         tolerance: for floats of `summed_storages` where the order of additions matters, else None.
+        must_execute: whether `sample` (or all) must be executed, as what programs touch is not
+            compared, or they wait for each other; otherwise what a time limit leaves is enough.
     """
 
     launch: Launch
@@ -39,18 +41,19 @@ class Request:
     sample: Int64Array
     all_tiles: bool
     tolerance: float | None
+    must_execute: bool
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found.
+    """What one step found: the mappings of all launches, or tiles of one of them.
 
     Attributes:
-        all_tiles: whether all tiles were executed.
-        tiles_compared: how many were.
+        launch: which one; None = the mappings.
+        tiles_compared: how many tiles were executed in this step.
         difference: the first one in words, None if there is none.
     """
 
-    all_tiles: bool
-    tiles_compared: int
+    launch: int | None
+    tiles_compared: int = 0
     difference: str | None = None

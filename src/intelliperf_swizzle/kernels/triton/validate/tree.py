@@ -43,6 +43,12 @@ class Insertion:
     statements: tuple[ast.stmt, ...]
     outputs: Mapping[int, str]
 
+    @property
+    def lines(self) -> range:
+        """Those of its text."""
+        last = self.statements[-1]
+        return range(self.statements[0].lineno, (last.end_lineno or last.lineno) + 1)
+
 
 def same_tree(
     original: SourceFunction, edited_text: str, constexprs: Mapping[str, int] = {}
