@@ -1,11 +1,13 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The whole default command as a user runs it: wall time, peak memory, attempts, result.
+"""The whole default command as a user runs it: time, peak memory, attempts, result.
 
-    python benchmarks/default_run.py                 # gemm, transpose and stencil at 8192
+    python benchmarks/default_run.py                 # gemm 8192³, transpose 32768², stencil
     python benchmarks/default_run.py gemm -- --n 4096
+    python benchmarks/default_run.py path/to/application.py -- 8192 8192
 
-Prints a Markdown table with the machine it was made on.
+Prints a Markdown table with the machine it was made on. The processor's seconds are of all
+processes: on a machine that does nothing else, those on the wall are about half of them.
 """
 
 from __future__ import annotations
@@ -18,37 +20,50 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-KERNELS = ("gemm", "transpose", "stencil_2d")
+KERNELS = {
+    "gemm": ("--m", "8192", "--n", "8192", "--k", "8192"),
+    "transpose": ("--m", "32768", "--n", "32768"),
+    "stencil_2d": (),
+}
 HERE = Path(__file__).parent
 
 
-def run(kernel: str, arguments: list[str]) -> tuple[float, dict[str, object]]:
-    """Seconds of wall time, and the result file, of one run of the command."""
+def run(kernel: str, arguments: Sequence[str]) -> tuple[float, float, dict[str, object]]:
+    """Seconds on the wall and of the processor, and the result file, of one run of the command."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        application = [sys.executable, str(HERE / "kernels" / f"{kernel}.py"), *arguments]
+        script = kernel if kernel.endswith(".py") else str(HERE / "kernels" / f"{kernel}.py")
+        application = [sys.executable, script, *arguments]
         options = ["--target", "mi300x", "--report_dir", folder, "-o", str(result)]
-        start = time.monotonic()
+        start, used = time.monotonic(), _processor_seconds()
         subprocess.run(
             [sys.executable, "-m", "intelliperf_swizzle", *options, "--", *application],
             check=True,
             stdout=subprocess.DEVNULL,
         )
-        return time.monotonic() - start, json.loads(result.read_text())
+        seconds = time.monotonic() - start
+        return seconds, _processor_seconds() - used, json.loads(result.read_text())
 
 
-def row(kernel: str, arguments: list[str]) -> str:
+def _processor_seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
+
+
+def row(kernel: str, arguments: Sequence[str]) -> str:
     """One line of the table."""
-    seconds, result = run(kernel, arguments)
+    seconds, used, result = run(kernel, arguments)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     attempts = result["swizzle"]["attempts"]  # type: ignore[index]
     scored = sum(attempt["screened_l2_hit_rate"] is not None for attempt in attempts)
     after = result["metric_after"]
     return (
-        f"| {kernel} | {seconds:.1f} | {peak:.2f} | {len(attempts)} | {scored} "
-        f"| {result['metric_before']:.1f} | {'none' if after is None else f'{after:.1f}'} "
+        f"| {Path(kernel).stem} | {seconds:.1f} | {used:.1f} | {peak:.2f} "
+        f"| {len(attempts)} | {scored} | {result['metric_before']:.1f} "
+        f"| {'none' if after is None else f'{after:.1f}'} "
         f"| {100 * result['swizzle']['ceiling_l2_hit_rate']:.1f} |"  # type: ignore[index]
     )
 
@@ -58,12 +73,13 @@ def main() -> None:
     own, _, arguments = " ".join(sys.argv[1:]).partition("-- ")
     print(f"{platform.platform()}, Python {platform.python_version()}, {os.cpu_count()} cores\n")
     print(
-        "| kernel | wall s | peak GiB (largest process so far) | attempts | scored "
+        "| kernel | wall s | processor s | peak GiB (largest process so far) | attempts | scored "
         "| L2 before % | after % | ceiling % |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for kernel in own.split() or KERNELS:
-        print(row(kernel, arguments.split()), flush=True)
+        given = arguments.split() or KERNELS.get(kernel, ())
+        print(row(kernel, given), flush=True)
 
 
 if __name__ == "__main__":

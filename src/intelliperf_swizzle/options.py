@@ -194,7 +194,7 @@ class Options:
     limit_seconds: float = _option(300.0, "end the application if it takes longer", read=seconds)
     validation_seconds: float = _option(
         10.0,
-        "execute every tile if it takes no longer, else a sample",
+        "execute every tile if it takes no longer, else a few",
         read=seconds,
         verbs=OPTIMIZE,
     )

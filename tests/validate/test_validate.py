@@ -32,6 +32,7 @@ from launches_by_hand import (
 )
 from pytest_mock import MockerFixture
 
+from intelliperf_swizzle.children import CallError, Ended, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
@@ -39,6 +40,7 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.triton.source import splice
 from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.kernels.triton.validate import compare, validate
+from intelliperf_swizzle.kernels.triton.validate.request import EDITED, Answer
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.records import (
@@ -49,6 +51,7 @@ from intelliperf_swizzle.records import (
     TensorArgument,
     Validation,
 )
+from intelliperf_swizzle.report import words
 
 MI300X = load_target("mi300x")
 ALL, SAMPLE = 60.0, 0.0
@@ -428,3 +431,88 @@ def broken(x):
     launch = launch_of(path, "broken", (8,), {"x": ("fp32", (8,))})
     with pytest.raises(ValidationError, match="`broken` fails"):
         validated(launch, edited(launch, REVERSED), proved(launch, REVERSED), ALL)
+
+
+# --- traces -----------------------------------------------------------------------------------
+
+
+def traced_and_few(launch: Launch, edit: Edit, text: str) -> Validation:
+    """All programs' traces are compared, and one tile is executed."""
+    return validate(
+        [MappedLaunch(launch, trace(launch), proved(launch, text).tile)],
+        edit,
+        tolerance=0.0,
+        budget_seconds=SAMPLE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [(gemm_launch, GROUPED), (helper_launch, REVERSED), (named_axis_launch, CONTIGUOUS)],
+)
+def test_right_swizzles_have_the_traces_of_their_tiles(
+    tmp_path: Path, make: Callable[[Path], Launch], text: str
+) -> None:
+    launch = make(tmp_path)
+    outcome = traced_and_few(launch, edited(launch, text), text)
+    assert outcome.same_bits, outcome.difference
+    assert (outcome.method, outcome.tiles_compared) == ("traces-and-sample", 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        # Only program 17, which is not executed, goes wrong.
+        ("c_ptr + rows[:, None] * N", "c_ptr + tl.where(pid == 17, 64, 0) + rows[:, None] * N",
+         "of program 17 is a write that begins at"),
+        ("(inner[None, :] < K)", "(inner[None, :] < tl.where(pid == 17, 1, K))",
+         "program 17 makes"),
+        # Nor does it touch anything else here: the number decides a value alone.
+        ("accumulator.to(tl.float16)", "(accumulator + tl.program_id(0) // 34).to(tl.float16)",
+         "`gemm` reads the program id that the launch gives it"),
+    ],
+)  # fmt: skip
+def test_one_wrong_program_is_seen_without_being_executed(
+    tmp_path: Path, mocker: MockerFixture, old: str, new: str, said: str
+) -> None:
+    """Cheats that the tree check would see are shown to the comparison of traces itself."""
+    launch = gemm_launch(tmp_path)
+    honest = edited(launch, REVERSED)
+    probes = compare._probes(launch, honest.functions)
+    mocker.patch.object(compare, "_probes", return_value=probes)
+    outcome = traced_and_few(launch, with_text(launch, honest, old, new), REVERSED)
+    assert not outcome.same_bits
+    assert said in (outcome.difference or "")
+
+
+def test_program_ids_of_another_type_are_refused(tmp_path: Path) -> None:
+    """They overflow elsewhere, or not at all."""
+    launch = gemm_launch(tmp_path)
+    edit = with_text(
+        launch, edited(launch, REVERSED), "1 - swizzle_pid", "1 - swizzle_pid.to(tl.int64)"
+    )
+    assert "program id 0 is not an int32" in refusal(launch, edit, REVERSED)
+
+
+def test_a_time_limit_leaves_fewer_executed_tiles_and_no_wrong_ones(
+    tmp_path: Path, mocker: MockerFixture
+) -> None:
+    """A child that is cut off is played: how far a real one gets depends on the machine."""
+    launch = gemm_launch(tmp_path)
+    edit = edited(launch, REVERSED)
+    late = CallError(Ended(None, ""), f"{EDITED} 0")
+    said: list[Answer] = []
+
+    def cut_off(function: str, *given: Any, **options: Any) -> Any:
+        if "trace_child" in function:
+            return call_each(function, *given, **options)
+        return list(said), late
+
+    mocker.patch.object(compare, "call_each", cut_off)
+    assert "did not end" in (traced_and_few(launch, edit, REVERSED).difference or "")
+    said.append(Answer(None))  # the mapping is the proved one
+    outcome = traced_and_few(launch, edit, REVERSED)
+    assert outcome.same_bits
+    assert (outcome.method, outcome.tiles_compared) == ("traces-and-sample", 0)
+    assert "no outputs were compared" in words.validation(outcome)
+    assert "did not end" in refusal(launch, edit, REVERSED)  # without traces it must be executed

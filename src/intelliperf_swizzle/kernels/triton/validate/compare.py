@@ -42,7 +42,7 @@ LIMIT_SECONDS, START_SECONDS = 240.0, 30.0
 three if they are only a second witness, then those that were must do."""
 TRACE_SECONDS = 600.0
 """What the original may take to be traced, too."""
-FEW = 4
+FEW = 3
 """Tiles to execute beside a comparison of what all programs touch."""
 
 
