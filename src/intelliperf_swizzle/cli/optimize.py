@@ -57,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress, invocation=invocation(PROGRAM, arguments))
         proposers = choose_proposers(options, progress)
-        run_build(options.build_command, setup.project)
+        run_build(setup)
         outcome = optimize(setup, proposers, folder, progress)
     written = deliver(outcome, options)
     stream = sys.stderr if options.output_file == STDOUT else sys.stdout

@@ -29,7 +29,10 @@ from intelliperf_swizzle.records import (
     Validation,
 )
 
-LANGUAGES: Mapping[str, str] = {"triton": "intelliperf_swizzle.kernels.triton.language:TRITON"}
+LANGUAGES: Mapping[str, str] = {
+    "triton": "intelliperf_swizzle.kernels.triton.language:TRITON",
+    "hip": "intelliperf_swizzle.kernels.hip.language:HIP",
+}
 """Where each language is; it is imported when it is asked for."""
 
 
@@ -47,6 +50,7 @@ class RecordRequest:
         limit_seconds: recording ends at the latest.
         compute: whether launches are also executed, if there is no GPU.
         environment: of the command.
+        build_command: builds it, for a language that builds a copy itself.
     """
 
     command: Sequence[str]
@@ -58,6 +62,7 @@ class RecordRequest:
     limit_seconds: float = 300.0
     compute: Literal["auto", "always", "never"] = "auto"
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    build_command: str | None = None
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -96,9 +101,18 @@ class GpuRuns(Protocol):
 
 
 class KernelLanguage(Protocol):
-    """Triton, or another language; `name` as people call it."""
+    """Triton, or another language.
+
+    Attributes:
+        name: as people call it.
+        builds: whether `record` runs the build command, in a copy of the project.
+        edits: whether it can put a swizzle into a source yet; if not, its edits change nothing,
+            and candidates are modelled and not validated.
+    """
 
     name: str
+    builds: bool
+    edits: bool
 
     def record(self, request: RecordRequest) -> Capture:
         """Runs the application and records its launches; raises CaptureError."""
@@ -157,6 +171,13 @@ class KernelLanguage(Protocol):
 
     def cautions(self, launches: Sequence[Launch], prove_command: str) -> tuple[str, ...]:
         """What is doubtful about the unmodified kernel, such as tiles that it never computes."""
+
+
+def holds_device_code(command: Sequence[str], project: Path) -> bool:
+    """Whether a word of a command is a program in which a compiler has put code for a GPU."""
+    from intelliperf_swizzle.kernels.hip.build import names_device_code
+
+    return names_device_code(command, project)
 
 
 def load_language(name: str = "triton") -> KernelLanguage:

@@ -85,6 +85,13 @@ def optimize_kernel(
             interrupted=interrupted is not None,
             usage=effort.usage,
         )
-        run = replace(run, notes=(*run.notes, *effort.notes))
-        edit = best.edit if best else None
+        run = replace(run, notes=(*run.notes, *effort.notes, *_not_edited(setup)))
+        edit = best.edit if best and setup.language.edits else None
         return Outcome(run, edit, file, initial, folder, lock, interrupted)
+
+
+def _not_edited(setup: Setup) -> tuple[str, ...]:
+    """Says so if the language's sources are not edited yet."""
+    if setup.language.edits:
+        return ()
+    return (f"{setup.language.name} sources are not edited yet: no patch is written",)

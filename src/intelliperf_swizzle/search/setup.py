@@ -14,7 +14,12 @@ from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target
 from intelliperf_swizzle.hardware.device import unknown
-from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest, load_language
+from intelliperf_swizzle.kernels.base import (
+    KernelLanguage,
+    RecordRequest,
+    holds_device_code,
+    load_language,
+)
 from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.application import Application
@@ -69,6 +74,7 @@ class Setup:
             quiet_seconds=self.options.quiet_seconds,
             limit_seconds=self.options.limit_seconds,
             compute=self.options.compute,
+            build_command=self.options.build_command,
         )
 
 
@@ -88,7 +94,8 @@ def prepare(
         command: the application.
         progress: told of what is chosen.
         target: in place of the one that the options name.
-        language: of the kernels; Triton if not given.
+        language: of the kernels; by default HIP for a program with device code, or one that the
+            build command is still to build, else Triton.
         invocation: shell text that repeats the run.
 
     Raises:
@@ -108,10 +115,19 @@ def prepare(
         target=target or choose_target(options, progress),
         device=None,
         profiler=None,
-        language=language or load_language(),
+        language=language or choose_language(options, command, project),
         invocation=invocation,
     )
     return with_hardware(setup, progress)
+
+
+def choose_language(options: Options, command: Sequence[str], project: Path) -> KernelLanguage:
+    """The language of an application's kernels, by what the command names."""
+    named = command[0] if command else ""
+    unbuilt = options.build_command and "/" in named and not (project / named).exists()
+    if unbuilt or holds_device_code(command, project):
+        return load_language("hip")
+    return load_language()
 
 
 def with_hardware(setup: Setup, progress: Progress) -> Setup:
@@ -122,7 +138,12 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
         ProfileError: the profiler that is asked for cannot work here.
     """
     name = setup.options.profiler
-    device = choose_device(setup.options, setup.target)
+    device = choose_device(setup.options, setup.target) if setup.language.edits else None
+    if not setup.language.edits and name not in ("auto", "model"):
+        raise UsageError(
+            f"{setup.language.name} programs are modelled only, yet `{name}` is asked for",
+            hint="--profiler model",
+        )
     application = None
     if device is not None or name not in ("auto", "model"):
         limit = setup.options.limit_seconds

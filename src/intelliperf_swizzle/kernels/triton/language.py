@@ -28,6 +28,8 @@ class Triton:
     """Kernels of `triton.jit`; as of `kernels.base.KernelLanguage`."""
 
     name = "Triton"
+    builds = False
+    edits = True
     record = staticmethod(capture)
     trace = staticmethod(trace)
     find_dependences = staticmethod(find_dependences)
