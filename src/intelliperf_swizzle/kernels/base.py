@@ -114,6 +114,9 @@ class KernelLanguage(Protocol):
     builds: bool
     edits: bool
 
+    def names_program(self, command: Sequence[str], project: Path) -> bool:
+        """Whether a word of a command is a program into which this language is compiled."""
+
     def record(self, request: RecordRequest) -> Capture:
         """Runs the application and records its launches; raises CaptureError."""
 
@@ -171,13 +174,6 @@ class KernelLanguage(Protocol):
 
     def cautions(self, launches: Sequence[Launch], prove_command: str) -> tuple[str, ...]:
         """What is doubtful about the unmodified kernel, such as tiles that it never computes."""
-
-
-def holds_device_code(command: Sequence[str], project: Path) -> bool:
-    """Whether a word of a command is a program in which a compiler has put code for a GPU."""
-    from intelliperf_swizzle.kernels.hip.build import names_device_code
-
-    return names_device_code(command, project)
 
 
 def load_language(name: str = "triton") -> KernelLanguage:

@@ -14,12 +14,7 @@ from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target
 from intelliperf_swizzle.hardware.device import unknown
-from intelliperf_swizzle.kernels.base import (
-    KernelLanguage,
-    RecordRequest,
-    holds_device_code,
-    load_language,
-)
+from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest, load_language
 from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.application import Application
@@ -125,8 +120,9 @@ def choose_language(options: Options, command: Sequence[str], project: Path) -> 
     """The language of an application's kernels, by what the command names."""
     named = command[0] if command else ""
     unbuilt = options.build_command and "/" in named and not (project / named).exists()
-    if unbuilt or holds_device_code(command, project):
-        return load_language("hip")
+    compiled = load_language("hip")
+    if unbuilt or compiled.names_program(command, project):
+        return compiled
     return load_language()
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import shlex
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from intelliperf_swizzle.disk import temporary_folder

@@ -248,7 +248,9 @@ class TraceRecorder:
         if before is None:
             return first, shape
         again = (before[0] == first) & (before[1] == shape)
-        return (first, np.where(again, np.int32(NO_SHAPE), shape)) if again.any() else (first, shape)
+        return (
+            (first, np.where(again, np.int32(NO_SHAPE), shape)) if again.any() else (first, shape)
+        )
 
     def _broadcast(self, number: int) -> tuple[Int64Array, Int32Array]:
         base, shape = self._accesses[number]

@@ -104,7 +104,7 @@ def touched_lines(
         for lane in range(lanes):
             if wave_lanes > 0 and lane % wave_lanes == 0:
                 group = row * lanes + lane
-                last = -1
+                last = np.int64(-1)
             if not mask[row, lane]:
                 continue
             instruction = lane % each // together

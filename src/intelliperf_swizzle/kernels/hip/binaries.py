@@ -92,7 +92,10 @@ class _Section:
 def holds_device_code(file: Path) -> bool:
     """Whether a file is an executable or a library with a fat binary."""
     try:
-        with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        with (
+            file.open("rb") as stream,
+            mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as raw,
+        ):
             return raw[:4] == b"\x7fELF" and any(one.name == _FATBIN for one in _sections(raw))
     except (OSError, ValueError, struct.error):
         return False

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from intelliperf_swizzle.edit.copy import copy_project, moved_command, run_build
-from intelliperf_swizzle.errors import BuildError, CaptureError
+from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.kernels.hip.binaries import (
     CodeObject,
     holds_device_code,
@@ -71,7 +72,10 @@ def built(
         place = folder / "project"
         copy_project(project, place)
         _forget_earlier_builds(project.resolve(), place)
-        run_build(build_command, place, toolchain.build_environment(environment))
+        try:
+            run_build(build_command, place, toolchain.build_environment(environment))
+        except SwizzleError as error:
+            raise _with_hint(error, toolchain) from None
     moved = tuple(moved_command(command, project, place))
     files = list(dict.fromkeys((*_named(moved, place), *(_below(place) if build_command else ()))))
     if not files:
@@ -89,6 +93,15 @@ def built(
         )
     notes = [f"{name} was built without device bitcode" for name in sorted(without)]
     return Built(place, moved, tuple(objects), tuple(notes))
+
+
+def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
+    """The error of a build that wants what only ROCm has, with a hint that says so."""
+    missing = re.search(r"fatal error: '([^']+)' file not found", "\n".join(error.details))
+    if missing is None or toolchain.has_hipcc:
+        return error
+    hint = f"if `{missing[1]}` is ROCm's, install ROCm: Triton's wheel has HIP's main headers alone"
+    return SwizzleError(error.fact, hint=hint, details=error.details)
 
 
 def names_device_code(command: Sequence[str], project: Path) -> bool:

@@ -162,7 +162,8 @@ class _Preparation:
     def _link(self) -> None:
         places = (f"-Wl,--defsym={name}={at:#x}" for name, (at, _) in self._variables.items())
         library = self._request.folder / "kernels.so"
-        command = [self._request.clang, "-shared", "-o", library, *self._objects, *places, "-lm"]
+        objects = map(str, self._objects)
+        command = [self._request.clang, "-shared", "-o", str(library), *objects, *places, "-lm"]
         linked = subprocess.run(command, capture_output=True, text=True, check=False)
         if linked.returncode:
             lines = (linked.stdout + linked.stderr).splitlines() or ["no message"]

@@ -152,7 +152,8 @@ class Interpreter:
         self._groups = [programs % gx, programs // gx % gy, programs // gx // gy]
         self._everyone = np.ones(len(programs), np.bool_)
         self._env: dict[int, Number] = {
-            key: Sum(value) for key, value in zip(self._program.parameters, self._values, strict=True)
+            key: Sum(value)
+            for key, value in zip(self._program.parameters, self._values, strict=True)
         }
         self._loaded: dict[Number | int, int] = {}
         self._value_loads: dict[int, int] = {}
@@ -249,9 +250,7 @@ class Interpreter:
         self._update.code = update
         parts = [np.full(terms.ONE, address.c, np.int64), *address.terms.values()]
         masks = [*terms.arrays_of(mask), self._block_mask]
-        number = self._recorder.access(
-            Access(kind), parts, masks, size, self._everyone, site=site
-        )
+        number = self._recorder.access(Access(kind), parts, masks, size, self._everyone, site=site)
         if kind == Access.READ:
             self._loaded[self._uncast(step.operands[0])] = number
 
@@ -282,7 +281,9 @@ class Interpreter:
             self._env[step.id] = a if a.lo >= 0 else terms.of(abs(a.array()))
         elif found := re.match(r"llvm\.amdgcn\.mbcnt\.(lo|hi)", name):
             self._env[step.id] = self._lane(step, found[1])
-        elif found := re.match(r"llvm\.amdgcn\.(mul|mad)\.[iu]24|llvm\.amdgcn\.wavefrontsize", name):
+        elif found := re.match(
+            r"llvm\.amdgcn\.(mul|mad)\.[iu]24|llvm\.amdgcn\.wavefrontsize", name
+        ):
             self._env[step.id] = (
                 terms.multiply(self._sum(step.operands[0]), self._sum(step.operands[1]))
                 if found[1]
@@ -350,14 +351,16 @@ def _shift_left(step: _Step, values: list[Sum]) -> Sum:
 
 def _or(step: _Step, values: list[Sum]) -> Sum:
     if step.how == "disjoint":
-        return terms.wrap(terms.add(*values), step.bits)
-    return terms.bitwise("or", *values, step.bits)
+        return terms.wrap(terms.add(values[0], values[1]), step.bits)
+    return terms.bitwise("or", values[0], values[1], step.bits)
 
 
 def _extend(step: _Step, values: list[Sum]) -> Sum:
     if step.opcode == "sext":
         return values[0] if step.source_bits > 1 else terms.scale(values[0], -1)
-    return terms.wrap(values[0], step.source_bits, signed=False) if step.source_bits > 1 else values[0]
+    return (
+        terms.wrap(values[0], step.source_bits, signed=False) if step.source_bits > 1 else values[0]
+    )
 
 
 def _truncate(step: _Step, values: list[Sum]) -> Sum:
@@ -413,7 +416,9 @@ def decode(function: Function, variables: Mapping[str, int], module: Module) -> 
     decoder = _Decoder(variables, module)
     blocks = list(function.blocks)
     successors = {
-        identity(block): [identity(o) for o in list(block.instructions)[-1].operands if _is_block(o)]
+        identity(block): [
+            identity(o) for o in list(block.instructions)[-1].operands if _is_block(o)
+        ]
         for block in blocks
     }
     order = _order([identity(block) for block in blocks], successors)
@@ -509,14 +514,15 @@ class _Decoder:
     ) -> tuple[tuple[int, ...], tuple[Number | int, ...]]:
         """Bytes per index; an index into a structure becomes the bytes that it skips."""
         strides = [self._size(source)]
-        indices = list(operands)
         for place in range(2, len(operands)):
             array = re.match(r"[\[<](\d+) x (.+)[\]>]$", source)
             if array is None:
-                raise TraceError(f"an address goes into a structure in a way unknown here: {source}")
+                raise TraceError(
+                    f"an address goes into a structure in a way unknown here: {source}"
+                )
             source = array[2]
             strides.append(self._size(source))
-        return tuple(strides), tuple(indices)
+        return tuple(strides), operands
 
     def _size(self, kind: str) -> int:
         array = re.match(r"\[(\d+) x (.+)\]$", kind)

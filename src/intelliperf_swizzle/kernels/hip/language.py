@@ -12,6 +12,7 @@ from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.kernels.base import GpuRuns, RecordRequest
+from intelliperf_swizzle.kernels.hip.build import names_device_code
 from intelliperf_swizzle.kernels.hip.recording import capture
 from intelliperf_swizzle.kernels.hip.tracing import build, find_dependences, trace
 from intelliperf_swizzle.language import Swizzle
@@ -29,6 +30,7 @@ class Hip:
     record = staticmethod(capture)
     trace = staticmethod(trace)
     find_dependences = staticmethod(find_dependences)
+    names_program = staticmethod(names_device_code)
 
     def build(self, launch: Launch, target: Target, edit: Edit | None = None) -> Build:
         """What the program's own compiler has made of it."""

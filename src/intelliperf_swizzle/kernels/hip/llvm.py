@@ -47,7 +47,7 @@ class Module(Protocol):
     """A module."""
 
     functions: Iterable[Function]
-    global_variables: Iterable[Value]
+    global_variables: Iterable[Any]
     struct_types: Iterable[Any]
     data_layout: str
     triple: str
@@ -133,9 +133,7 @@ def tidy(module: Module, machine: Any) -> None:
 def kernels(module: Module) -> list[Function]:
     """The functions that can be launched."""
     return [
-        one
-        for one in module.functions
-        if not one.is_declaration and " amdgpu_kernel " in head(one)
+        one for one in module.functions if not one.is_declaration and " amdgpu_kernel " in head(one)
     ]
 
 

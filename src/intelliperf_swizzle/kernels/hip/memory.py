@@ -90,7 +90,9 @@ class Memory:
             if not inside.any():
                 continue
             if buffer.contents is None:
-                raise TraceError(f"what {buffer.name} holds decides what is accessed, and was not kept")
+                raise TraceError(
+                    f"what {buffer.name} holds decides what is accessed, and was not kept"
+                )
             at = flat[inside] - buffer.begin
             if len(buffer.contents) % count or (at % count).any():
                 words = buffer.contents[at[:, None] + np.arange(count)]

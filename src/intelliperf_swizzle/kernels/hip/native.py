@@ -9,7 +9,7 @@ Accesses are reported while address spaces still tell where they go.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from intelliperf_swizzle.kernels.hip import llvm
 from intelliperf_swizzle.kernels.hip.slicing import MEMORY, POINTER, size_of
@@ -54,7 +54,7 @@ _CALLS = (
     (r"(?m)^ *(?:tail )?call void @llvm\.amdgcn\.(?:wave\.barrier|sched|s\.wait|s\.sleep|s\.setprio"
      r"|iglp)[^\n]*\n", ""),
 )  # fmt: skip
-_DEVICE_WORDS = (
+_DEVICE_WORDS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r" addrspace\(\d+\)", ""),
     (r"= addrspacecast ptr (\S+) to ptr", r"= getelementptr i8, ptr \1, i64 0"),
     (r"ptr addrspacecast \(ptr (@[\w.$]+) to ptr\)", r"ptr \1"),

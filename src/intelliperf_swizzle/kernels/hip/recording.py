@@ -55,7 +55,7 @@ def capture(request: RecordRequest) -> Capture:
     folder.mkdir(parents=True)
     folder = folder.resolve()
     toolchain = find_toolchain(request.environment)
-    arch = request.target.arch if request.target else "gfx942"
+    arch = str(request.target.arch) if request.target else "gfx942"
     program = built(
         request.command, request.cwd, request.build_command, folder, arch, toolchain,
         request.environment,
@@ -78,7 +78,12 @@ def capture(request: RecordRequest) -> Capture:
         ended_by=ended_by,
         exit_code=exit_code,
         seconds=time.monotonic() - begun,
-        notes=(*program.notes, *notes, *journal.words(ended_by, exit_code), *_computed(journal, kernels)),
+        notes=(
+            *program.notes,
+            *notes,
+            *journal.words(ended_by, exit_code),
+            *_computed(journal, kernels),
+        ),
         last_lines=last_lines,
         folder=folder,
     )
@@ -192,7 +197,9 @@ class _Journal:
 
     def words(self, ended_by: _EndedBy, exit_code: int | None) -> tuple[str, ...]:
         """What a report says of the recording."""
-        refused = [f"a launch of {name} was not recorded: it has no bitcode" for name in self.refused]
+        refused = [
+            f"a launch of {name} was not recorded: it has no bitcode" for name in self.refused
+        ]
         sentence = _ending(ended_by, exit_code)
         after = f"{sentence}, after its launches were recorded" if ended_by == "exit" else sentence
         return (*([] if exit_code == 0 else [after]), *refused, *self.notes)
@@ -234,11 +241,13 @@ def _launches(
     for name, event in journal.new.items():
         text = json.dumps({key: value for key, value in event.items() if key != "id"})
         by_text.setdefault(text, (event, []))[1].append(name)
-    launches = []
+    launches: list[Launch] = []
     for event, names in by_text.values():
         path, kernel = kernels[event["kernel"]]
         if kernel.source is None:
-            journal.notes[f"a launch of {event['kernel']} was not recorded: its source is not here"] = None
+            journal.notes[
+                f"a launch of {event['kernel']} was not recorded: its source is not here"
+            ] = None
             continue
         launch = replace(
             _launch(event, path, kernel, folder),
@@ -315,15 +324,17 @@ def _argument(
 
 def _element_bytes(element: str) -> int:
     found = re.match(r"i(\d+)$", element)
-    return max(1, int(found[1]) // 8) if found else {"float": 4, "half": 2, "bfloat": 2}.get(element, 8)
+    return (
+        max(1, int(found[1]) // 8)
+        if found
+        else {"float": 4, "half": 2, "bfloat": 2}.get(element, 8)
+    )
 
 
 # --- words ----------------------------------------------------------------------------------------
 
 
-def _computed(
-    journal: _Journal, kernels: Mapping[str, tuple[Path, DeviceKernel]]
-) -> list[str]:
+def _computed(journal: _Journal, kernels: Mapping[str, tuple[Path, DeviceKernel]]) -> list[str]:
     """Which launches were recorded and not executed."""
     why: dict[str, str] = {}
     for name, event in journal.ran.items():
@@ -343,7 +354,10 @@ def _computed(
 
 _MISSING = (
     (r"undefined symbol: (\w+)", "the stand-in for the HIP runtime does not know `{}`"),
-    (r"error while loading shared libraries: (\S+):", "{} is not here, and there is no stand-in for it"),
+    (
+        r"error while loading shared libraries: (\S+):",
+        "{} is not here, and there is no stand-in for it",
+    ),
 )
 
 

@@ -77,7 +77,7 @@ def along(axis: int, values: Int64Array) -> Sum:
 
 
 def add(a: Sum, b: Sum, sign: int = 1) -> Sum:
-    """a + b, or a - b."""
+    """A + b, or a - b."""
     if not b.terms:
         return Sum(a.c + sign * b.c, a.terms, (a.lo + sign * b.c, a.hi + sign * b.c))
     terms = dict(a.terms)
@@ -91,7 +91,7 @@ def add(a: Sum, b: Sum, sign: int = 1) -> Sum:
 
 
 def scale(a: Sum, factor: int) -> Sum:
-    """a times a constant."""
+    """A times a constant."""
     if factor == 1:
         return a
     if factor == 0:
@@ -102,7 +102,7 @@ def scale(a: Sum, factor: int) -> Sum:
 
 
 def multiply(a: Sum, b: Sum) -> Sum:
-    """a times b."""
+    """A times b."""
     if not a.terms:
         return scale(b, a.c)
     if not b.terms:
@@ -124,10 +124,8 @@ def wrap(a: Sum, bits: int, *, signed: bool = True) -> Sum:
         return Sum(value - (1 << bits) if signed and value >> bits - 1 else value)
     if bits >= 64:
         return of(a.array())
-    value = a.array() & ((1 << bits) - 1)
-    if signed:
-        value = np.where(value >> bits - 1, value - (1 << bits), value)
-    return of(value)
+    array = a.array() & ((1 << bits) - 1)
+    return of(np.where(array >> bits - 1, array - (1 << bits), array) if signed else array)
 
 
 _BITWISE: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -147,7 +145,14 @@ UNSIGNED = ("lshr", "udiv", "urem")
 
 def bitwise(how: str, a: Sum, b: Sum, bits: int) -> Sum:
     """One of `_BITWISE` on numbers of so many bits."""
-    if how == "and" and not b.terms and b.c >= 0 and b.c & b.c + 1 == 0 and 0 <= a.lo and a.hi <= b.c:
+    if (
+        how == "and"
+        and not b.terms
+        and b.c >= 0
+        and b.c & b.c + 1 == 0
+        and a.lo >= 0
+        and a.hi <= b.c
+    ):
         return a
     if not a.terms and not b.terms:
         low = (1 << bits) - 1
@@ -217,7 +222,7 @@ def extreme(how: str, a: Sum, b: Sum, bits: int) -> Sum:
 
 
 def choose(condition: Sum, a: Sum, b: Sum) -> Sum:
-    """a where the condition is not 0, else b."""
+    """A where the condition is not 0, else b."""
     if not condition.terms:
         return a if condition.c else b
     return of(np.where(condition.array() != 0, a.array(), b.array()))

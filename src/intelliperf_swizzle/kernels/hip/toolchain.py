@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
 
-from intelliperf_swizzle.disk import FolderLock
 from intelliperf_swizzle.errors import CaptureError
 
 APT = "sudo apt install clang-22 clang-tools-22 lld-22"
@@ -64,7 +63,9 @@ class Toolchain:
         """The user's environment for a build: a hipcc is on the path, bitcode is kept."""
         added = {"CCC_OVERRIDE_OPTIONS": _appended(environment, "CCC_OVERRIDE_OPTIONS", OVERRIDE)}
         flags = " ".join(FLAGS)
-        added["HIPCC_COMPILE_FLAGS_APPEND"] = f"{environment.get('HIPCC_COMPILE_FLAGS_APPEND', '')} {flags}"
+        added["HIPCC_COMPILE_FLAGS_APPEND"] = (
+            f"{environment.get('HIPCC_COMPILE_FLAGS_APPEND', '')} {flags}"
+        )
         if not self.has_hipcc:
             added["PATH"] = os.pathsep.join((str(self.root / "bin"), environment.get("PATH", "")))
             added |= {"ROCM_PATH": str(self.root), "HIP_PATH": str(self.root)}
@@ -77,7 +78,12 @@ class Toolchain:
         return {**environment, "LD_LIBRARY_PATH": os.pathsep.join(search)}
 
 
-FLAGS = ("-fembed-bitcode", "-gline-tables-only", "-fno-discard-value-names", "--no-offload-compress")
+FLAGS = (
+    "-fembed-bitcode",
+    "-gline-tables-only",
+    "-fno-discard-value-names",
+    "--no-offload-compress",
+)
 """What makes clang keep what is needed in the executable: bitcode, lines, names of arguments."""
 OVERRIDE = "#" + " ".join(f"+{flag}" for flag in FLAGS)
 """The same for every clang that a build starts, silently. Source: clang/tools/driver/driver.cpp."""
@@ -104,7 +110,10 @@ def find_toolchain(environment: Mapping[str, str] = os.environ) -> Toolchain:
 def _find_clang(environment: Mapping[str, str]) -> tuple[str, int]:
     """ROCm's clang++, else the newest on the path."""
     rocm = environment.get("ROCM_PATH", "/opt/rocm")
-    names = [f"{rocm}/llvm/bin/clang++", *(f"clang++-{n}" for n in range(30, _OLDEST_CLANG - 1, -1))]
+    names = [
+        f"{rocm}/llvm/bin/clang++",
+        *(f"clang++-{n}" for n in range(30, _OLDEST_CLANG - 1, -1)),
+    ]
     seen: list[str] = []
     for name in (*names, "clang++"):
         path = shutil.which(name, path=environment.get("PATH"))

@@ -24,6 +24,8 @@ from intelliperf_swizzle.kernels.hip.interpret import (
     Program,
     Recorder,
     UnknownStepError,
+)
+from intelliperf_swizzle.kernels.hip.interpret import (
     decode as decode_slice,
 )
 from intelliperf_swizzle.kernels.hip.memory import Buffer, Memory
@@ -124,7 +126,7 @@ def trace_here(launch: Launch, _: Path) -> Trace:
 class _Tracing:
     def __init__(self, launch: Launch, kernel: DeviceKernel):
         self._launch, self._kernel = launch, kernel
-        self._block: Grid = tuple(launch.options["block"])  # type: ignore[assignment]
+        self._block: Grid = tuple(launch.options["block"])
         values, by_reference = _values(launch, kernel.types)
         self._values = values
         buffers = _buffers(launch)

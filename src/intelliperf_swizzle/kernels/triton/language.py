@@ -37,6 +37,10 @@ class Triton:
     validate = staticmethod(validate)
     on_gpu = staticmethod(on_gpu)
 
+    def names_program(self, command: Sequence[str], project: Path) -> bool:
+        """No: a Python program is that of any language."""
+        return False
+
     def build(self, launch: Launch, target: Target, edit: Edit | None = None) -> Build:
         """Compiles with the Triton that is installed."""
         return build(launch, target, edit.functions if edit else {})
