@@ -55,7 +55,12 @@ def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:
     outside = [path for path in (edit.files if edit else ()) if root not in _parents(path)]
     if outside:
         raise SpliceError(f"{outside[0]} lies outside {project}", hint="-p names a wider directory")
-    shutil.copytree(root, copy, symlinks=True, ignore=_ignored, ignore_dangling_symlinks=True)
+    around = {str(copy), *map(str, copy.parents)} - {str(root)}
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        return {one for one in names if str(Path(folder) / one) in around} | _ignored(folder, names)
+
+    shutil.copytree(root, copy, symlinks=True, ignore=ignored, ignore_dangling_symlinks=True)
     for path, text in (edit.files if edit else {}).items():
         (copy / Path(path).resolve().relative_to(root)).write_bytes(text.encode())
 

@@ -102,7 +102,8 @@ class _Preparation:
         machine = target.create_target_machine(cpu=arch, opt=3, reloc="pic")
         codes = read_kernels(machine.emit_object(as_built))
         module = optimised(bitcode, arch)
-        text = str(module)
+        copy, project = self._request.moved
+        text = str(module).replace(str(copy), str(project))  # what messages and patches name
         debug = DebugInfo(text)
         variables = self._place(module, text)
         new = [one for one in llvm.kernels(module) if one.name not in self._kernels]
@@ -114,7 +115,7 @@ class _Preparation:
             self._kernels[kernel.name] = DeviceKernel(
                 codes[kernel.name],
                 sliced,
-                debug.source(kernel.name, self._request.moved),
+                debug.source(kernel.name, project),
                 variables,
                 tuple("byref" if by else kind for kind, by in native.parameters_of(kernel)),
             )

@@ -39,8 +39,7 @@ class UnknownStepError(Exception):
 
     def __init__(self, what: str, text: str):
         super().__init__(what)
-        self.what = what
-        self.text = text
+        self.what, self.text = what, text
 
 
 class Recorder(Protocol):
@@ -110,6 +109,7 @@ class CurrentUpdate:
         self.code = 0
 
     def __call__(self) -> Update:
+        """The operation that is being reported."""
         return Update(f"atomic_{self._names[self.code >> 1]}", bool(self.code & 1))
 
 
@@ -179,9 +179,7 @@ class Interpreter:
         return self._env[operand] if isinstance(operand, int) else operand
 
     def _sum(self, operand: Number | int) -> Sum:
-        value = self._get(operand)
-        assert isinstance(value, Sum)
-        return value
+        return _scalar_of(self._get(operand))
 
     def _execute(self, step: _Step, block: int, mask: Mask) -> None:
         if step.opcode == "br":
@@ -281,19 +279,13 @@ class Interpreter:
             self._env[step.id] = a if a.lo >= 0 else terms.of(abs(a.array()))
         elif found := re.match(r"llvm\.amdgcn\.mbcnt\.(lo|hi)", name):
             self._env[step.id] = self._lane(step, found[1])
-        elif found := re.match(
-            r"llvm\.amdgcn\.(mul|mad)\.[iu]24|llvm\.amdgcn\.wavefrontsize", name
-        ):
-            self._env[step.id] = (
-                terms.multiply(self._sum(step.operands[0]), self._sum(step.operands[1]))
-                if found[1]
-                else Sum(64)
-            )
+        elif name == "llvm.amdgcn.wavefrontsize":
+            self._env[step.id] = Sum(64)
         elif not name.startswith(("llvm.lifetime", "llvm.experimental.noalias", "llvm.dbg")):
             raise UnknownStepError(f"`{name}`", step.text)
 
     def _lane(self, step: _Step, half: str) -> Sum:
-        """`mbcnt` of all lanes: how many of the wave come before this one, in its low half or all."""
+        """How many lanes of a wave come before this one: `mbcnt` of all, in one half."""
         mask, before = (self._sum(one) for one in step.operands[:2])
         if mask.terms or mask.c != -1:
             raise UnknownStepError("a value of another lane", step.text)
@@ -305,17 +297,12 @@ class Interpreter:
     def _compute(self, step: _Step) -> Number:
         values = [self._get(one) for one in step.operands]
         if step.opcode == "extractelement":
-            vector, index = values
-            assert isinstance(vector, tuple) and isinstance(index, Sum)
-            return vector[index.c]
+            return _vector(values[0])[_scalar_of(values[1]).c]
         if step.opcode == "insertelement":
-            vector, value, index = values
-            assert isinstance(vector, tuple) and isinstance(index, Sum) and isinstance(value, Sum)
-            return (*vector[: index.c], value, *vector[index.c + 1 :])
+            vector, at = _vector(values[0]), _scalar_of(values[2]).c
+            return (*vector[:at], _scalar_of(values[1]), *vector[at + 1 :])
         if step.opcode == "shufflevector":
-            a, b = values[:2]
-            assert isinstance(a, tuple) and isinstance(b, tuple)
-            both = (*a, *b)
+            both = (*_vector(values[0]), *_vector(values[1]))
             return tuple(both[int(one)] if one != "-1" else Sum(0) for one in step.how.split(","))
         if step.lanes:
             rows = [one if isinstance(one, tuple) else (one,) * step.lanes for one in values]
@@ -329,14 +316,24 @@ class Interpreter:
         return function(step, values)
 
 
+def _scalar_of(value: Number) -> Sum:
+    assert isinstance(value, Sum)
+    return value
+
+
+def _vector(value: Number) -> tuple[Sum, ...]:
+    assert isinstance(value, tuple)
+    return value
+
+
 def _joined(value: Number, before: Number, mask: Mask) -> Number:
     """The value where the mask holds, else what came another way."""
     if value is before:
         return value
     if isinstance(value, tuple) and isinstance(before, tuple):
-        parts = (_joined(a, b, mask) for a, b in zip(value, before, strict=True))
-        return tuple(one for one in parts if isinstance(one, Sum))
-    assert isinstance(value, Sum) and isinstance(before, Sum)
+        pairs = zip(value, before, strict=True)
+        return tuple(_scalar_of(_joined(a, b, mask)) for a, b in pairs)
+    value, before = _scalar_of(value), _scalar_of(before)
     if not value.terms and not before.terms and value.c == before.c:
         return value
     return terms.of(np.where(terms.whole(mask), value.array(), before.array()))
@@ -415,12 +412,10 @@ def decode(function: Function, variables: Mapping[str, int], module: Module) -> 
     """
     decoder = _Decoder(variables, module)
     blocks = list(function.blocks)
-    successors = {
-        identity(block): [
-            identity(o) for o in list(block.instructions)[-1].operands if _is_block(o)
-        ]
-        for block in blocks
-    }
+    successors: dict[int, list[int]] = {}
+    for block in blocks:
+        *_, last = block.instructions
+        successors[identity(block)] = [identity(o) for o in last.operands if _is_block(o)]
     order = _order([identity(block) for block in blocks], successors)
     steps = {identity(block): tuple(decoder.steps(block)) for block in blocks}
     return Program(
@@ -514,7 +509,7 @@ class _Decoder:
     ) -> tuple[tuple[int, ...], tuple[Number | int, ...]]:
         """Bytes per index; an index into a structure becomes the bytes that it skips."""
         strides = [self._size(source)]
-        for place in range(2, len(operands)):
+        for _ in operands[2:]:
             array = re.match(r"[\[<](\d+) x (.+)[\]>]$", source)
             if array is None:
                 raise TraceError(

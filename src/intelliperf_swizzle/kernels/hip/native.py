@@ -15,8 +15,6 @@ from intelliperf_swizzle.kernels.hip import llvm
 from intelliperf_swizzle.kernels.hip.slicing import MEMORY, POINTER, size_of
 
 _HEAD = """\
-target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
-target triple = "x86_64-pc-linux-gnu"
 @sw_thread = external global [3 x i32]
 @sw_group = external global [3 x i32]
 @sw_implicit = external global [256 x i8]
@@ -145,7 +143,7 @@ def _accessed(opcode: str, rest: str) -> str:
 
 
 def _variables(text: str) -> str:
-    """Shared memory is of the library, dynamic shared memory and device variables of the stand-in."""
+    """Shared memory is the library's; dynamic one and device variables are the stand-in's."""
     for found in list(_LDS.finditer(text)):
         if " external " in f" {found[2]}":
             text = text.replace(found[0] + "\n", "")
@@ -215,13 +213,13 @@ def compile_for_host(text: str) -> bytes:
     Raises:
         TraceError: LLVM cannot read it.
     """
-    module = llvm.parse(text)
-    module.verify()
     binding = llvm.binding()
-    target = binding.Target.from_default_triple()
-    machine = target.create_target_machine(
+    machine = binding.Target.from_default_triple().create_target_machine(
         cpu=binding.get_host_cpu_name(), opt=3, reloc="pic", codemodel="default"
     )
+    layout = f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
+    module = llvm.parse(layout + text)
+    module.verify()
     tuning = binding.create_pipeline_tuning_options(speed_level=2)
     builder = binding.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)

@@ -45,19 +45,19 @@ class DebugInfo:
         file = self._file(entry.fields.get("scope"))
         return f"{file}:{entry.fields['line']}" if file else None
 
-    def source(self, symbol: str, moved: tuple[Path, Path]) -> KernelSource | None:
+    def source(self, symbol: str, project: Path) -> KernelSource | None:
         """The text of a kernel and of what was inlined into it, of files that are the user's.
 
         Args:
             symbol: the kernel's mangled name.
-            moved: the copy that was built, and the project that it is a copy of.
+            project: holds the user's files.
         """
         number = self._functions.get(symbol)
         if number is None:
             return None
         functions: dict[str, SourceFunction] = {}
         for one in (number, *self._inlined(number)):
-            function = self._read(one, moved)
+            function = self._read(one, project, always=one == number)
             if function is not None:
                 functions.setdefault(function.name, function)
         entry = self._entries[number].fields.get("name", symbol).partition("<")[0]
@@ -92,10 +92,10 @@ class DebugInfo:
             scope = fields.get("scope")
         return None
 
-    def _read(self, number: str, moved: tuple[Path, Path]) -> SourceFunction | None:
+    def _read(self, number: str, project: Path, *, always: bool) -> SourceFunction | None:
         fields = self._entries[number].fields
-        name, file = self._file_of(number, moved)
-        if file is None or "line" not in fields:
+        file = Path(self._file(number) or "")
+        if "line" not in fields or not (always or project in file.parents):
             return None
         try:
             lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -103,17 +103,8 @@ class DebugInfo:
             return None
         first, last = _extent(lines, int(fields["line"]))
         text = "\n".join(lines[first - 1 : last]) + "\n"
+        name = fields.get("name", "").partition("<")[0]
         return SourceFunction(name, str(file), first, text)
-
-    def _file_of(self, number: str, moved: tuple[Path, Path]) -> tuple[str, Path | None]:
-        """Its name without template arguments, and the user's file; None if it is not in there."""
-        copy, project = moved
-        name = self._entries[number].fields.get("name", "").partition("<")[0]
-        file = Path(self._file(number) or "")
-        for root in (copy, project):
-            if root in file.parents:
-                return name, project / file.relative_to(root)
-        return name, None
 
 
 def _extent(lines: list[str], named: int) -> tuple[int, int]:
