@@ -396,7 +396,7 @@ _OPERATIONS: Mapping[str, Callable[[_Step, list[Sum]], Sum]] = {
 }
 
 
-# --- decoding --------------------------------------------------------------------------------------
+# --- decoding -------------------------------------------------------------------------------------
 
 
 def decode(function: Function, variables: Mapping[str, int], module: Module) -> Program:

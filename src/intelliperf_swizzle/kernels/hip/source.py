@@ -15,6 +15,9 @@ _ENTRY = re.compile(r"(?m)^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$")
 _FIELD = re.compile(r'(\w+): (?:!(\d+)|"((?:[^"\\]|\\.)*)"|(\d+))')
 _FUNCTION = re.compile(r'(?m)^define [^\n]*@([\w.$]+|"[^"]+")\([^\n]*?!dbg !(\d+)')
 
+_HEADERS = ("/include/hip/", "/lib/clang/")
+"""Parts of paths of files that are not the user's."""
+
 
 @dataclass(frozen=True)
 class _Entry:
@@ -37,13 +40,15 @@ class DebugInfo:
         self._functions = {name.strip('"'): number for name, number in _FUNCTION.findall(text)}
 
     def place(self, instruction: str) -> str | None:
-        """`file:line` of an instruction by its text; of the innermost function if inlined."""
+        """`file:line` of an instruction by its text; where a header of HIP's was called."""
         found = re.search(r"!dbg !(\d+)", instruction)
         entry = self._entries.get(found[1]) if found else None
-        if entry is None or "line" not in entry.fields:
-            return None
-        file = self._file(entry.fields.get("scope"))
-        return f"{file}:{entry.fields['line']}" if file else None
+        while entry is not None and "line" in entry.fields:
+            file = self._file(entry.fields.get("scope")) or ""
+            if not any(part in file for part in _HEADERS):
+                return f"{file}:{entry.fields['line']}"
+            entry = self._entries.get(entry.fields.get("inlinedAt", ""))
+        return None
 
     def source(self, symbol: str, project: Path) -> KernelSource | None:
         """The text of a kernel and of what was inlined into it, of files that are the user's.
