@@ -86,6 +86,21 @@ class GpuOutcome:
     timing: Timing | None = None
 
 
+@dataclass(frozen=True)
+class Compiler:
+    """The user's compiler of a language.
+
+    Attributes:
+        found: which it is; None if there is none.
+        gap: why it cannot be used; None if it can, or there is none.
+        command: installs what is missing.
+    """
+
+    found: str | None
+    gap: str | None = None
+    command: str | None = None
+
+
 class GpuRuns(Protocol):
     """Runs edited kernels in their application on the GPU, beside the unmodified kernel."""
 
@@ -113,6 +128,9 @@ class KernelLanguage(Protocol):
     name: str
     builds: bool
     edits: bool
+
+    def compiler(self, environment: Mapping[str, str]) -> Compiler | None:
+        """The compiler, tried on a few lines; None if the language needs none of its own."""
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word of a command is a program into which this language is compiled."""

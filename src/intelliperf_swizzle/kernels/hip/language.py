@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.errors import SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.kernels.base import GpuRuns, RecordRequest
+from intelliperf_swizzle.kernels.base import Compiler, GpuRuns, RecordRequest
 from intelliperf_swizzle.kernels.hip.build import names_device_code
 from intelliperf_swizzle.kernels.hip.recording import capture
+from intelliperf_swizzle.kernels.hip.toolchain import APT, find_gap, find_toolchain
 from intelliperf_swizzle.kernels.hip.tracing import build, find_dependences, trace
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import Launch, MappedLaunch, Trace, Validation
@@ -31,6 +33,17 @@ class Hip:
     trace = staticmethod(trace)
     find_dependences = staticmethod(find_dependences)
     names_program = staticmethod(names_device_code)
+
+    def compiler(self, environment: Mapping[str, str]) -> Compiler:
+        """The clang++ that is found, tried on ten lines: it must keep device bitcode."""
+        try:
+            toolchain = find_toolchain(environment)
+            with temporary_folder("probe") as folder:
+                gap = find_gap(toolchain, folder, environment)
+        except SwizzleError as error:
+            return Compiler(None, error.fact, error.hint)
+        hipcc = "the user's hipcc" if toolchain.has_hipcc else "its own hipcc, no ROCm"
+        return Compiler(f"clang {toolchain.version} ({toolchain.clang}), {hipcc}", gap, APT)
 
     def build(self, launch: Launch, target: Target, edit: Edit | None = None) -> Build:
         """What the program's own compiler has made of it."""

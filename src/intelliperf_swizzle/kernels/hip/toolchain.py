@@ -19,6 +19,8 @@ from importlib import metadata, util
 from pathlib import Path
 
 from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.kernels.hip.binaries import read_code_objects
+from intelliperf_swizzle.kernels.hip.llvm import assemble
 
 APT = "sudo apt install clang-22 clang-tools-22 lld-22"
 """Debian's and Ubuntu's; https://apt.llvm.org has them for older releases."""
@@ -191,8 +193,6 @@ def _make(root: Path, clang: str) -> None:
 
 def _small_modules() -> Iterator[tuple[str, bytes]]:
     """Name and bitcode of the device libraries that hold at most a constant."""
-    from intelliperf_swizzle.kernels.hip.llvm import assemble
-
     head = f'target datalayout = "{_LAYOUT}"\ntarget triple = "amdgcn-amd-amdhsa"\n'
     for name in ("hip", "opencl"):
         yield name, assemble(head)
@@ -228,21 +228,20 @@ def _build_standin(root: Path, clang: str) -> None:
         (root / "lib" / name).symlink_to(_SONAMES[-1])
 
 
-def keeps_bitcode(toolchain: Toolchain, folder: Path) -> str | None:
+def find_gap(toolchain: Toolchain, folder: Path, environment: Mapping[str, str]) -> str | None:
     """Why a program of ten lines has no bitcode after a build; None if it has.
 
     Args:
         toolchain: that is tried.
         folder: for the program.
+        environment: of the build.
     """
-    from intelliperf_swizzle.kernels.hip.binaries import read_code_objects
-
     source, program = folder / "probe.hip", folder / "probe"
     source.write_text(PROBE, encoding="utf-8")
-    built = subprocess.run(
-        ["hipcc", "--offload-arch=gfx942", "-O2", str(source), "-o", str(program)],
-        env=toolchain.build_environment(os.environ), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    build = toolchain.build_environment(environment)
+    hipcc = shutil.which("hipcc", path=build["PATH"]) or "hipcc"
+    command = [hipcc, "--offload-arch=gfx942", "-O2", str(source), "-o", str(program)]
+    built = subprocess.run(command, env=build, capture_output=True, text=True, check=False)
     if built.returncode:
         lines = [line for line in built.stderr.splitlines() if "error" in line] or ["no message"]
         return f"it compiles no HIP: {lines[0].strip()}"

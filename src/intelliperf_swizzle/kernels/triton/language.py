@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
@@ -36,6 +36,9 @@ class Triton:
     find_flaw = staticmethod(difference_of_text)
     validate = staticmethod(validate)
     on_gpu = staticmethod(on_gpu)
+
+    def compiler(self, environment: Mapping[str, str]) -> None:
+        """None: Triton brings its own."""
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """No: a Python program is that of any language."""
