@@ -20,6 +20,7 @@ from intelliperf_swizzle.options import add_options, read_options
 
 USAGE = f"""\
 {PROGRAM} [options] -- python app.py ...      find a swizzle for a Triton application
+       {PROGRAM} [options] -b make -- ./app          model swizzles for a HIP program
        {PROGRAM} score SWIZZLE [options] -- python app.py ...
        {PROGRAM} explain [options] -- python app.py ...
        {PROGRAM} prove SWIZZLE --grid G [G ...]
