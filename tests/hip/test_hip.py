@@ -247,7 +247,7 @@ def test_a_search_names_the_best_and_says_that_no_source_is_edited(tmp_path: Pat
     assert run.best.measurement.l2_hit_rate > run.baseline.l2_hit_rate
     assert run.best.validation is None
     assert run.edit is None
-    assert "HIP sources are not edited yet: no patch is written" in run.notes
+    assert "HIP sources are not edited yet: nothing was validated, no patch written" in run.notes
     result = json.loads((tmp_path / "out" / "gemm" / "result.json").read_text(encoding="utf-8"))
     assert not result["success"]
     assert result["optimized"] is None

@@ -94,4 +94,5 @@ def _not_edited(setup: Setup) -> tuple[str, ...]:
     """Says so if the language's sources are not edited yet."""
     if setup.language.edits:
         return ()
-    return (f"{setup.language.name} sources are not edited yet: no patch is written",)
+    name = setup.language.name
+    return (f"{name} sources are not edited yet: nothing was validated, no patch written",)

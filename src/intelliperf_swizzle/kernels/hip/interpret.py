@@ -246,7 +246,7 @@ class Interpreter:
         if address.lo >= self._memory.not_global:
             return
         self._update.code = update
-        parts = [np.full(terms.ONE, address.c, np.int64), *address.terms.values()]
+        parts = [np.full(terms.ONE, terms.signed(address.c)), *address.terms.values()]
         masks = [*terms.arrays_of(mask), self._block_mask]
         number = self._recorder.access(Access(kind), parts, masks, size, self._everyone, site=site)
         if kind == Access.READ:
@@ -370,7 +370,7 @@ def _element(step: _Step, values: list[Sum]) -> Sum:
     address = values[0]
     for index, stride in zip(values[1:], step.strides, strict=True):
         address = terms.add(address, terms.scale(index, stride))
-    return address
+    return terms.wrap(address, 64)
 
 
 _OPERATIONS: Mapping[str, Callable[[_Step, list[Sum]], Sum]] = {
@@ -389,6 +389,7 @@ _OPERATIONS: Mapping[str, Callable[[_Step, list[Sum]], Sum]] = {
     "icmp": lambda step, v: terms.compare(step.how, v[0], v[1], step.source_bits),
     "select": lambda step, v: terms.choose(*v),
     "getelementptr": _element,
+    "alloca": lambda step, v: Sum(Memory.elsewhere),
     **{
         name: lambda step, v: v[0]
         for name in ("addrspacecast", "freeze", "bitcast", "ptrtoint", "inttoptr")
@@ -500,7 +501,7 @@ class _Decoder:
         """Of a device variable, or of a place in it."""
         names = re.findall(r'@([\w.$]+|"[^"]+")', text)
         if names[0] not in self._variables:
-            return 0
+            return Memory.elsewhere
         steps = re.findall(r"getelementptr [^(]*\(i8, [^@]*@[\w.$]+\)?[^,]*, i64 (-?\d+)\)", text)
         return self._variables[names[0]] + sum(map(int, steps))
 

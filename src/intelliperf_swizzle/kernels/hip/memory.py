@@ -45,10 +45,12 @@ class Memory:
         block: threads of a workgroup.
 
     Attributes:
+        elsewhere: an address in shared memory or scratch; those from `not_global` on are not told.
         all_places: the bit set of `trace.sharing.reads_what_is_written` for all buffers.
     """
 
-    not_global = _ARGUMENTS
+    elsewhere = 1 << 57
+    not_global = 1 << 56
     implicit = _IMPLICIT
     dispatch = _DISPATCH
 

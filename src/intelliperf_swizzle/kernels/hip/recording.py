@@ -375,6 +375,8 @@ def _no_launch(
     hint = None
     if journal.refused:
         hint = f"{', '.join(journal.refused)}: built without device bitcode; rebuild all of it"
+    elif journal.new:
+        hint = "what cannot be recorded is named above"
     elif ended_by == "limit":
         hint = "give it smaller inputs, or raise the time limit"
     elif exit_code:
