@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
@@ -11,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     SECTOR_BYTES,
@@ -111,6 +113,38 @@ def safe_order(dependence: Dependence, tile: Int64Array) -> str | None:
             f"them writes, and would be launched in the opposite order"
         )
     return None
+
+
+MOST_REMEMBERED = 64
+"""Launches whose trace another one may turn out to have."""
+
+
+def find_each(
+    launches: Sequence[Launch], trace_one: Callable[[Launch], Trace]
+) -> Iterator[Dependence]:
+    """The dependence of each launch, in order; launches that have the same trace are traced once.
+
+    One that cannot be traced (`TraceError`) is not known.
+    """
+    known: list[tuple[Launch, Trace, Dependence]] = []
+    for launch in launches:
+        found = next((one[2] for one in known if same_trace(one[1], one[0], launch)), None)
+        if found is None:
+            try:
+                trace = trace_one(launch)
+            except TraceError as error:
+                found = not_known(error.fact)
+            else:
+                found = find_dependence(trace, launch)
+                known.append((launch, _without_accesses(trace), found))
+        yield found
+        del known[:-MOST_REMEMBERED]
+
+
+def _without_accesses(trace: Trace) -> Trace:
+    """What `same_trace` needs of it."""
+    nothing = np.zeros(0, np.int32)
+    return replace(trace, access_base=nothing, access_shape=nothing, tile_arithmetic=None)
 
 
 def same_trace(trace: Trace, launch: Launch, other: Launch) -> bool:

@@ -32,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
 
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
-        run_build(options.build_command, setup.project)
+        run_build(setup)
         context = explain(setup, progress)
     for section in setup.formula.context:
         print(f"## {section}\n\n{render(context, section, setup.formula.counters)}\n")

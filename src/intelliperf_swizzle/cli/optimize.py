@@ -20,6 +20,7 @@ from intelliperf_swizzle.options import add_options, read_options
 
 USAGE = f"""\
 {PROGRAM} [options] -- python app.py ...      find a swizzle for a Triton application
+       {PROGRAM} [options] -b make -- ./app          model swizzles for a HIP program
        {PROGRAM} score SWIZZLE [options] -- python app.py ...
        {PROGRAM} explain [options] -- python app.py ...
        {PROGRAM} prove SWIZZLE --grid G [G ...]
@@ -58,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress, invocation=invocation(PROGRAM, arguments))
         proposers = choose_proposers(options, progress)
-        run_build(options.build_command, setup.project)
+        run_build(setup)
         outcome = optimize(setup, proposers, folder, progress)
     written = deliver(outcome, options)
     stream = sys.stderr if options.output_file == STDOUT else sys.stdout

@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
         )
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
-        run_build(options.build_command, setup.project)
+        run_build(setup)
         subject, attempt = score(Candidate(text, pattern.name, "user"), setup, progress)
     show(
         scored(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions),

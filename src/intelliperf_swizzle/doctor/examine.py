@@ -92,6 +92,7 @@ def diagnose(options: Options, system: System = HERE) -> Diagnosis:
         *_gpus(options, present, target, system),
         *_profilers(options, device, tools),
         *_language_model(options, endpoint, system.environment),
+        _hip(system),
         _intelliperf(),
     )
     return Diagnosis(
@@ -240,6 +241,18 @@ def _compiler(options: Options, device: Device | None, machine: Machine) -> Iter
         gap = "there is none, and Triton needs it to launch kernels"
         needed = options.profiler != "model"
         yield Finding("C compiler", None, gap, "sudo apt install gcc", needed)
+
+
+def _hip(system: System) -> Finding:
+    """The compiler of HIP programs, tried on a few lines; Triton needs none."""
+    from intelliperf_swizzle.kernels.base import load_language
+
+    search = {"PATH": system.machine.search} if system.machine.search else {}
+    compiler = load_language("hip").compiler({**system.environment, **search})
+    if compiler is None or compiler.found is None:
+        remedy = f": {compiler.command}" if compiler and compiler.command else ""
+        return Finding("HIP compiler", f"none; only HIP programs need it{remedy}")
+    return Finding("HIP compiler", compiler.found, compiler.gap, compiler.command)
 
 
 def _intelliperf() -> Finding:

@@ -4,15 +4,45 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from intelliperf_swizzle import children
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.errors import SpliceError, SwizzleError
 
 NOT_COPIED = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "swizzle-out")
 """What a run of a kernel does not need and a copy should not cost."""
+
+
+BUILD_LIMIT_SECONDS = 3600.0
+"""A build command that takes longer hangs."""
+
+
+def run_build(command: str, project: Path, environment: Mapping[str, str]) -> None:
+    """Runs the user's build command in a project directory.
+
+    Raises:
+        SwizzleError: it failed; with its last lines.
+    """
+    try:
+        build = children.run(
+            shlex.split(command),
+            cwd=project,
+            environment=environment,
+            limit_seconds=BUILD_LIMIT_SECONDS,
+        )
+    except (OSError, ValueError) as error:
+        raise SwizzleError(f"the build command `{command}` cannot be started: {error}") from error
+    if build.exit_code is None:
+        raise SwizzleError(f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s")
+    if build.exit_code:
+        raise SwizzleError(
+            f"the build command failed with exit code {build.exit_code}",
+            details=build.last_lines(20),
+        )
 
 
 def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:
@@ -25,7 +55,12 @@ def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:
     outside = [path for path in (edit.files if edit else ()) if root not in _parents(path)]
     if outside:
         raise SpliceError(f"{outside[0]} lies outside {project}", hint="-p names a wider directory")
-    shutil.copytree(root, copy, symlinks=True, ignore=_ignored, ignore_dangling_symlinks=True)
+    around = {str(copy), *map(str, copy.parents)} - {str(root)}
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        return {one for one in names if str(Path(folder) / one) in around} | _ignored(folder, names)
+
+    shutil.copytree(root, copy, symlinks=True, ignore=ignored, ignore_dangling_symlinks=True)
     for path, text in (edit.files if edit else {}).items():
         (copy / Path(path).resolve().relative_to(root)).write_bytes(text.encode())
 

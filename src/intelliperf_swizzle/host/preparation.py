@@ -44,7 +44,7 @@ def prepare_with_host(options: Options, command: tuple[str, ...], progress: Prog
     own = options.profiler not in ("auto", IntelliPerfProfiler.name)
     asked = options if own else replace(options, profiler="model")
     setup = prepare(asked, command, progress, invocation=invocation(NAME, sys.argv[1:]))
-    run_build(options.build_command, setup.project)
+    run_build(setup)
     return setup if own else _with_host_profiler(replace(setup, options=options), progress)
 
 

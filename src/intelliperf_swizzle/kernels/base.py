@@ -29,7 +29,10 @@ from intelliperf_swizzle.records import (
     Validation,
 )
 
-LANGUAGES: Mapping[str, str] = {"triton": "intelliperf_swizzle.kernels.triton.language:TRITON"}
+LANGUAGES: Mapping[str, str] = {
+    "triton": "intelliperf_swizzle.kernels.triton.language:TRITON",
+    "hip": "intelliperf_swizzle.kernels.hip.language:HIP",
+}
 """Where each language is; it is imported when it is asked for."""
 
 
@@ -47,6 +50,7 @@ class RecordRequest:
         limit_seconds: recording ends at the latest.
         compute: whether launches are also executed, if there is no GPU.
         environment: of the command.
+        build_command: builds it, for a language that builds a copy itself.
     """
 
     command: Sequence[str]
@@ -58,6 +62,7 @@ class RecordRequest:
     limit_seconds: float = 300.0
     compute: Literal["auto", "always", "never"] = "auto"
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    build_command: str | None = None
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -81,6 +86,21 @@ class GpuOutcome:
     timing: Timing | None = None
 
 
+@dataclass(frozen=True)
+class Compiler:
+    """The user's compiler of a language.
+
+    Attributes:
+        found: which it is; None if there is none.
+        gap: why it cannot be used; None if it can, or there is none.
+        command: installs what is missing.
+    """
+
+    found: str | None
+    gap: str | None = None
+    command: str | None = None
+
+
 class GpuRuns(Protocol):
     """Runs edited kernels in their application on the GPU, beside the unmodified kernel."""
 
@@ -96,9 +116,24 @@ class GpuRuns(Protocol):
 
 
 class KernelLanguage(Protocol):
-    """Triton, or another language; `name` as people call it."""
+    """Triton, or another language.
+
+    Attributes:
+        name: as people call it.
+        builds: whether `record` runs the build command, in a copy of the project.
+        edits: whether it can put a swizzle into a source yet; if not, its edits change nothing,
+            and candidates are modelled and not validated.
+    """
 
     name: str
+    builds: bool
+    edits: bool
+
+    def compiler(self, environment: Mapping[str, str]) -> Compiler | None:
+        """The compiler, tried on a few lines; None if the language needs none of its own."""
+
+    def names_program(self, command: Sequence[str], project: Path) -> bool:
+        """Whether a word of a command is a program into which this language is compiled."""
 
     def record(self, request: RecordRequest) -> Capture:
         """Runs the application and records its launches; raises CaptureError."""

@@ -30,13 +30,13 @@ Ceiling: {{ ceiling }}.
 
 - Proof: {{ proof }}.
 - Validation: {{ validation }}.
-
+{% if run.best.diff %}
 ## The patch
 
 ```diff
 {{ run.best.diff.rstrip() }}
 ```
-{% endif %}
+{% endif %}{% endif %}
 ## Attempts
 
 {{ run.attempts | length }} attempts: {{ outcomes }}

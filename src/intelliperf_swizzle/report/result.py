@@ -58,7 +58,7 @@ class NamedAttempt:
     origin: Literal["pattern", "search", "llm", "user"]
     fingerprint: str | None
     proof: Certificate
-    validation: Validation
+    validation: Validation | None
     measurement: Measurement
 
 
@@ -146,7 +146,7 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
     whole = ResultFile(
         version=__version__,
         formula=run.formula,
-        success=run.best is not None,
+        success=optimized is not None,
         kernel_name=run.kernel,
         metric="l2_hr_pct",
         metric_name=f"L2 hit rate (modelled, {run.target})" if run.modelled else "L2 hit rate",

@@ -24,6 +24,7 @@ from intelliperf_swizzle.search.run_folder import (
     name_proposers,
     open_history,
 )
+from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.stopping import Interrupted, apart
 
 
@@ -65,6 +66,14 @@ def optimize_kernel(
             interrupted=interrupted is not None,
             usage=effort.usage,
         )
-        run = replace(run, notes=(*run.notes, *effort.notes))
-        edit = best.edit if best else None
+        run = replace(run, notes=(*run.notes, *effort.notes, *_not_edited(setup)))
+        edit = best.edit if best and setup.language.edits else None
         return Outcome(run, edit, subject.file, initial, folder, lock, interrupted)
+
+
+def _not_edited(setup: Setup) -> tuple[str, ...]:
+    """Says so if the language's sources are not edited yet."""
+    if setup.language.edits:
+        return ()
+    name = setup.language.name
+    return (f"{name} sources are not edited yet: nothing was validated, no patch written",)

@@ -77,6 +77,7 @@ class Setup:
             quiet_seconds=self.options.quiet_seconds,
             limit_seconds=self.options.limit_seconds,
             compute=self.options.compute,
+            build_command=self.options.build_command,
         )
 
 
@@ -96,7 +97,8 @@ def prepare(
         command: the application.
         progress: told of what is chosen.
         target: in place of the one that the options name.
-        language: of the kernels; Triton if not given.
+        language: of the kernels; by default HIP for a program with device code, or one that the
+            build command is still to build, else Triton.
         invocation: shell text that repeats the run.
 
     Raises:
@@ -116,10 +118,20 @@ def prepare(
         target=target or choose_target(options, progress),
         device=None,
         profiler=None,
-        language=language or load_language(),
+        language=language or choose_language(options, command, project),
         invocation=invocation,
     )
     return with_hardware(setup, progress)
+
+
+def choose_language(options: Options, command: Sequence[str], project: Path) -> KernelLanguage:
+    """The language of an application's kernels, by what the command names."""
+    named = command[0] if command else ""
+    unbuilt = options.build_command and "/" in named and not (project / named).exists()
+    compiled = load_language("hip")
+    if unbuilt or compiled.names_program(command, project):
+        return compiled
+    return load_language()
 
 
 def with_hardware(setup: Setup, progress: Progress) -> Setup:
@@ -130,7 +142,12 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
         ProfileError: the profiler that is asked for cannot work here.
     """
     name = setup.options.profiler
-    device = choose_device(setup.options, setup.target)
+    device = choose_device(setup.options, setup.target) if setup.language.edits else None
+    if not setup.language.edits and name not in ("auto", "model"):
+        raise UsageError(
+            f"{setup.language.name} programs are modelled only, yet `{name}` is asked for",
+            hint="--profiler model",
+        )
     application = None
     if device is not None or name not in ("auto", "model"):
         limit = setup.options.limit_seconds

@@ -7,44 +7,29 @@ from __future__ import annotations
 import os
 import shlex
 from dataclasses import replace
-from pathlib import Path
 
-from intelliperf_swizzle import children
 from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit import Edit, copy
 from intelliperf_swizzle.edit.copy import copy_project, moved_command
-from intelliperf_swizzle.errors import CaptureError, SpliceError, SwizzleError, ValidationError
+from intelliperf_swizzle.errors import CaptureError, SpliceError, ValidationError
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.records import Attempt, Verdict
 from intelliperf_swizzle.search.setup import Setup
 
-BUILD_LIMIT_SECONDS = 3600.0
-"""A build command that takes longer hangs."""
 LIMIT_SECONDS = 600.0
 """A user's test that takes longer on a CPU is not worth its wait."""
 
 
-def run_build(command: str | None, project: Path) -> None:
+def run_build(setup: Setup) -> None:
     """Runs the user's build command in the project directory, if there is one.
+
+    A language that must build a copy in its own way does so when it records.
 
     Raises:
         SwizzleError: it failed; with its last lines.
     """
-    if not command:
-        return
-    build = children.run(
-        shlex.split(command),
-        cwd=project,
-        environment=os.environ,
-        limit_seconds=BUILD_LIMIT_SECONDS,
-    )
-    if build.exit_code is None:
-        raise SwizzleError(f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s")
-    if build.exit_code:
-        raise SwizzleError(
-            f"the build command failed with exit code {build.exit_code}",
-            details=build.last_lines(20),
-        )
+    if setup.options.build_command and not setup.language.builds:
+        copy.run_build(setup.options.build_command, setup.project, os.environ)
 
 
 class UnitTest:
@@ -84,13 +69,13 @@ class UnitTest:
         if not command or setup.options.compute == "never":
             return None
         with temporary_folder("unit-test") as folder:
-            copy = folder / "project"
+            place = folder / "project"
             try:
-                copy_project(project, copy, edit)
+                copy_project(project, place, edit)
                 tested = setup.language.record(
                     RecordRequest(
-                        command=tuple(moved_command(shlex.split(command), project, copy)),
-                        cwd=copy,
+                        command=tuple(moved_command(shlex.split(command), project, place)),
+                        cwd=place,
                         folder=folder / "records" / "capture",
                         device=setup.device,
                         limit_seconds=LIMIT_SECONDS,

@@ -9,17 +9,34 @@ where several programs meet in a sector the launch is run again and looked at by
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Trace
-from intelliperf_swizzle.trace.recorder import lanes_in_pieces
-from intelliperf_swizzle.trace.sharing import contested_sectors
+from intelliperf_swizzle.trace.recorder import TraceRecorder, lanes_in_pieces
+from intelliperf_swizzle.trace.sharing import (
+    contested_sectors,
+    shared_writes,
+    updates_collide,
+)
 from intelliperf_swizzle.trace.writers import MIXED, SHARED, Writers
 
 MOST_SECTORS = 1 << 22
 """Sectors that are looked at byte by byte (512 MB); where there are more, they count as shared."""
+
+
+def with_sharing(
+    trace: Trace, recorder: TraceRecorder, run_again: Callable[[ByteWatch], object]
+) -> Trace:
+    """The trace with what its programs do to each other's memory; args as of `overwritten`."""
+    order_matters = bool((trace.shape_kind == Access.ATOMIC).any()) and updates_collide(
+        trace, recorder.atomics.words
+    )
+    ordered = recorder.atomics.ordered if order_matters else ()  # else each word has one program
+    shared = dict.fromkeys((*shared_writes(trace, ordered), *overwritten(trace, run_again)))
+    return replace(trace, shared_writes=tuple(shared), order_matters=order_matters)
 
 
 def overwritten(trace: Trace, run_again: Callable[[ByteWatch], object]) -> tuple[str, ...]:
@@ -71,6 +88,7 @@ class ByteWatch:
         mask: Sequence[npt.NDArray[np.bool_]],
         item_bytes: int,
         active: npt.NDArray[np.bool_],
+        site: int | None = None,
     ) -> int:
         """The active programs access a block; see `interpreter.batched.Recorder`."""
         if kind != Access.READ:

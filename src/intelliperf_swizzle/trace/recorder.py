@@ -92,15 +92,23 @@ class TraceRecorder:
         begin: int64[storages]; first address of each storage, increasing.
         end: int64[storages]; address after its last byte.
         current_update: the atomic operation that is being carried out, if one is.
+        wave_lanes: lanes of a wave, each of which touches a line for itself; 0 = a program touches
+            a line once.
 
     Attributes:
         atomics: the words that atomics update.
     """
 
     def __init__(
-        self, begin: Int64Array, end: Int64Array, current_update: Callable[[], Update]
+        self,
+        begin: Int64Array,
+        end: Int64Array,
+        current_update: Callable[[], Update],
+        wave_lanes: int = 0,
     ) -> None:
         self._begin, self._end = begin, end
+        self._wave_lanes = wave_lanes
+        self._latest: dict[int, tuple[Int64Array, Int32Array]] = {}
         self._shapes = ShapeTable()
         self._parts: list[_Part] = []
         self._patterns: dict[tuple[Any, ...], int] = {}
@@ -110,6 +118,11 @@ class TraceRecorder:
         self._single_outside: Counter[int] = Counter()
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
         self.atomics = Atomics(begin, current_update)
+
+    @property
+    def accesses(self) -> int:
+        """How many are kept so far, of batches that are over."""
+        return sum(len(part.base) for part in self._parts)
 
     # --- one by one ----------------------------------------------------------------------------
 
@@ -159,6 +172,7 @@ class TraceRecorder:
         self._words: list[tuple[Int64Array, Int64Array]] = []
         self._outside = np.zeros(len(programs), np.int64)
         self._remembered.clear()
+        self._latest.clear()
 
     def access(
         self,
@@ -167,8 +181,13 @@ class TraceRecorder:
         mask: Sequence[npt.NDArray[np.bool_]],
         item_bytes: int,
         active: npt.NDArray[np.bool_],
+        site: int | None = None,
     ) -> int:
-        """The active programs access a block; see `interpreter.batched.Recorder`."""
+        """The active programs access a block; see `interpreter.batched.Recorder`.
+
+        A load that touches the very lines and sectors that the load before it at its `site` has
+        touched is left out: threads that walk along rows would take as much memory as time.
+        """
         if kind == Access.ATOMIC:
             self._note_words(addresses, mask)
             low, high = (sum(int(end(term)) for term in addresses) for end in (np.min, np.max))
@@ -182,6 +201,8 @@ class TraceRecorder:
             masks = [self._grouped(term, selected) for term in mask]
             first, shape = self._by_groups(kind, grouped, masks, item_bytes)
             self._check_inside(kind, addresses, mask, item_bytes, selected, first, shape, grouped)
+        if site is not None and kind == Access.READ:
+            first, shape = self._less_repeats(site, first, shape)
         self._accesses.append(_spread_over(first, shape, selected, len(active)))
         return len(self._accesses) - 1
 
@@ -218,6 +239,18 @@ class TraceRecorder:
         for bits in mask:
             active &= bits
         self._words.append((np.nonzero(active)[0], lanes[active]))
+
+    def _less_repeats(
+        self, site: int, first: Int64Array, shape: Int32Array
+    ) -> tuple[Int64Array, Int32Array]:
+        before = self._latest.get(site)
+        self._latest[site] = first, shape
+        if before is None:
+            return first, shape
+        again = (before[0] == first) & (before[1] == shape)
+        return (
+            (first, np.where(again, np.int32(NO_SHAPE), shape)) if again.any() else (first, shape)
+        )
 
     def _broadcast(self, number: int) -> tuple[Int64Array, Int32Array]:
         base, shape = self._accesses[number]
@@ -332,7 +365,7 @@ class TraceRecorder:
         touched = lanes[active]
         # Lines are counted from one that is below all lanes, because numbers must not be negative.
         raised = -(int(touched.min()) // LINE_BYTES) * LINE_BYTES
-        offset, line, mark = touched_lines(lanes + raised, active, item_bytes)
+        offset, line, mark = touched_lines(lanes + raised, active, item_bytes, self._wave_lanes)
         first, shape = self._shapes.add(kind, offset, line, mark)
         return _RelativeLines(
             int(shape[0]),
@@ -394,7 +427,8 @@ class TraceRecorder:
         """First line and shape of each row of lanes inside a storage; how many lie outside all."""
         place = np.searchsorted(self._begin, lanes, side="right") - 1
         inside = active & (place >= 0) & (lanes < self._end[place])
-        first, shape = self._shapes.add(kind, *touched_lines(lanes, inside, item_bytes))
+        touched = touched_lines(lanes, inside, item_bytes, self._wave_lanes)
+        first, shape = self._shapes.add(kind, *touched)
         return first, shape, np.count_nonzero(active & ~inside, axis=1)
 
     # --- the trace -----------------------------------------------------------------------------
@@ -408,6 +442,7 @@ class TraceRecorder:
         arithmetic: Int64Array,
         notes: tuple[str, ...] = (),
         waits: bool = False,
+        immaterial: tuple[str, ...] = (),
     ) -> Trace:
         """Everything recorded, in the order of the tiles."""
         tiles = grid[0] * grid[1] * grid[2]
@@ -425,7 +460,7 @@ class TraceRecorder:
             segments=segments, method=method, notes=notes, waits=waits, **shape_arrays,
             tiles_outside=sum(int(np.count_nonzero(part.outside)) for part in self._parts),
             elements_outside=sum(int(part.outside.sum()) for part in self._parts),
-            tile_arithmetic=arithmetic if arithmetic.any() else None,
+            tile_arithmetic=arithmetic if arithmetic.any() else None, immaterial=immaterial,
         )  # fmt: skip
 
 

@@ -62,14 +62,16 @@ def _vectors(
 
 @jit
 def touched_lines(
-    addresses: Int64Array, mask: npt.NDArray[np.bool_], item_bytes: int
+    addresses: Int64Array, mask: npt.NDArray[np.bool_], item_bytes: int, wave_lanes: int = 0
 ) -> tuple[Int64Array, Int64Array, _UInt16Array]:
-    """Lines of each row of lanes, once each, in the order of first touch.
+    """Lines of each row of lanes, once each (once for each wave), in the order of first touch.
 
     Args:
         addresses: int64[rows, lanes].
         mask: bool[rows, lanes]; which lanes are active.
         item_bytes: bytes that a lane touches.
+        wave_lanes: so many lanes in turn are a wave, and each lane a thread with one instruction;
+            0 = lanes are shared out to threads as a compiler would.
 
     Returns:
         offset int64[rows + 1], line int64[offset[-1]], mark uint16[offset[-1]]: sectors, those of
@@ -95,8 +97,14 @@ def touched_lines(
             sectors = np.concatenate((sectors, np.empty(sectors.size + 2 * lanes, np.uint16)))
             early = np.concatenate((early, np.empty(early.size + 2 * lanes, np.uint16)))
             passes = np.concatenate((passes, np.empty(passes.size + 2 * lanes, np.uint16)))
-        each, together = _vectors(addresses[row], mask[row], item_bytes)
+        each, together = 1, 1
+        if wave_lanes == 0:
+            each, together = _vectors(addresses[row], mask[row], item_bytes)
+        group = row * lanes
         for lane in range(lanes):
+            if wave_lanes > 0 and lane % wave_lanes == 0:
+                group = row * lanes + lane
+                last = np.int64(-1)
             if not mask[row, lane]:
                 continue
             instruction = lane % each // together
@@ -109,10 +117,10 @@ def touched_lines(
                     slot = np.int64((np.uint64(at_line) * _MULTIPLIER) >> np.uint64(40)) & np.int64(
                         size - 1
                     )
-                    while stamp[slot] == row and line[table[slot]] != at_line:
+                    while stamp[slot] == group and line[table[slot]] != at_line:
                         slot = (slot + 1) & (size - 1)
-                    if stamp[slot] != row:
-                        stamp[slot] = row
+                    if stamp[slot] != group:
+                        stamp[slot] = group
                         table[slot] = count
                         line[count] = at_line
                         sectors[count] = early[count] = passes[count] = 0

@@ -41,6 +41,8 @@ def shared_writes(trace: Trace, ordered: Collection[int]) -> tuple[str, ...]:
     """
     names: list[str] = []
     for place, segment in enumerate(trace.segments):
+        if not _accesses(trace, segment, (Access.WRITE, Access.ATOMIC)).any():
+            continue
         loads = (Access.READ, Access.ATOMIC) if place in ordered else (Access.READ,)
         reads = _accesses(trace, segment, loads)
         if not reads.any():

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
@@ -28,6 +28,8 @@ class Triton:
     """Kernels of `triton.jit`; as of `kernels.base.KernelLanguage`."""
 
     name = "Triton"
+    builds = False
+    edits = True
     record = staticmethod(capture)
     trace = staticmethod(trace)
     trace_each = staticmethod(trace_each)
@@ -35,6 +37,13 @@ class Triton:
     find_flaw = staticmethod(difference_of_text)
     validate = staticmethod(validate)
     on_gpu = staticmethod(on_gpu)
+
+    def compiler(self, environment: Mapping[str, str]) -> None:
+        """None: Triton brings its own."""
+
+    def names_program(self, command: Sequence[str], project: Path) -> bool:
+        """No: a Python program is that of any language."""
+        return False
 
     def build(self, launch: Launch, target: Target, edit: Edit | None = None) -> Build:
         """Compiles with the Triton that is installed."""

@@ -275,9 +275,9 @@ def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError | UsageErr
         return UsageError(watch.not_utf8, hint="rename it, or use a link with another name")
     if not watch.pythons:
         hint = (
-            "the command started no Python that could be watched: only Triton kernels can be"
-            " renumbered yet, not HIP or CUDA binaries; a script that sets PYTHONPATH must keep"
-            " its old value, and Python must not run with -E, -I or -S"
+            "the command started no Python that could be watched, and named no HIP program: CUDA"
+            " binaries cannot be renumbered yet; a script that sets PYTHONPATH must keep its old"
+            " value, and Python must not run with -E, -I or -S"
         )
     elif watch.refusals or watch.cautions:
         hint = "what cannot be recorded is named above; docs/limits.md has more"

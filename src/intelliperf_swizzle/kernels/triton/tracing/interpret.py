@@ -19,14 +19,10 @@ from intelliperf_swizzle.kernels.triton.interpreter.batched import (
 )
 from intelliperf_swizzle.kernels.triton.interpreter.revive import LiveLaunch, revive, run_sequential
 from intelliperf_swizzle.kernels.triton.interpreter.updates import current_update
-from intelliperf_swizzle.records import LINE_BYTES, Access, Launch, TensorArgument, Trace
-from intelliperf_swizzle.trace.overwrites import ByteWatch, overwritten
+from intelliperf_swizzle.records import LINE_BYTES, Launch, TensorArgument, Trace
+from intelliperf_swizzle.trace.overwrites import ByteWatch, with_sharing
 from intelliperf_swizzle.trace.recorder import TraceRecorder
-from intelliperf_swizzle.trace.sharing import (
-    reads_what_is_written,
-    shared_writes,
-    updates_collide,
-)
+from intelliperf_swizzle.trace.sharing import reads_what_is_written
 
 MOST_BYTES = LINE_BYTES << 31
 """What 32-bit line numbers reach."""
@@ -103,7 +99,7 @@ def _batched(live: LiveLaunch, run_again: Callable[[ByteWatch], object]) -> Trac
     trace = replace(trace, immaterial=_immaterial(live, run))
     if reads_what_is_written(trace, run.control, recorder.value_loads):
         raise NotBatchableError("what a program does depends on what the launch itself writes")
-    return _with_sharing(trace, recorder, run_again)
+    return with_sharing(trace, recorder, run_again)
 
 
 def _immaterial(live: LiveLaunch, run: BatchedRun) -> tuple[str, ...]:
@@ -139,15 +135,4 @@ def _sequential(live: LiveLaunch, note: str, run_again: Callable[[ByteWatch], ob
         notes=(note,),
         waits=run.waits or run.locks,
     )
-    return _with_sharing(trace, recorder, run_again)
-
-
-def _with_sharing(
-    trace: Trace, recorder: TraceRecorder, run_again: Callable[[ByteWatch], object]
-) -> Trace:
-    order_matters = bool((trace.shape_kind == Access.ATOMIC).any()) and updates_collide(
-        trace, recorder.atomics.words
-    )
-    ordered = recorder.atomics.ordered if order_matters else ()  # else each word has one program
-    shared = dict.fromkeys((*shared_writes(trace, ordered), *overwritten(trace, run_again)))
-    return replace(trace, shared_writes=tuple(shared), order_matters=order_matters)
+    return with_sharing(trace, recorder, run_again)

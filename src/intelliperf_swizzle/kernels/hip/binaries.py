@@ -1,0 +1,271 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What an executable's fat binary holds: code objects, with bitcode and what each kernel takes.
+
+Source: LLVM, ClangOffloadBundler.html (bundles), AMDGPUUsage.html (code objects, their metadata).
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from intelliperf_swizzle.errors import BuildError
+
+BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
+COMPRESSED = b"CCOB"
+_FATBIN = ".hip_fatbin"
+_NOTES = 7
+"""Kind of a section."""
+_METADATA_NOTE = 32
+_AMDGPU = 224
+"""ELF's number of the machine."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One explicit argument of a kernel, as it lies in the kernel's argument block.
+
+    Attributes:
+        name: as in the source; `argN` where the build has kept no names.
+        offset: of its first byte.
+        bytes: its size.
+        pointer: whether it is a pointer to global memory.
+    """
+
+    name: str
+    offset: int
+    bytes: int
+    pointer: bool
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """A compiled kernel.
+
+    Attributes:
+        symbol: its mangled name.
+        parameters: in order.
+        registers: vector registers of a thread, those for matrices included.
+        scalar_registers: of a wave.
+        stack_bytes: scratch of a thread.
+        lds_bytes: static shared memory.
+        wave_lanes: threads of a wave.
+    """
+
+    symbol: str
+    parameters: tuple[Parameter, ...]
+    registers: int
+    scalar_registers: int
+    stack_bytes: int
+    lds_bytes: int
+    wave_lanes: int
+
+
+@dataclass(frozen=True)
+class CodeObject:
+    """Device code of one translation unit for one GPU.
+
+    Attributes:
+        file: it was found in.
+        arch: `gfx942`, without features.
+        bitcode: modules of LLVM; none if the file was built without.
+    """
+
+    file: Path
+    arch: str
+    bitcode: tuple[bytes, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class _Section:
+    name: str
+    kind: int
+    offset: int
+    bytes: int
+
+
+def holds_device_code(file: Path) -> bool:
+    """Whether a file is an executable or a library with a fat binary."""
+    try:
+        with (
+            file.open("rb") as stream,
+            mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as raw,
+        ):
+            return raw[:4] == b"\x7fELF" and any(one.name == _FATBIN for one in _sections(raw))
+    except (OSError, ValueError, struct.error):
+        return False
+
+
+def read_code_objects(file: Path) -> list[CodeObject]:
+    """The code objects in an executable, a library, or a file of device code alone.
+
+    Raises:
+        BuildError: the fat binary is compressed.
+    """
+    raw = file.read_bytes()
+    if raw[:4] != b"\x7fELF":
+        bundled = raw
+    elif _machine(raw) == _AMDGPU:
+        return [_code_object(file, "", raw)]
+    else:
+        bundled = b"".join(_bytes(raw, one) for one in _sections(raw) if one.name == _FATBIN)
+    if bundled[:4] == COMPRESSED:
+        raise BuildError(
+            f"the device code in {file.name} is compressed",
+            hint="build it with --no-offload-compress, or let -b/--build_command build it",
+        )
+    return [_code_object(file, name, code) for name, code in _unbundled(bundled)]
+
+
+def _unbundled(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Target and code of each entry for an AMD GPU, of all bundles one after the other."""
+    start = data.find(BUNDLE)
+    while start >= 0:
+        at = start + len(BUNDLE)
+        (count,) = struct.unpack_from("<Q", data, at)
+        at += 8
+        for _ in range(count):
+            offset, size, length = struct.unpack_from("<QQQ", data, at)
+            name = data[at + 24 : at + 24 + length].decode()
+            at += 24 + length
+            if size and "amdgcn" in name:
+                yield name, data[start + offset : start + offset + size]
+        start = data.find(BUNDLE, at)
+
+
+def _machine(raw: bytes) -> int:
+    return int(struct.unpack_from("<H", raw, 18)[0])
+
+
+def _sections(raw: bytes | mmap.mmap) -> list[_Section]:
+    """Of a 64-bit little-endian ELF file."""
+    (table,) = struct.unpack_from("<Q", raw, 40)
+    size, count, names = struct.unpack_from("<HHH", raw, 58)
+    rows = [struct.unpack_from("<IIQQQQ", raw, table + size * row) for row in range(count)]
+    if not rows:
+        return []
+    start = rows[names][4]
+    found = []
+    for name, kind, _, _, offset, length in rows:
+        end = raw.find(b"\0", start + name)
+        found.append(_Section(raw[start + name : end].decode(), kind, offset, length))
+    return found
+
+
+def _bytes(raw: bytes, section: _Section) -> bytes:
+    return raw[section.offset : section.offset + section.bytes]
+
+
+def _code_object(file: Path, target: str, raw: bytes) -> CodeObject:
+    arch = target.rpartition("-")[2].partition(":")[0]
+    if raw[:4] != b"\x7fELF":  # for a linker of device code that has not run
+        return CodeObject(file, arch, ())
+    found = (_bytes(raw, one) for one in _sections(raw) if one.name == ".llvmbc")
+    return CodeObject(file, arch, tuple(module for data in found for module in _modules(data)))
+
+
+def read_kernels(code: bytes) -> dict[str, KernelCode]:
+    """The kernels of a code object by symbol, from its metadata."""
+    return {
+        one[".name"]: _kernel(one)
+        for section in _sections(code)
+        if section.kind == _NOTES
+        for described in _notes(_bytes(code, section))
+        for one in described.get("amdhsa.kernels", ())
+    }
+
+
+def _modules(data: bytes) -> Iterator[bytes]:
+    """The modules in a section that a linker has joined: each begins with `BC C0 DE`."""
+    starts = []
+    at = data.find(b"BC\xc0\xde")
+    while at >= 0:
+        starts.append(at)
+        at = data.find(b"BC\xc0\xde", at + 4)
+    for start, end in zip(starts, [*starts[1:], len(data)], strict=True):
+        yield data[start:end]
+
+
+def _notes(data: bytes) -> Iterator[dict[str, Any]]:
+    at = 0
+    while at + 12 <= len(data):
+        name, size, kind = struct.unpack_from("<III", data, at)
+        begin = at + 12 + (name + 3 & ~3)
+        if kind == _METADATA_NOTE and data[at + 12 : at + 18] == b"AMDGPU":
+            yield _unpacked(data[begin : begin + size])
+        at = begin + (size + 3 & ~3)
+
+
+def _kernel(described: Mapping[str, Any]) -> KernelCode:
+    explicit = [one for one in described.get(".args", ()) if "hidden" not in one[".value_kind"]]
+    return KernelCode(
+        symbol=described[".name"],
+        parameters=tuple(
+            Parameter(
+                one.get(".name", f"arg{number}").removesuffix(".coerce"),
+                one[".offset"],
+                one[".size"],
+                one[".value_kind"] == "global_buffer",
+            )
+            for number, one in enumerate(explicit)
+        ),
+        registers=described[".vgpr_count"],
+        scalar_registers=described[".sgpr_count"],
+        stack_bytes=described[".private_segment_fixed_size"],
+        lds_bytes=described[".group_segment_fixed_size"],
+        wave_lanes=described.get(".wavefront_size", 64),
+    )
+
+
+def _unpacked(data: bytes) -> Any:
+    """MessagePack, as far as the metadata use it. Source: github.com/msgpack, spec.md."""
+    return _Unpacker(data).value()
+
+
+class _Unpacker:
+    def __init__(self, data: bytes):
+        self._data = data
+        self._at = 0
+
+    def value(self) -> Any:
+        """The next value."""
+        tag = self._number(1)
+        if tag < 0x80:
+            return tag
+        if tag < 0x90:
+            return self._map(tag & 15)
+        if tag < 0xA0:
+            return [self.value() for _ in range(tag & 15)]
+        if tag < 0xC0:
+            return self._text(tag & 31)
+        if tag >= 0xE0:
+            return tag - 256
+        if tag in (0xC0, 0xC2, 0xC3):
+            return {0xC0: None, 0xC2: False, 0xC3: True}[tag]
+        if 0xCC <= tag <= 0xCF:
+            return self._number(1 << tag - 0xCC)
+        if 0xD0 <= tag <= 0xD3:
+            return self._number(1 << tag - 0xD0, signed=True)
+        if tag in (0xD9, 0xDA, 0xDB):
+            return self._text(self._number(1 << tag - 0xD9))
+        if tag in (0xDC, 0xDD):
+            return [self.value() for _ in range(self._number(2 << tag - 0xDC))]
+        if tag in (0xDE, 0xDF):
+            return self._map(self._number(2 << tag - 0xDE))
+        raise BuildError(f"the metadata of a code object hold a value of kind {tag:#x}")
+
+    def _map(self, count: int) -> dict[Any, Any]:
+        return {self.value(): self.value() for _ in range(count)}
+
+    def _text(self, count: int) -> str:
+        self._at += count
+        return self._data[self._at - count : self._at].decode()
+
+    def _number(self, count: int, *, signed: bool = False) -> int:
+        self._at += count
+        return int.from_bytes(self._data[self._at - count : self._at], "big", signed=signed)

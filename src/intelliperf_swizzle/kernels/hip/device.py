@@ -1,0 +1,181 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The device code of a built program, prepared for recording: in the child process of `record`.
+
+For each kernel: its metadata, its address slice, its source, and code for the host.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from intelliperf_swizzle.codec import dumps, encode
+from intelliperf_swizzle.errors import SwizzleError, TraceError
+from intelliperf_swizzle.kernels.hip import llvm, native
+from intelliperf_swizzle.kernels.hip.binaries import CodeObject, KernelCode, read_kernels
+from intelliperf_swizzle.kernels.hip.slicing import (
+    TRIPLE,
+    VARIABLES,
+    Slice,
+    optimised,
+    slice_kernel,
+)
+from intelliperf_swizzle.kernels.hip.source import DebugInfo
+from intelliperf_swizzle.records import KernelSource
+
+GLOBALS = 15 << 30
+"""Where device variables lie; `kGlobals` of the stand-in."""
+
+
+@dataclass(frozen=True)
+class DeviceKernel:
+    """A kernel of the program, ready to be recorded and traced.
+
+    Attributes:
+        code: its metadata.
+        slice: what decides its addresses.
+        source: its text and that of what was inlined into it; None if lines do not lead there.
+        variables: address and bytes of each device variable of its module, by name.
+        types: of its parameters, as LLVM has them; `byref` of those passed by reference.
+    """
+
+    code: KernelCode
+    slice: Slice
+    source: KernelSource | None
+    variables: Mapping[str, tuple[int, int]]
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be prepared.
+
+    Attributes:
+        objects: the code objects, at most one GPU's of each translation unit.
+        folder: of the recording.
+        moved: the copy that was built, and the project that it is a copy of.
+        compute: whether kernels are compiled for the host.
+        clang: links them.
+    """
+
+    objects: tuple[CodeObject, ...]
+    folder: Path
+    moved: tuple[Path, Path]
+    compute: bool
+    clang: str
+
+
+def prepare(request: Request, _: Path) -> list[str]:
+    """Writes the tables of the stand-in, a file for each kernel and the library of the host.
+
+    Returns:
+        Notes for the report.
+    """
+    folder = request.folder
+    for name in ("kernels", "contents", "objects"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    preparation = _Preparation(request)
+    for code in request.objects:
+        for bitcode in code.bitcode:
+            preparation.add(bitcode, code.arch)
+    preparation.write()
+    return preparation.notes
+
+
+class _Preparation:
+    def __init__(self, request: Request):
+        self._request = request
+        self._kernels: dict[str, DeviceKernel] = {}
+        self._variables: dict[str, tuple[int, int]] = {}
+        self._objects: list[Path] = []
+        self._next = GLOBALS
+        self.notes: list[str] = []
+
+    def add(self, bitcode: bytes, arch: str) -> None:
+        """The kernels of one module that no module before has."""
+        binding = llvm.binding()
+        as_built = llvm.parse(bitcode)
+        target = binding.Target.from_triple(TRIPLE)
+        machine = target.create_target_machine(cpu=arch, opt=3, reloc="pic")
+        codes = read_kernels(machine.emit_object(as_built))
+        module = optimised(bitcode, arch)
+        copy, project = self._request.moved
+        text = str(module).replace(str(copy), str(project))  # what messages and patches name
+        debug = DebugInfo(text)
+        variables = self._place(module, text)
+        new = [one for one in llvm.kernels(module) if one.name not in self._kernels]
+        for kernel in new:
+            try:
+                sliced = slice_kernel(text, kernel, debug)
+            except TraceError as error:
+                sliced = Slice("", error.fact, frozenset(), frozenset())
+            self._kernels[kernel.name] = DeviceKernel(
+                codes[kernel.name],
+                sliced,
+                debug.source(kernel.name, project),
+                variables,
+                tuple("byref" if by else kind for kind, by in native.parameters_of(kernel)),
+            )
+        if self._request.compute and new:
+            self._compile(text, new)
+
+    def _place(self, module: llvm.Module, text: str) -> dict[str, tuple[int, int]]:
+        """Address and size of the module's variables."""
+        layout = llvm.binding().create_target_data(module.data_layout)
+        types = native.device_variables(text)
+        for variable in module.global_variables:
+            if variable.name in types and variable.name not in self._variables:
+                size = int(layout.get_abi_size(variable.global_value_type))
+                self._variables[variable.name] = (self._next, size)
+                self._next += -(-max(size, 1) // 256) * 256
+        return {name: self._variables[name] for name in types if name in self._variables}
+
+    def _compile(self, text: str, kernels: Sequence[llvm.Function]) -> None:
+        parameters = {one.name: native.parameters_of(one) for one in kernels}
+        try:
+            host, able = native.host_text(text, parameters)
+            if able:
+                path = self._request.folder / "objects" / f"{len(self._objects)}.o"
+                path.write_bytes(native.compile_for_host(host))
+                self._objects.append(path)
+        except (SwizzleError, RuntimeError) as error:
+            names = ", ".join(sorted(parameters))
+            reason = str(error).splitlines()[0]
+            self.notes.append(f"{names} cannot be executed on the CPU: {reason}")
+
+    def write(self) -> None:
+        """The tables, a file for each kernel, and the library."""
+        folder = self._request.folder
+        rows = []
+        for number, (symbol, kernel) in enumerate(self._kernels.items()):
+            (folder / "kernels" / f"{number}.json").write_text(dumps(encode(kernel)), "utf-8")
+            parameters = (f"{one.offset}:{one.bytes}" for one in kernel.code.parameters)
+            rows.append(" ".join((symbol, _contents(kernel.slice), *parameters)))
+        (folder / "kernels.txt").write_text("".join(f"{row}\n" for row in rows), "utf-8")
+        lines = (f"{name} {at} {size}\n" for name, (at, size) in self._variables.items())
+        (folder / "globals.txt").write_text("".join(lines), "utf-8")
+        if self._objects:
+            self._link()
+
+    def _link(self) -> None:
+        places = (f"-Wl,--defsym={name}={at:#x}" for name, (at, _) in self._variables.items())
+        library = self._request.folder / "kernels.so"
+        objects = map(str, self._objects)
+        command = [self._request.clang, "-shared", "-o", str(library), *objects, *places, "-lm"]
+        linked = subprocess.run(command, capture_output=True, text=True, check=False)
+        if linked.returncode:
+            lines = (linked.stdout + linked.stderr).splitlines() or ["no message"]
+            self.notes.append(f"kernels cannot be executed on the CPU: {lines[0].strip()}")
+
+
+def _contents(sliced: Slice) -> str:
+    """Whose buffers' contents the stand-in keeps, in its words."""
+    if sliced.refusal is not None:
+        return "-"
+    if sliced.contents is None:
+        return "*"
+    words = ("v" if one == VARIABLES else str(one) for one in sorted(sliced.contents))
+    return ",".join(words) or "-"

@@ -1,0 +1,142 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""LLVM through llvmlite, which has no types: what of it is used here."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Iterable
+from typing import Any, Protocol, cast
+
+from intelliperf_swizzle.errors import TraceError
+
+
+class Value(Protocol):
+    """A value of LLVM: an argument, an instruction, a block, a constant."""
+
+    name: str
+    type: Any
+    value_kind: Any
+
+
+class Instruction(Value, Protocol):
+    """An instruction; its operands are values, not instructions (compare them by `identity`)."""
+
+    opcode: str
+    operands: Iterable[Value]
+    incoming_blocks: Iterable[Value]
+
+
+class Block(Value, Protocol):
+    """A basic block."""
+
+    instructions: Iterable[Instruction]
+
+
+class Function(Value, Protocol):
+    """A function."""
+
+    is_declaration: bool
+    linkage: Any
+    blocks: Iterable[Block]
+    arguments: Iterable[Value]
+
+
+class Module(Protocol):
+    """A module."""
+
+    functions: Iterable[Function]
+    global_variables: Iterable[Any]
+    struct_types: Iterable[Any]
+    data_layout: str
+    triple: str
+
+    def as_bitcode(self) -> bytes:
+        """As bitcode."""
+
+    def get_function(self, name: str) -> Function:
+        """The function of a name."""
+
+    def verify(self) -> None:
+        """Raises RuntimeError if it is no module."""
+
+
+@functools.cache
+def binding() -> Any:
+    """`llvmlite.binding`, with all targets.
+
+    Raises:
+        TraceError: it is not there, or too old to read what clang writes.
+    """
+    try:
+        import llvmlite.binding as llvm
+    except ImportError:
+        raise TraceError(
+            "llvmlite is not installed", hint="pip install 'intelliperf-swizzle[hip]'"
+        ) from None
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm
+
+
+def identity(value: Value) -> int:
+    """The same for the same value, however it was come by."""
+    return int(ctypes.cast(cast(Any, value)._ptr, ctypes.c_void_p).value or 0)
+
+
+def assemble(text: str) -> bytes:
+    """Bitcode of a module in text."""
+    return parse(text).as_bitcode()
+
+
+def parse(code: str | bytes) -> Module:
+    """A module, from text or bitcode.
+
+    Raises:
+        TraceError: LLVM cannot read it: a newer clang has written it.
+    """
+    llvm = binding()
+    try:
+        read = llvm.parse_assembly if isinstance(code, str) else llvm.parse_bitcode
+        return cast(Module, read(code))
+    except RuntimeError as error:
+        version = ".".join(map(str, llvm.llvm_version_info))
+        raise TraceError(
+            f"LLVM {version} cannot read the device code: {str(error).splitlines()[0][:200]}",
+            hint="a newer llvmlite, or an older clang",
+        ) from error
+
+
+def optimise(module: Module, triple: str, cpu: str) -> Any:
+    """Runs -O2 on it in place, with nothing unrolled or vectorised; returns the machine."""
+    llvm = binding()
+    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, opt=2, reloc="pic")
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_unrolling = tuning.loop_vectorization = tuning.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return machine
+
+
+def tidy(module: Module, machine: Any) -> None:
+    """No switches; loops with one entry; what leaves a loop does so through a phi."""
+    llvm = binding()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_lower_switch_pass()
+    passes.add_loop_simplify_pass()
+    passes.add_lcssa_pass()
+    passes.run(module, builder)
+
+
+def kernels(module: Module) -> list[Function]:
+    """The functions that can be launched."""
+    return [
+        one for one in module.functions if not one.is_declaration and " amdgpu_kernel " in head(one)
+    ]
+
+
+def head(function: Function) -> str:
+    """The line that a function's text begins with, attributes of arguments included."""
+    return next(line for line in str(function).splitlines() if line.startswith("define"))

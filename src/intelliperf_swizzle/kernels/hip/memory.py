@@ -1,0 +1,116 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What loads of a slice read: contents that were recorded, and what the launch says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.records import Grid, Int64Array, UInt8Array
+
+_ARGUMENTS = 1 << 59
+_IMPLICIT = 1 << 60
+_DISPATCH = 1 << 61
+_SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A piece of device memory.
+
+    Attributes:
+        name: for messages.
+        begin: its address.
+        bytes: its size.
+        contents: uint8[bytes], or None if they were not kept.
+    """
+
+    name: str
+    begin: int
+    bytes: int
+    contents: UInt8Array | None
+
+
+class Memory:
+    """The memory of a launch.
+
+    Args:
+        buffers: by address.
+        arguments: bytes of those that are passed by reference, by number.
+        grid: workgroups.
+        block: threads of a workgroup.
+
+    Attributes:
+        elsewhere: an address in shared memory or scratch; those from `not_global` on are not told.
+        all_places: the bit set of `trace.sharing.reads_what_is_written` for all buffers.
+    """
+
+    elsewhere = 1 << 57
+    not_global = 1 << 56
+    implicit = _IMPLICIT
+    dispatch = _DISPATCH
+
+    def __init__(
+        self,
+        buffers: Sequence[Buffer],
+        arguments: Mapping[int, bytes],
+        grid: Grid,
+        block: Grid,
+    ):
+        self._buffers = buffers
+        self._small = {_ARGUMENTS + (n << 20): data for n, data in arguments.items()}
+        self._small[_IMPLICIT], self._small[_DISPATCH] = _hidden(grid, block)
+        self.all_places = (1 << len(buffers) + 1) - 1
+
+    @staticmethod
+    def address_of_argument(number: int) -> int:
+        """Where an argument that is passed by reference lies."""
+        return _ARGUMENTS + (number << 20)
+
+    def read_one(self, address: int, count: int) -> int:
+        """The signed number of so many bytes at an address."""
+        if address >= _ARGUMENTS:
+            begin = max(one for one in self._small if one <= address)
+            data = self._small[begin][address - begin : address - begin + count]
+            return int.from_bytes(data, "little", signed=True)
+        return int(self.read(np.array([address], np.int64), count)[0])
+
+    def read(self, addresses: Int64Array, count: int) -> Int64Array:
+        """Numbers of so many bytes; 0 outside every buffer, where only inactive threads read.
+
+        Raises:
+            TraceError: what a buffer holds was not kept.
+        """
+        flat = addresses.reshape(-1)
+        found = np.zeros(flat.shape, np.int64)
+        for buffer in self._buffers:
+            inside = (flat >= buffer.begin) & (flat + count <= buffer.begin + buffer.bytes)
+            if not inside.any():
+                continue
+            if buffer.contents is None:
+                raise TraceError(
+                    f"what {buffer.name} holds decides what is accessed, and was not kept"
+                )
+            at = flat[inside] - buffer.begin
+            if len(buffer.contents) % count or (at % count).any():
+                words = buffer.contents[at[:, None] + np.arange(count)]
+                found[inside] = np.ascontiguousarray(words).view(_SIGNED[count])[:, 0]
+            else:
+                found[inside] = buffer.contents.view(_SIGNED[count])[at // count]
+        return found.reshape(addresses.shape)
+
+
+def _hidden(grid: Grid, block: Grid) -> tuple[bytes, bytes]:
+    """Implicit arguments and dispatch packet. Source: LLVM, AMDGPUUsage.html; HSA 1.2."""
+    implicit, dispatch = np.zeros(256, np.uint8), np.zeros(64, np.uint8)
+    implicit[:12] = np.array(grid, np.uint32).view(np.uint8)
+    implicit[12:18] = np.array(block, np.uint16).view(np.uint8)
+    implicit[64:66] = np.array([3], np.uint16).view(np.uint8)
+    threads = [blocks * each for blocks, each in zip(grid, block, strict=True)]
+    dispatch[4:10] = np.array(block, np.uint16).view(np.uint8)
+    dispatch[12:24] = np.array(threads, np.uint32).view(np.uint8)
+    return implicit.tobytes(), dispatch.tobytes()

@@ -1,0 +1,227 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A device module as text for the host: its kernels run natively, a call for each thread.
+
+What a kernel asks the GPU for becomes a variable or a call of the stand-in (`runtime/standin.cpp`).
+Accesses are reported while address spaces still tell where they go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from intelliperf_swizzle.kernels.hip import llvm
+from intelliperf_swizzle.kernels.hip.slicing import MEMORY, POINTER, size_of
+
+_HEAD = """\
+@sw_thread = external global [3 x i32]
+@sw_group = external global [3 x i32]
+@sw_implicit = external global [256 x i8]
+@sw_dispatch = external global [64 x i8]
+@sw_dynamic_lds = external global [262144 x i8]
+declare void @sw_barrier()
+declare i32 @sw_lane()
+declare i32 @sw_bpermute(i32, i32)
+declare i32 @sw_exchange(i32, i32)
+declare i32 @sw_first(i32)
+declare i64 @sw_ballot(i1)
+declare void @sw_touch(ptr, i32, i32)
+"""
+_WAITS = ("@sw_barrier(", "@sw_bpermute(", "@sw_exchange(", "@sw_first(", "@sw_ballot(")
+_ID = r"(%\S+) = (?:tail )?call [^@]*@llvm\.amdgcn\."
+_CALLS = (
+    *(
+        (rf"{_ID}{what}\.id\.{letter}\(\)",
+         rf"\1 = load i32, ptr getelementptr ([3 x i32], ptr @{array}, i64 0, i64 {axis})")
+        for axis, letter in enumerate("xyz")
+        for what, array in (("workitem", "sw_thread"), ("workgroup", "sw_group"))
+    ),
+    (rf"{_ID}implicitarg\.ptr\(\)", r"\1 = getelementptr i8, ptr @sw_implicit, i64 0"),
+    (rf"{_ID}dispatch\.ptr\(\)", r"\1 = getelementptr i8, ptr @sw_dispatch, i64 0"),
+    (rf"{_ID}mbcnt\.lo\(i32 -1, i32 (\S+)\)", r"\1 = add i32 0, \2"),
+    (rf"{_ID}mbcnt\.hi\(i32 -1, i32 \S+\)", r"\1 = call i32 @sw_lane()"),
+    (rf"{_ID}ds\.bpermute\(", r"\1 = call i32 @sw_bpermute("),
+    (rf"{_ID}readfirstlane(?:\.i32)?\(", r"\1 = call i32 @sw_first("),
+    (rf"{_ID}readlane(?:\.i32)?\(i32 (\S+), i32 (\S+)\)",
+     r"\1 = call i32 @sw_exchange(i32 \3, i32 \2)"),
+    (rf"{_ID}ballot\.i64\(", r"\1 = call i64 @sw_ballot("),
+    (rf"{_ID}wavefrontsize\(\)", r"\1 = add i32 0, 64"),
+    (rf"{_ID}rcp\.f32\(float (?:noundef )?(\S+)\)", r"\1 = fdiv float 1.0, \2"),
+    (r"(?:tail )?call void @llvm\.amdgcn\.s\.barrier\(\)", "call void @sw_barrier()"),
+    (r"(?m)^ *(?:tail )?call void @llvm\.amdgcn\.(?:wave\.barrier|sched|s\.wait|s\.sleep|s\.setprio"
+     r"|iglp)[^\n]*\n", ""),
+)  # fmt: skip
+_DEVICE_WORDS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r" addrspace\(\d+\)", ""),
+    (r"= addrspacecast ptr (\S+) to ptr", r"= getelementptr i8, ptr \1, i64 0"),
+    (r"ptr addrspacecast \(ptr (@[\w.$]+) to ptr\)", r"ptr \1"),
+    (r"(@llvm\.[\w.]+?)((?:\.p\d+)+)(?=[.(])", lambda m: m[1] + re.sub(r"p\d+", "p0", m[2])),
+    (r'syncscope\("[^"]*"\) ', ""),
+    (r"\b(?:protected|weak_odr|linkonce_odr|weak|hidden|amdgpu_kernel|local_unnamed_addr|"
+     r"unnamed_addr|dso_local|externally_initialized) ", ""),
+    (r" comdat(?:\([^)]*\))?", ""),
+    (r"(?m)(\)|\w) #\d+(?=$| \{|,)", r"\1"),
+    (r"captures\([^)]*\) ?", ""),
+    (r"(?m)^declare [^\n]*@llvm\.amdgcn\.[^\n]*\n", ""),
+)  # fmt: skip
+_GLOBAL = re.compile(
+    r"(?m)^@([\w.$]+) = [^\n]*?addrspace\((1|4)\) (?:externally_initialized )?(?:global|constant) "
+    r"((?:\[[^\n]*?\]|<\{.*?\}>|\{.*?\}|%\S+|\w+)) ([^\n]*?)(?:, (?:comdat|align|section)[^\n]*)?$"
+)
+_LDS = re.compile(
+    r"(?m)^(@[\w.$]+) = ([^\n]*?)addrspace\(3\) global ((?:\[[^\n]*\]|%\S+|\w+))"
+    r"( undef| poison|)((?:, )?[^\n]*)$"
+)
+
+
+def device_variables(text: str) -> dict[str, str]:
+    """The type of each variable in global or constant memory, by name."""
+    return {
+        found[1]: found[3]
+        for found in _GLOBAL.finditer(text)
+        if not found[1].startswith(("llvm.", "__hip_cuid"))
+    }
+
+
+def host_text(text: str, parameters: Mapping[str, list[tuple[str, bool]]]) -> tuple[str, set[str]]:
+    """A module for the host with an entry for each kernel that can run there.
+
+    Args:
+        text: of an optimised device module.
+        parameters: of each kernel that is wanted: type, and whether it is passed by reference.
+
+    Returns:
+        The text and the kernels that have an entry.
+    """
+    text = re.sub(r"(?m)^(?:target |!|source_filename|; |attributes|\$)[^\n]*\n", "", text)
+    text = re.sub(r",? !(?!\d)[\w.]+ !(?:\d+|\{\})", "", text)
+    text = re.sub(r"(?m)^@(?:llvm\.(?:compiler\.)?used|__hip_cuid)[^\n]*\n", "", text)
+    text = "\n".join(_reported(text.splitlines())) + "\n"
+    text = _variables(text)
+    for pattern, written in (*_DEVICE_WORDS, *_CALLS):
+        text = re.sub(pattern, written, text)
+    bodies = {found[1]: found[0] for found in _FUNCTION.finditer(text)}
+    others = "".join(body for name, body in bodies.items() if name not in parameters)
+    able = {name for name in parameters if not _FOREIGN.search(bodies[name] + others)}
+    for name, body in bodies.items():
+        if name not in able and (name in parameters or _FOREIGN.search(body)):
+            text = text.replace(body, "")
+    entries = (_entry(name, parameters[name], bodies[name] + others) for name in sorted(able))
+    return _HEAD + text + "".join(entries), able
+
+
+_FUNCTION = re.compile(r"(?ms)^define [^\n]*?@([\w.$]+)\(.*?^\}\n")
+_FOREIGN = re.compile(r"@llvm\.(?:amdgcn|r600)\.|\basm ")
+
+
+def _reported(lines: Iterable[str]) -> Iterator[str]:
+    """The lines with a call before each access to what may be global memory."""
+    for line in lines:
+        found = re.match(rf"\s+(?:%\S+ = )?(?:tail )?({'|'.join(MEMORY)})\b(.*)", line)
+        if found:
+            opcode, rest = found[1], found[2]
+            pointers = POINTER.findall(rest[rest.index(", ptr") :] if opcode == "load" else rest)
+            where, address = pointers[-1 if opcode == "store" else 0]
+            if where in ("", "0", "1"):
+                kind = {"load": 0, "store": 1}.get(opcode, 2)
+                size = size_of(_accessed(opcode, rest))
+                yield f"  call void @sw_touch(ptr {address}, i32 {size}, i32 {kind})"
+        yield line
+
+
+def _accessed(opcode: str, rest: str) -> str:
+    """The type that an access reads or writes."""
+    rest = re.sub(r"^ (?:atomic |volatile |weak )*", "", rest)
+    if opcode == "load":
+        return rest[: rest.index(", ptr")]
+    if opcode == "store":
+        found = re.match(r"<[^>]*>|\[[^\]]*\]|\{[^}]*\}|ptr(?: addrspace\(\d+\))?|\S+", rest)
+    else:
+        found = re.search(r"(?<=, )(<[^>]*>|ptr(?: addrspace\(\d+\))?|\w+) ", rest)
+    return found[0] if found else "i32"
+
+
+def _variables(text: str) -> str:
+    """Shared memory is the library's; dynamic one and device variables are the stand-in's."""
+    for found in list(_LDS.finditer(text)):
+        if " external " in f" {found[2]}":
+            text = text.replace(found[0] + "\n", "")
+            text = re.sub(rf"{re.escape(found[1])}(?![\w.$])", "@sw_dynamic_lds", text)
+        else:
+            own = f"{found[1]} = internal global {found[3]} zeroinitializer, align 128"
+            text = text.replace(found[0], own)
+    names = device_variables(text)
+
+    def split(found: re.Match[str]) -> str:
+        if found[1] not in names:
+            return found[0]
+        return (
+            f"@{found[1]} = external global {found[3]}\n"
+            f"@sw_initial_{found[1]} = constant {found[3]} {found[4]}"
+        )
+
+    return _GLOBAL.sub(split, text)
+
+
+def _entry(name: str, parameters: list[tuple[str, bool]], body: str) -> str:
+    """A function that takes pointers to the arguments, and whether its threads wait."""
+    lines, passed = [], []
+    for number, (kind, by_reference) in enumerate(parameters):
+        lines.append(f"  %s{number} = getelementptr ptr, ptr %args, i64 {number}")
+        lines.append(f"  %p{number} = load ptr, ptr %s{number}")
+        if by_reference:
+            passed.append(f"ptr %p{number}")
+        else:
+            lines.append(f"  %v{number} = load {kind}, ptr %p{number}, align 1")
+            passed.append(f"{kind} %v{number}")
+    waits = int(any(call in body for call in _WAITS) or "@sw_lane(" in body)
+    return (
+        f"define void @sw_entry_{name}(ptr %args) {{\n" + "\n".join(lines) + "\n"
+        f"  call void @{name}({', '.join(passed)})\n  ret void\n}}\n"
+        f"@sw_fibers_{name} = constant i32 {waits}\n"
+    )
+
+
+def parameters_of(kernel: llvm.Function) -> list[tuple[str, bool]]:
+    """Type of each parameter, and whether it is passed by reference."""
+    head = llvm.head(kernel)
+    start = head.index("(", head.index(f"@{kernel.name}"))
+    found = []
+    for number, argument in enumerate(kernel.arguments):
+        own = _split(head[start + 1 : head.rindex(")")])[number]
+        kind = re.sub(r" addrspace\(\d+\)", "", str(argument.type))
+        found.append((kind, "byref(" in own))
+    return found
+
+
+def _split(arguments: str) -> list[str]:
+    """At commas outside brackets."""
+    parts, depth = [""], 0
+    for letter in arguments:
+        depth += (letter in "([{<") - (letter in ")]}>")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def compile_for_host(text: str) -> bytes:
+    """An object file of a module for the host, position-independent.
+
+    Raises:
+        TraceError: LLVM cannot read it.
+    """
+    binding = llvm.binding()
+    machine = binding.Target.from_default_triple().create_target_machine(
+        cpu=binding.get_host_cpu_name(), opt=3, reloc="pic", codemodel="default"
+    )
+    layout = f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
+    module = llvm.parse(layout + text)
+    module.verify()
+    tuning = binding.create_pipeline_tuning_options(speed_level=2)
+    builder = binding.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = machine.emit_object(module)
+    return code

@@ -1,0 +1,264 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What HIP programs are built with: the user's clang, and a ROCm root where there is no ROCm.
+
+Triton's wheel holds HIP's headers and two of the device libraries. What clang wants beside them is
+small and written here: two files with a version, and modules that hold one constant each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata, util
+from pathlib import Path
+
+from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.kernels.hip.binaries import read_code_objects
+from intelliperf_swizzle.kernels.hip.llvm import assemble
+
+APT = "sudo apt install clang-22 clang-tools-22 lld-22"
+"""Debian's and Ubuntu's; https://apt.llvm.org has them for older releases."""
+PIP = "pip install 'intelliperf-swizzle[hip]'"
+_OLDEST_CLANG = 18
+"""ROCm 6.2's."""
+_RUNTIME = Path(__file__).parent / "runtime"
+_LAYOUT = (
+    "e-m:e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-"
+    "p8:128:128:128:48-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-"
+    "v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9"
+)
+_SWITCHES = {
+    "daz_opt": "__oclc_daz_opt",
+    "finite_only": "__oclc_finite_only_opt",
+    "unsafe_math": "__oclc_unsafe_math_opt",
+    "correctly_rounded_sqrt": "__oclc_correctly_rounded_sqrt32",
+    "wavefrontsize64": "__oclc_wavefrontsize64",
+}
+"""Libraries of one constant that clang links as `_on` or `_off`."""
+_ISA_VERSIONS = {"90a": 9010, "908": 9008, "906": 9006, "942": 9402, "950": 9500}
+_SONAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7")
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """What a HIP program is built and run with here.
+
+    Attributes:
+        clang: path of clang++.
+        version: its major version.
+        root: HIP's headers, device libraries, a `hipcc`, and the stand-in runtime in `lib`.
+        has_hipcc: whether the user has a hipcc of his own on the path.
+    """
+
+    clang: str
+    version: int
+    root: Path
+    has_hipcc: bool
+
+    def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The user's environment for a build: a hipcc is on the path, bitcode is kept."""
+        added = {"CCC_OVERRIDE_OPTIONS": _appended(environment, "CCC_OVERRIDE_OPTIONS", OVERRIDE)}
+        flags = " ".join(FLAGS)
+        added["HIPCC_COMPILE_FLAGS_APPEND"] = (
+            f"{environment.get('HIPCC_COMPILE_FLAGS_APPEND', '')} {flags}"
+        )
+        if not self.has_hipcc:
+            added["PATH"] = os.pathsep.join((str(self.root / "bin"), environment.get("PATH", "")))
+            added |= {"ROCM_PATH": str(self.root), "HIP_PATH": str(self.root)}
+            added["HIP_CLANG"] = self.clang
+        return {**environment, **added}
+
+    def run_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The user's environment in which the stand-in is the HIP runtime."""
+        search = filter(None, (str(self.root / "lib"), environment.get("LD_LIBRARY_PATH")))
+        return {**environment, "LD_LIBRARY_PATH": os.pathsep.join(search)}
+
+
+FLAGS = (
+    "-fembed-bitcode",
+    "-gline-tables-only",
+    "-fno-discard-value-names",
+    "--no-offload-compress",
+)
+"""What makes clang keep what is needed in the executable: bitcode, lines, names of arguments."""
+OVERRIDE = "#" + " ".join(f"+{flag}" for flag in FLAGS)
+"""The same for every clang that a build starts, silently. Source: clang/tools/driver/driver.cpp."""
+
+
+def _appended(environment: Mapping[str, str], name: str, value: str) -> str:
+    given = environment.get(name, "").lstrip("#").strip()
+    return f"#{given} {value[1:]}" if given else value
+
+
+def find_toolchain(environment: Mapping[str, str] = os.environ) -> Toolchain:
+    """The user's toolchain, with a root made once per version in the cache folder.
+
+    Raises:
+        CaptureError: there is no clang that can do it, or Triton or llvmlite is missing.
+    """
+    clang, version = _find_clang(environment)
+    hipcc = shutil.which("hipcc", path=environment.get("PATH"))
+    root = _cache_folder(environment) / f"rocm-{_digest(clang)}"
+    _make_once(root, clang)
+    return Toolchain(clang, version, root, hipcc is not None)
+
+
+def _find_clang(environment: Mapping[str, str]) -> tuple[str, int]:
+    """ROCm's clang++, else the newest on the path."""
+    rocm = environment.get("ROCM_PATH", "/opt/rocm")
+    names = [
+        f"{rocm}/llvm/bin/clang++",
+        *(f"clang++-{n}" for n in range(30, _OLDEST_CLANG - 1, -1)),
+    ]
+    seen: list[str] = []
+    for name in (*names, "clang++"):
+        path = shutil.which(name, path=environment.get("PATH"))
+        if path is None:
+            continue
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        found = re.search(r"clang version (\d+)", said.stdout)
+        if found and int(found[1]) >= _OLDEST_CLANG:
+            return path, int(found[1])
+        seen.append(f"{path}: {said.stdout.splitlines()[0] if said.stdout else 'no version'}")
+    raise CaptureError(
+        f"HIP programs need clang {_OLDEST_CLANG} or newer (ROCm 6.2's or Debian's), "
+        "and there is none",
+        hint=APT,
+        details=tuple(seen),
+    )
+
+
+def _cache_folder(environment: Mapping[str, str]) -> Path:
+    home = environment.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "intelliperf-swizzle"
+
+
+def _triton() -> Path:
+    spec = util.find_spec("triton")
+    folder = Path(spec.origin).parent / "backends" / "amd" if spec and spec.origin else None
+    if folder is None or not (folder / "include" / "hip").is_dir():
+        raise CaptureError("Triton, which brings HIP's headers, is not installed", hint=PIP)
+    return folder
+
+
+def _digest(clang: str) -> str:
+    """Changes with whatever the root is made of."""
+    parts = [clang.encode(), metadata.version("triton").encode(), Path(__file__).read_bytes()]
+    parts += [file.read_bytes() for file in sorted(_RUNTIME.iterdir()) if file.is_file()]
+    return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
+
+
+def _make_once(root: Path, clang: str) -> None:
+    """Makes the root, unless it is there; beside its place first, so that it is whole."""
+    if root.is_dir():
+        return
+    root.parent.mkdir(parents=True, exist_ok=True)
+    partial = root.with_name(f"{root.name}.{os.getpid()}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        _make(partial, clang)
+        partial.rename(root)
+    except OSError as error:
+        if not root.is_dir():  # else another process was faster
+            raise CaptureError(f"{root} cannot be made: {error}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _make(root: Path, clang: str) -> None:
+    triton = _triton()
+    for folder in ("bin", "lib", "share/hip", "amdgcn/bitcode"):
+        (root / folder).mkdir(parents=True)
+    (root / "include").symlink_to(triton / "include")
+    version = (triton / "include" / "hip" / "hip_version.h").read_text(encoding="utf-8")
+    numbers = re.findall(r"#define (HIP_VERSION_(?:MAJOR|MINOR|PATCH)) (\d+)", version)
+    text = "".join(f"{name}={number}\n" for name, number in numbers)
+    for place in ("share/hip/version", "bin/.hipVersion"):
+        (root / place).write_text(text, encoding="utf-8")
+    libraries = root / "amdgcn" / "bitcode"
+    for name in ("ocml", "ockl", "asanrtl"):
+        (libraries / f"{name}.bc").symlink_to(triton / "lib" / f"{name}.bc")
+    for name, module in _small_modules():
+        (libraries / f"{name}.bc").write_bytes(module)
+    shutil.copy(_RUNTIME / "hipcc.sh", root / "bin" / "hipcc")
+    (root / "bin" / "hipcc").chmod(0o755)
+    _build_standin(root, clang)
+
+
+def _small_modules() -> Iterator[tuple[str, bytes]]:
+    """Name and bitcode of the device libraries that hold at most a constant."""
+    head = f'target datalayout = "{_LAYOUT}"\ntarget triple = "amdgcn-amd-amdhsa"\n'
+    for name in ("hip", "opencl"):
+        yield name, assemble(head)
+
+    def constant(symbol: str, value: str) -> bytes:
+        return assemble(f"{head}@{symbol} = linkonce_odr hidden addrspace(4) constant {value}\n")
+
+    for version in (500, 600):
+        yield f"oclc_abi_version_{version}", constant("__oclc_ABI_version", f"i32 {version}")
+    for name, number in _ISA_VERSIONS.items():
+        yield f"oclc_isa_version_{name}", constant("__oclc_ISA_version", f"i32 {number}")
+    for name, symbol in _SWITCHES.items():
+        yield f"oclc_{name}_on", constant(symbol, "i8 1")
+        yield f"oclc_{name}_off", constant(symbol, "i8 0")
+
+
+def _build_standin(root: Path, clang: str) -> None:
+    """The stand-in for the HIP runtime, from the source that is shipped."""
+    library = root / "lib" / _SONAMES[-1]
+    command = [
+        clang, "-std=c++17", "-O2", "-fPIC", "-shared", "-D__HIP_PLATFORM_AMD__",
+        "-Wno-unused-value", f"-I{root / 'include'}", str(_RUNTIME / "standin.cpp"), "-ldl",
+        f"-Wl,-soname,{_SONAMES[-1]}", "-o", str(library),
+    ]  # fmt: skip
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    if built.returncode:
+        raise CaptureError(
+            f"the stand-in for the HIP runtime does not compile with {clang}",
+            details=tuple((built.stdout + built.stderr).splitlines()[:20]),
+            hint="g++ or libstdc++-dev may be missing: sudo apt install g++",
+        )
+    for name in _SONAMES[:-1]:
+        (root / "lib" / name).symlink_to(_SONAMES[-1])
+
+
+def find_gap(toolchain: Toolchain, folder: Path, environment: Mapping[str, str]) -> str | None:
+    """Why a program of ten lines has no bitcode after a build; None if it has.
+
+    Args:
+        toolchain: that is tried.
+        folder: for the program.
+        environment: of the build.
+    """
+    source, program = folder / "probe.hip", folder / "probe"
+    source.write_text(PROBE, encoding="utf-8")
+    build = toolchain.build_environment(environment)
+    hipcc = shutil.which("hipcc", path=build["PATH"]) or "hipcc"
+    command = [hipcc, "--offload-arch=gfx942", "-O2", str(source), "-o", str(program)]
+    built = subprocess.run(command, env=build, capture_output=True, text=True, check=False)
+    if built.returncode:
+        lines = [line for line in built.stderr.splitlines() if "error" in line] or ["no message"]
+        return f"it compiles no HIP: {lines[0].strip()}"
+    if not all(one.bitcode for one in read_code_objects(program)):
+        return "it keeps no device bitcode with -fembed-bitcode"
+    return None
+
+
+PROBE = """#include <hip/hip_runtime.h>
+__global__ void scale(float* x, float by, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= by;
+}
+int main() {
+  float* x = nullptr;
+  if (hipMalloc(&x, 1024) != hipSuccess) return 1;
+  scale<<<1, 256>>>(x, 2.0f, 256);
+  return hipDeviceSynchronize() != hipSuccess;
+}
+"""

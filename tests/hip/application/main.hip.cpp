@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+// SPDX-License-Identifier: MIT
+//
+// Kernels whose addresses come from all that a slice must follow, and some that it cannot follow.
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <vector>
+
+#include "second.h"
+
+struct View {
+  float* cells;
+  int pitch, rows;
+};
+__constant__ int shift[2];
+__device__ int counts[4] = {3, 1, 2, 0};
+
+__device__ int cell(int pitch) { return blockIdx.y * pitch + blockIdx.x * blockDim.x + threadIdx.x; }
+
+__global__ void through_structure(View view, const float* in) {
+  int at = cell(view.pitch);
+  if ((int)blockIdx.y < view.rows) view.cells[at] = in[at + shift[1]];
+}
+
+// Loaded trip counts: each thread has a row of its own length.
+__global__ void sparse(const int* begin, const int* column, const float* value, const float* x, float* y, int rows) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  for (int at = begin[row]; at < begin[row + 1]; at++) sum += value[at] * x[column[at]];
+  y[row] = sum;
+}
+
+// Each thread walks along a row: eight iterations in one sector.
+__global__ void rows_alone(const float* in, float* out, int width) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+  for (int at = 0; at < width; at++) sum += in[row * width + at];
+  out[row] = sum;
+}
+
+// All waves read one line.
+__global__ void one_line(const float* in, float* out) {
+  out[blockIdx.x * blockDim.x + threadIdx.x] = in[blockIdx.x * 32];
+}
+
+__global__ void by_variables(float* out, unsigned stride) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < counts[i & 3]; k++) out[(i * stride + k * 64) % 4096u] = 1.0f;
+}
+
+__global__ void lane_sums(const float* in, float* sum) {
+  float value = in[blockIdx.x * blockDim.x + threadIdx.x];
+  for (int offset = warpSize / 2; offset; offset /= 2) value += __shfl_down(value, offset);
+  if (threadIdx.x % warpSize == 0) atomicAdd(sum + blockIdx.x % 2, value);
+}
+
+__global__ void gather(const int* in, int* out) {
+  __shared__ int order[64];
+  order[threadIdx.x] = (threadIdx.x * 7 + 3) % 64;
+  __syncthreads();
+  out[threadIdx.x] = in[order[63 - threadIdx.x]];
+}
+
+__global__ void ticket(int* counter, int* out) {
+  int mine = atomicAdd(counter, 1);
+  out[mine] = blockIdx.x;
+}
+
+template <typename T>
+T* device(size_t count, const std::vector<T>& from = {}) {
+  T* at = nullptr;
+  if (hipMalloc(&at, count * sizeof(T)) != hipSuccess) abort();
+  if (!from.empty() && hipMemcpy(at, from.data(), from.size() * sizeof(T), hipMemcpyHostToDevice) != hipSuccess) abort();
+  return at;
+}
+
+int main() {
+  const int rows = 200;
+  std::vector<int> begin{0}, column;
+  for (int row = 0; row < rows; row++) {
+    for (int k = 0; k < (row * 5) % 9; k++) column.push_back((row * 37 + k * 101) % rows);
+    begin.push_back((int)column.size());
+  }
+  float *a = device<float>(1 << 16), *b = device<float>(1 << 16);
+  int shifts[2] = {0, 5};
+  (void)hipMemcpyToSymbol(HIP_SYMBOL(shift), shifts, sizeof shifts);
+  through_structure<<<dim3(3, 5), 96>>>(View{b + 16, 300, 4}, a);
+  sparse<<<4, 64>>>(device<int>(begin.size(), begin), device<int>(column.size(), column), a, a, b, rows);
+  rows_alone<<<2, 128>>>(a, b, 64);
+  one_line<<<4, 256>>>(a, b);
+  by_variables<<<6, 64>>>(b, 3);
+  lane_sums<<<4, 128>>>(a, b);
+  hipLaunchConfig_t how = {};
+  how.gridDim = dim3(2), how.blockDim = dim3(64);
+  const float* from = a;
+  float* to = b;
+  void* arguments[] = {&from, &to};
+  (void)hipLaunchKernelExC(&how, (const void*)one_line, arguments);
+  int *in = device<int>(64), *out = device<int>(64), *counter = device<int>(1);
+  gather<<<1, 64>>>(in, out);
+  ticket<<<4, 1>>>(counter, out);
+  launch_second(a, b);
+  printf("done\n");
+  return hipDeviceSynchronize() != hipSuccess;
+}

@@ -1,0 +1,254 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""HIP programs are built, recorded and traced with no GPU, as native execution would."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import intelliperf_swizzle.kernels.hip.toolchain as tools
+from intelliperf_swizzle.api import optimize
+from intelliperf_swizzle.errors import CaptureError, SwizzleError, TraceError
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.base import RecordRequest
+from intelliperf_swizzle.kernels.hip.language import HIP
+from intelliperf_swizzle.kernels.hip.recording import LINES_VARIABLE
+from intelliperf_swizzle.kernels.hip.tracing import trace_here
+from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.records import Capture, Int64Array, Launch, TensorArgument, Trace
+from intelliperf_swizzle.search.setup import choose_language
+
+pytestmark = pytest.mark.hip
+APPLICATION = Path(__file__).parent / "application"
+EXAMPLES = Path(__file__).parents[2] / "benchmarks" / "hip"
+FLAGS = "-O3 -std=c++17"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def toolchain() -> tools.Toolchain:
+    try:
+        return tools.find_toolchain()
+    except SwizzleError as error:
+        pytest.skip(f"{error.fact}: {error.hint}")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A program's launches, and the lines that native execution touched, by launch and tile."""
+
+    project: Path
+    capture: Capture
+    native: dict[int, dict[int, Int64Array]]
+
+    def launch(self, kernel: str, number: int = 0) -> Launch:
+        return [one for one in self.capture.launches if one.kernel == kernel][number]
+
+    def trace(self, kernel: str, number: int = 0) -> Trace:
+        return trace_here(self.launch(kernel, number), self.project)
+
+
+def record(project: Path, folder: Path, command: list[str], build: str | None) -> Recorded:
+    lines = folder / "lines.bin"
+    request = RecordRequest(
+        command=command, cwd=project, folder=folder / "capture", target=load_target("mi300x"),
+        environment={**os.environ, LINES_VARIABLE: str(lines)}, build_command=build,
+        compute="always",
+    )  # fmt: skip
+    capture = HIP.record(request)
+    native: dict[int, dict[int, Int64Array]] = {}
+    words = np.fromfile(lines, np.int64)
+    at = 0
+    while at < len(words):
+        launch, tile, count = (int(one) for one in words[at : at + 3])
+        native.setdefault(launch, {})[tile] = words[at + 3 : at + 3 + count]
+        at += 3 + count
+    return Recorded(project, capture, native)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    folder = tmp_path_factory.mktemp("hip")
+    project = folder / "project"
+    shutil.copytree(APPLICATION, project)
+    return record(project, folder, ["./app"], "make")
+
+
+def lines_of(trace: Trace, tile: int) -> Int64Array:
+    """Line and kind of each touch, as the stand-in writes them."""
+    found = [np.zeros(0, np.int64)]
+    for access in range(trace.tile_offset[tile], trace.tile_offset[tile + 1]):
+        shape = trace.access_shape[access]
+        begin, end = trace.shape_offset[shape : shape + 2]
+        line = np.int64(trace.access_base[access]) + trace.shape_line[begin:end]
+        found.append(line << 2 | int(trace.shape_kind[shape]))
+    return np.unique(np.concatenate(found))
+
+
+TRACED = {
+    "through_structure": 15, "sparse": 4, "rows_alone": 2, "one_line": 4, "by_variables": 6,
+    "lane_sums": 4, "transposed": 12,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", TRACED)
+def test_the_trace_has_the_lines_of_native_execution(recorded: Recorded, kernel: str) -> None:
+    trace = recorded.trace(kernel)
+    native = recorded.native[recorded.launch(kernel).ordinal]
+    assert len(native) == trace.tiles == TRACED[kernel]
+    for tile, touched in native.items():
+        assert np.array_equal(lines_of(trace, tile), np.unique(touched)), tile
+    assert trace.tiles_outside == 0
+
+
+def test_native_execution_sees_a_wrong_address(recorded: Recorded) -> None:
+    trace = recorded.trace("one_line")
+    native = recorded.native[recorded.launch("one_line").ordinal]
+    assert not np.array_equal(lines_of(trace, 0), np.unique(native[1]))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "what", "text"),
+    [
+        ("gather", "a value in shared memory", "out[threadIdx.x] = in[order["),
+        ("ticket", "the result of an atomic", "atomicAdd(counter, 1)"),
+    ],
+)
+def test_what_only_threads_know_is_refused_by_line(
+    recorded: Recorded, kernel: str, what: str, text: str
+) -> None:
+    source = recorded.project / "main.hip.cpp"
+    lines = source.read_text(encoding="utf-8").splitlines()
+    [line] = [number for number, one in enumerate(lines, 1) if text in one]
+    with pytest.raises(TraceError) as refused:
+        recorded.trace(kernel)
+    assert what in refused.value.fact
+    assert f"({source}:{line})" in refused.value.fact
+
+
+def test_a_launch_has_names_numbers_and_views(recorded: Recorded) -> None:
+    sparse = recorded.launch("sparse")
+    assert sparse.constants == {"rows": 200}
+    assert list(sparse.arguments) == ["begin", "column", "value", "x", "y", "rows"]
+    begin = sparse.arguments["begin"]
+    assert isinstance(begin, TensorArgument)
+    assert (begin.dtype, begin.shape) == ("int32", (201,))
+    kept = [name for name, one in sparse.tensors() if sparse.storages[one.storage].contents]
+    assert kept == ["begin", "column"]
+    assert sparse.computed
+    assert sparse.source.entry.file == str(recorded.project / "main.hip.cpp")
+    assert sparse.source.entry.text.startswith("__global__ void sparse(")
+    assert set(recorded.launch("through_structure").source.functions) == {
+        "through_structure",
+        "cell",
+    }
+    assert [one.grid for one in recorded.capture.launches if one.kernel == "one_line"] == [
+        (4, 1, 1),
+        (2, 1, 1),
+    ]
+
+
+def test_the_project_stays_as_it_is(recorded: Recorded) -> None:
+    assert {one.name for one in recorded.project.iterdir()} == {
+        one.name for one in APPLICATION.iterdir()
+    }
+
+
+def test_each_wave_touches_a_line_for_itself(recorded: Recorded) -> None:
+    trace = recorded.trace("one_line")
+    reads = [np.count_nonzero(trace.lines(0) == trace.lines(0)[0])]
+    assert reads == [4]  # 256 threads are four waves
+
+
+def test_threads_that_walk_along_rows_are_kept_by_sectors(recorded: Recorded) -> None:
+    trace = recorded.trace("rows_alone")
+    assert len(trace.access_base) == 2 * (64 // 8 + 1)  # 8 numbers a sector, and the store
+
+
+def test_atomics_that_collide_are_seen(recorded: Recorded) -> None:
+    assert recorded.trace("lane_sums").order_matters
+    assert not recorded.trace("transposed").shared_writes
+
+
+def test_the_build_is_read_from_the_code_object(recorded: Recorded) -> None:
+    build = HIP.build(recorded.launch("transposed"), load_target("mi300x"))
+    assert build.lds_bytes == 33 * 32 * 4
+    assert build.num_warps == 4
+    assert build.registers is not None
+    assert 0 < build.registers <= 64
+
+
+def test_what_was_built_before_is_refused_and_built_anew(
+    toolchain: tools.Toolchain, tmp_path: Path
+) -> None:
+    (tmp_path / "probe.hip").write_text(tools.PROBE, encoding="utf-8")
+    (tmp_path / "Makefile").write_text(f"probe: probe.hip\n\thipcc {FLAGS} probe.hip -o probe\n")
+    plain = toolchain.build_environment({**os.environ}) | {
+        "CCC_OVERRIDE_OPTIONS": "", "HIPCC_COMPILE_FLAGS_APPEND": "",
+    }  # fmt: skip
+    subprocess.run(["make"], cwd=tmp_path, env=plain, check=True, capture_output=True)
+    subprocess.run(["strip", "probe"], cwd=tmp_path, check=True)
+    assert choose_language(Options(), ["./probe"], tmp_path).name == "HIP"
+    with pytest.raises(CaptureError, match="probe was built without device bitcode") as refused:
+        record(tmp_path, tmp_path / "first", ["./probe"], None)
+    assert "--build_command" in str(refused.value.hint)
+    again = record(tmp_path, tmp_path / "second", ["./probe"], "make")
+    assert [one.kernel for one in again.capture.launches] == ["scale"]
+
+
+def test_a_call_that_is_unknown_is_named(tmp_path: Path) -> None:
+    text = tools.PROBE.replace("int main() {", "int call();\nint main() {\n  call();")
+    (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
+    caller = 'extern "C" int hipNewCall();\nint call() { return hipNewCall(); }\n'
+    (tmp_path / "caller.cc").write_text(caller, encoding="utf-8")
+    link = "-L. -lcaller -Wl,-rpath,. -Wl,--allow-shlib-undefined"
+    library = "c++ -shared -fPIC caller.cc -o libcaller.so"
+    build = f"sh -c '{library} && hipcc probe.hip -o probe {link}'"
+    with pytest.raises(CaptureError, match="does not know `hipNewCall`"):
+        HIP.record(
+            RecordRequest(command=["./probe"], cwd=tmp_path, folder=tmp_path / "capture",
+                          build_command=build)
+        )  # fmt: skip
+
+
+def test_without_a_clang_the_remedy_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="and there is none") as refused:
+        tools.find_toolchain({"PATH": str(tmp_path), "ROCM_PATH": str(tmp_path)})
+    assert refused.value.hint == tools.APT
+
+
+def test_a_failed_build_shows_its_end(tmp_path: Path) -> None:
+    (tmp_path / "wrong.hip").write_text("#include <thrust/device_vector.h>\n", encoding="utf-8")
+    with pytest.raises(SwizzleError, match="failed with exit code") as refused:
+        record(tmp_path, tmp_path / "records", ["./wrong"], "hipcc wrong.hip -o wrong")
+    assert any("thrust/device_vector.h" in line for line in refused.value.details)
+    assert "ROCm" in str(refused.value.hint)
+
+
+def test_a_search_names_the_best_and_says_that_no_source_is_edited(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    shutil.copy(EXAMPLES / "gemm.hip.cpp", project)
+    run = optimize(
+        ["./gemm", "1024", "2048", "128"], target="mi300x", project_directory=str(project),
+        build_command=f"hipcc {FLAGS} gemm.hip.cpp -o gemm", candidates=24,
+        report_dir=str(tmp_path / "out"), compute="never",
+    )  # fmt: skip
+    assert run.kernel == "gemm"
+    assert run.best is not None
+    assert run.best.measurement is not None
+    assert run.best.measurement.l2_hit_rate > run.baseline.l2_hit_rate
+    assert run.best.validation is None
+    assert run.edit is None
+    assert "HIP sources are not edited yet: nothing was validated, no patch written" in run.notes
+    result = json.loads((tmp_path / "out" / "gemm" / "result.json").read_text(encoding="utf-8"))
+    assert not result["success"]
+    assert result["optimized"] is None
+    assert {one.name for one in project.iterdir()} == {"gemm.hip.cpp"}
