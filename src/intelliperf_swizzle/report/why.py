@@ -136,7 +136,7 @@ def describe_cure(cure: Cure) -> str:
 
 
 @dataclass(frozen=True)
-class Part:
+class CausePart:
     """A stretch of a stacked bar: a class, its misses, and their share of all requests, 0 to 1."""
 
     cause: str
@@ -151,7 +151,7 @@ class Stack:
 
     names: tuple[str, ...]
     when: str
-    parts: tuple[Part, ...]
+    parts: tuple[CausePart, ...]
 
     @property
     def missed(self) -> float:
@@ -183,7 +183,7 @@ def stacks(run: Run) -> list[Stack]:
 def _stack(when: str, one: MissCauses, causes: Sequence[MissCauses], domain_name: str) -> Stack:
     requests = sum(each.requests for each in causes)
     parts = tuple(
-        Part(cause, name.format(domain_name), misses, misses / requests)
+        CausePart(cause, name.format(domain_name), misses, misses / requests)
         for cause, name in CLASSES.items()
         if (misses := getattr(one, cause))
     )

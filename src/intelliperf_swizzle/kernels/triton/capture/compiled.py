@@ -16,7 +16,12 @@ from intelliperf_swizzle.kernels.triton.capture.calls import Call
 from intelliperf_swizzle.kernels.triton.capture.graphs import is_capturing
 from intelliperf_swizzle.kernels.triton.capture.identity import Identified
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution
-from intelliperf_swizzle.kernels.triton.capture.ledger import Kind, Ledger, Record, integers
+from intelliperf_swizzle.kernels.triton.capture.ledger import (
+    LaunchKind,
+    Ledger,
+    RecordedLaunch,
+    integers,
+)
 from intelliperf_swizzle.kernels.triton.capture.store import MOST_VARIANTS
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
 
@@ -52,7 +57,9 @@ class CompiledRecorder:
         if record is not None:
             self._ledger.count(record)
 
-    def _look(self, call: Call, found: Identified, kind: Kind | None) -> Record | None:
+    def _look(
+        self, call: Call, found: Identified, kind: LaunchKind | None
+    ) -> RecordedLaunch | None:
         """The record of a launch that may be new."""
         if kind is not None:
             record = self._ledger.look_up(kind, integers(kind, found))

@@ -22,7 +22,7 @@ _PAGE = mmap.ALLOCATIONGRANULARITY // 8
 """Numbers that are mapped at once."""
 
 
-class Counts:
+class LaunchCounts:
     """The counts of one process.
 
     Args:

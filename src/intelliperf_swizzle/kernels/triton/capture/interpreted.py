@@ -18,7 +18,12 @@ from intelliperf_swizzle.kernels.triton.capture import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import Call, Execute, JitFunction
 from intelliperf_swizzle.kernels.triton.capture.identity import Identified
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution
-from intelliperf_swizzle.kernels.triton.capture.ledger import Kind, Ledger, Record, integers
+from intelliperf_swizzle.kernels.triton.capture.ledger import (
+    LaunchKind,
+    Ledger,
+    RecordedLaunch,
+    integers,
+)
 from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
 from intelliperf_swizzle.kernels.triton.interpreter.fixes import reaching
@@ -68,8 +73,8 @@ class InterpretedRecorder:
                     journal.write(self._folder, "ran", record=record.name, **encode(execution))
 
     def _look(
-        self, call: Call, found: Identified, kind: Kind | None
-    ) -> tuple[Kind, Record | None, bool]:
+        self, call: Call, found: Identified, kind: LaunchKind | None
+    ) -> tuple[LaunchKind, RecordedLaunch | None, bool]:
         """Kind and record of a launch that may be new, and whether it is."""
         if kind is not None and (record := self._ledger.look_up(kind, integers(kind, found))):
             return kind, record, False
@@ -78,7 +83,7 @@ class InterpretedRecorder:
 
     # --- execution ------------------------------------------------------------------------------
 
-    def _is_worth_repeating(self, kind: Kind, record: Record) -> bool:
+    def _is_worth_repeating(self, kind: LaunchKind, record: RecordedLaunch) -> bool:
         """Whether a launch that was executed before is executed again: if there is time for it.
 
         One that has integers may write them, and tells only when it runs.
@@ -90,7 +95,7 @@ class InterpretedRecorder:
         return always or (known.seconds or 0.0) <= self._seconds_left
 
     def _execute(
-        self, record: Record, integers: Sequence[UInt8Array], call: Call, execute: Execute
+        self, record: RecordedLaunch, integers: Sequence[UInt8Array], call: Call, execute: Execute
     ) -> Execution:
         """Run all programs, unless that would take too long."""
         place = (call.kernel, record.grid)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from intelliperf_swizzle.kernels.triton.capture import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import Call
-from intelliperf_swizzle.kernels.triton.capture.counts import Counts
+from intelliperf_swizzle.kernels.triton.capture.counts import LaunchCounts
 from intelliperf_swizzle.kernels.triton.capture.describe import describe, host_bytes
 from intelliperf_swizzle.kernels.triton.capture.graphs import Graphs
 from intelliperf_swizzle.kernels.triton.capture.identity import Identified, Identity
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Record:
+class RecordedLaunch:
     """A launch on disk.
 
     Attributes:
         name: of its file.
-        counter: of `Counts`.
+        counter: of `LaunchCounts`.
         grid: programs along the three axes.
         reach: first address and address after the last byte of its storages, if it follows
             pointers.
@@ -47,7 +47,7 @@ class Record:
 
 
 @dataclass
-class Kind:
+class LaunchKind:
     """Launches that differ at most in what their tensors hold.
 
     Attributes:
@@ -58,8 +58,8 @@ class Kind:
     """
 
     integers: tuple[int, ...] = ()
-    records: dict[tuple[str, ...], Record] = field(default_factory=dict)
-    last: Record | None = None
+    records: dict[tuple[str, ...], RecordedLaunch] = field(default_factory=dict)
+    last: RecordedLaunch | None = None
     looks: int = 0
 
 
@@ -77,23 +77,23 @@ class Ledger:
         self._uses = uses
         self._refusal = refusal
         self._store = Store(folder)
-        self._counts = Counts(folder)
+        self._counts = LaunchCounts(folder)
         self._graphs = Graphs(self._counts.add)
         self._counters: dict[str, int] = {}
         self._crowded: set[str] = set()
         self._lock = threading.Lock()
-        self._kinds: dict[Hashable, Kind] = {}
+        self._kinds: dict[Hashable, LaunchKind] = {}
         self.identify = Identity()
 
-    def kind(self, found: Identified) -> Kind | None:
+    def kind(self, found: Identified) -> LaunchKind | None:
         """The kind of a call, None if it is the first."""
         return self._kinds.get(found.key)
 
-    def count(self, record: Record) -> None:
+    def count(self, record: RecordedLaunch) -> None:
         """One launch more."""
         self._graphs.count(record.counter)
 
-    def look_up(self, kind: Kind, held: Sequence[UInt8Array]) -> Record | None:
+    def look_up(self, kind: LaunchKind, held: Sequence[UInt8Array]) -> RecordedLaunch | None:
         """The record of a launch of a known kind; None if its integers are new.
 
         Args:
@@ -105,14 +105,14 @@ class Ledger:
             kind.last = record
         return record
 
-    def write(self, call: Call, found: Identified) -> tuple[Kind, bool]:
+    def write(self, call: Call, found: Identified) -> tuple[LaunchKind, bool]:
         """The kind of a launch that is not known, and whether it is new to all processes, too.
 
         `last` is its record; there is none if the launch is empty or cannot be recorded.
         """
         self._graphs.watch()
         with self._lock:
-            kind = self._kinds.get(found.key) or Kind()
+            kind = self._kinds.get(found.key) or LaunchKind()
             try:
                 return kind, self._write(call, found, kind)
             except (UnreadableKernelError, OSError) as error:
@@ -122,7 +122,7 @@ class Ledger:
                 journal.write(self._folder, "refused", text=sentence, usage=usage)
                 return kind, False
 
-    def _write(self, call: Call, found: Identified, kind: Kind) -> bool:
+    def _write(self, call: Call, found: Identified, kind: LaunchKind) -> bool:
         live = describe(call)
         if not live.launch.programs:  # Triton launches nothing then, and says nothing
             self._kinds[found.key] = kind
@@ -131,7 +131,7 @@ class Ledger:
         name, seen = self._store.keep(live, held)
         if name not in self._counters:
             self._counters[name] = self._counts.counter(name)
-        kind.last = Record(name, self._counters[name], live.launch.grid, live.reach)
+        kind.last = RecordedLaunch(name, self._counters[name], live.launch.grid, live.reach)
         starts = [tensor.untyped_storage().data_ptr() for tensor in found.tensors]
         places = [live.memory[number].data_ptr() for number in held]
         kind.integers = tuple(starts.index(one) for one in places if one in starts)
@@ -156,6 +156,6 @@ class Ledger:
             journal.write(self._folder, "caution", text=sentence)
 
 
-def integers(kind: Kind, found: Identified) -> list[UInt8Array]:
+def integers(kind: LaunchKind, found: Identified) -> list[UInt8Array]:
     """What the kind's storages of integers hold: live views of host memory, or copies."""
     return [host_bytes(found.tensors[at].untyped_storage()) for at in kind.integers]

@@ -74,14 +74,17 @@ def capture(
     launches = _launches(place, watch)
     if not launches:
         raise _no_launch(watch, ending)
-    computed = _computed(launches, watch, compute_budget_seconds)
     tuned = describe_configs(launches, timed=gpu is None)
     return Capture(
         launches=tuple(launches),
         ended_by=ended_by,
         exit_code=exit_code,
         seconds=time.monotonic() - begun,
-        notes=(*computed, *tuned, *dict.fromkeys(watch.notes)),
+        notes=(
+            *_computed(launches, watch, compute_budget_seconds),
+            *tuned,
+            *dict.fromkeys(watch.notes),
+        ),
         last_lines=ending.last_lines,
         folder=place,
         cautions=(

@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A launch by itself on the model: as it is, in another order, or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from intelliperf_swizzle.cache.model import measurement, traffic
+from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
+from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.records import (
+    LINE_BYTES,
+    Cure,
+    CureKind,
+    Int64Array,
+    Launch,
+    Measurement,
+    Trace,
+)
+from intelliperf_swizzle.search.setup import Setup
+
+LEAST_GAIN = 0.01
+"""Part of the modelled time that a cure must gain, and by which a dearer one must be better."""
+
+LEAST_MS = 0.005
+"""Modelled memory time below which nothing is looked for: a launch alone takes that long."""
+
+LEAST_CAUSE = 0.01
+"""Part of all requests that must miss for the reason which a cure is against."""
+
+GROUPS = (4, 8, 16)
+"""Values that a parameter which renumbers tiles is tried with."""
+
+ALIGNMENT_LINES = (2 << 20) // LINE_BYTES
+"""Large storages begin at multiples of 2 MiB, however long those before them are."""
+
+PROBE_PROGRAMS = 128
+"""Programs that are traced to see what an argument does."""
+
+LEAST_CAUSE = 0.01
+"""Part of all requests that must miss for the reason which a cure is against."""
+
+GROUPS = (4, 8, 16)
+"""Values that a parameter which renumbers tiles is tried with."""
+
+ALIGNMENT_LINES = (2 << 20) // LINE_BYTES
+"""Large storages begin at multiples of 2 MiB, however long those before them are."""
+
+PROBE_PROGRAMS = 128
+"""Programs that are traced to see what an argument does."""
+
+PROBE_PROGRAMS = 128
+"""Programs that are traced to see what an argument does."""
+
+
+def cure_of(kind: CureKind, measured: Measurement) -> Cure:
+    """A cure by its measurement."""
+    return Cure(kind, measured.l2_hit_rate, measured.modelled_memory_time_ms or 0.0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A launch on the model, by itself."""
+
+    setup: Setup
+    traced: TracedLaunch
+
+    @property
+    def launch(self) -> Launch:
+        """The launch."""
+        return self.traced.launch
+
+    def replay(
+        self, stream: ReferenceStream | None = None, tile: Int64Array | None = None
+    ) -> Measurement:
+        """The launch as it is, or with other lines or in another order."""
+        stream = stream or stream_of(self.traced.trace)
+        order = np.arange(stream.tiles) if tile is None else tile
+        target = self.setup.target
+        return measurement(traffic(stream, order, target, self.traced.occupancy), target)
+
+    def trace(self, launches: Sequence[Launch]) -> Sequence[Trace | None]:
+        """Changed launches; None for those that cannot be run."""
+        return self.setup.language.trace_each(launches)
+
+
+def few_programs(launch: Launch) -> Launch:
+    """The launch with its first programs only, along each axis as many as there may be."""
+    left, grid = PROBE_PROGRAMS, []
+    for extent in launch.grid:
+        grid.append(max(1, min(extent, left)))
+        left //= grid[-1]
+    x, y, z = grid
+    return replace(launch, grid=(x, y, z))
+
+
+def with_arguments(
+    launch: Launch,
+    arguments: Mapping[str, int],
+    room: Callable[[Launch], Launch] = lambda launch: launch,
+) -> Launch:
+    """The launch with other arguments; `room` makes its storages larger for them."""
+    return room(replace(launch, arguments={**launch.arguments, **arguments}))
