@@ -33,7 +33,7 @@ LONG = (
     "accuracy", "adversarial/test_hunt.py", "adversarial/test_kills.py",
     "adversarial/test_order_of_all_launches.py", "adversarial/test_shared_functions.py",
     "adversarial/test_stopping.py", "agents", "benchmark_kernels", "benchmark_tables/test_items.py",
-    "documentation", "end_to_end", "host/test_run.py", "language/test_emitters_agree.py",
+    "documentation", "end_to_end", "hip", "host/test_run.py", "language/test_emitters_agree.py",
     "llm/test_command.py", "loop", "packaging", "search/test_application.py",
     "search/test_backends.py", "search/test_cures.py",
     "source_proofs/test_sizes.py",

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from intelliperf_swizzle.children import CallError, call, call_each
 from intelliperf_swizzle.codec import decode, loads
-from intelliperf_swizzle.dependence import Dependence, find_each, not_known
+from intelliperf_swizzle.dependence import Dependence, find_each
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build
@@ -31,12 +30,12 @@ from intelliperf_swizzle.kernels.hip.interpret import (
 from intelliperf_swizzle.kernels.hip.memory import Buffer, Memory
 from intelliperf_swizzle.kernels.hip.source import DebugInfo
 from intelliperf_swizzle.kernels.hip.terms import Sum
+from intelliperf_swizzle.kernels.tracing import find_dependences_in_child, trace_in_child
 from intelliperf_swizzle.records import LINE_BYTES, Grid, Launch, Segment, TensorArgument, Trace
 from intelliperf_swizzle.trace.overwrites import with_sharing
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import reads_what_is_written
 
-_LAST_LINES = 8
 _FIRST_BATCH, _LARGEST_BATCH = 256, 16384
 """Workgroups that are interpreted at once: the first few show how large arrays become."""
 _LARGEST_ARRAY = 1 << 22
@@ -52,37 +51,14 @@ def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
         TraceError: something that only the GPU knows decides an address, the contents of a buffer
             were not kept, or it takes too much time or memory.
     """
-    try:
-        traced: Trace = call(
-            "intelliperf_swizzle.kernels.hip.tracing:trace_here",
-            launch,
-            limit_seconds=timeout_seconds,
-        )
-    except CallError as error:
-        if error.too_late:
-            limit = f"{timeout_seconds:g} s"
-            raise TraceError(
-                f"tracing {launch.kernel} on grid {launch.grid} took longer than {limit}",
-                hint="trace a smaller launch",
-            ) from None
-        raise TraceError(
-            f"the interpreter {error.how} while tracing {launch.kernel}",
-            details=error.ended.last_lines(_LAST_LINES),
-        ) from None
-    return traced
+    function = "intelliperf_swizzle.kernels.hip.tracing:trace_here"
+    return trace_in_child(function, launch, {}, timeout_seconds)
 
 
 def find_dependences(launches: Sequence[Launch], *, timeout_seconds: float) -> list[Dependence]:
     """Which workgroups of each launch depend on each other; no trace is kept."""
-    found, error = call_each(
-        "intelliperf_swizzle.kernels.hip.tracing:dependences_of",
-        launches,
-        limit_seconds=timeout_seconds,
-    )
-    if error is None:
-        return found
-    how = f"had no more than {timeout_seconds:g} s" if error.too_late else error.how
-    return found + [not_known(f"the interpreter {how}")] * (len(launches) - len(found))
+    function = "intelliperf_swizzle.kernels.hip.tracing:dependences_of"
+    return find_dependences_in_child(function, launches, {}, timeout_seconds)
 
 
 def dependences_of(launches: Sequence[Launch], folder: Path) -> Iterator[Dependence]:
