@@ -11,7 +11,6 @@ from typing import Any, Protocol, cast
 
 from intelliperf_swizzle.errors import TraceError
 
-
 _OLDEST = 22
 """LLVM of llvmlite 0.50; it reads what this and older clangs write."""
 
