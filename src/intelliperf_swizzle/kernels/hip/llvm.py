@@ -11,6 +11,9 @@ from typing import Any, Protocol, cast
 
 from intelliperf_swizzle.errors import TraceError
 
+_OLDEST = 22
+"""LLVM of llvmlite 0.50; it reads what this and older clangs write."""
+
 
 class Value(Protocol):
     """A value of LLVM: an argument, an instruction, a block, a constant."""
@@ -75,6 +78,11 @@ def binding() -> Any:
         raise TraceError(
             "llvmlite is not installed", hint="pip install 'intelliperf-swizzle[hip]'"
         ) from None
+    if llvm.llvm_version_info[0] < _OLDEST:
+        raise TraceError(
+            f"llvmlite has LLVM {llvm.llvm_version_info[0]}, and HIP needs {_OLDEST} or newer",
+            hint="pip install 'intelliperf-swizzle[hip]'",
+        )
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm
