@@ -17,7 +17,7 @@ from harness.command import Record, Table, Wishes, main
 from harness.items import Bench
 from harness.render import generated, page, percent, table
 from harness.work import causes
-from intelliperf_swizzle.context.causes import CLASSES
+from intelliperf_swizzle.context.miss_causes import CLASSES
 
 
 def compute(bench: Bench, wishes: Wishes) -> Record:

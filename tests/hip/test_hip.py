@@ -20,8 +20,8 @@ from intelliperf_swizzle.errors import CaptureError, SwizzleError, TraceError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.hip.language import HIP
-from intelliperf_swizzle.kernels.hip.recording import LINES_VARIABLE
-from intelliperf_swizzle.kernels.hip.tracing import trace_here
+from intelliperf_swizzle.kernels.hip.record_program import LINES_VARIABLE
+from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.records import Capture, Int64Array, Launch, TensorArgument, Trace
 from intelliperf_swizzle.search.setup import choose_language

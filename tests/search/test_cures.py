@@ -17,7 +17,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Cure, Cures, Measurement, Padding
 from intelliperf_swizzle.search import cures
-from intelliperf_swizzle.search.cures import compare_cures
+from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject

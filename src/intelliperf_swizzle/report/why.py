@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from intelliperf_swizzle.context.causes import CLASSES, describe_causes, total
+from intelliperf_swizzle.context.miss_causes import CLASSES, describe_causes, total
 from intelliperf_swizzle.records import Cure, MissCauses, Picture, Run, TensorPicture
 from intelliperf_swizzle.units import percent, size
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from intelliperf_swizzle.disk import FolderLock
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.records import Capture, Run
 from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.plan import is_promising
@@ -86,7 +85,7 @@ def conclude(
         best=None,
         attempts=history.attempts,
         nothing_to_gain=not is_promising(setup, subject),
-        notes=(*recorded.notes, *subject.notes, *note_unit_test(setup.options)),
+        notes=(*recorded.notes, *subject.notes, *note_omissions(setup)),
         history=str(history.path),
         invocation=setup.invocation,
         file=largest.source.entry.file,
@@ -96,8 +95,12 @@ def conclude(
     )
 
 
-def note_unit_test(options: Options) -> tuple[str, ...]:
-    """Says that the user's own test was not run, if nothing may be executed."""
-    if not options.unittest_command or options.compute != "never":
-        return ()
-    return ("the unit test was not run, as `--compute never` forbids it",)
+def note_omissions(setup: Setup) -> tuple[str, ...]:
+    """Says that the user's own test was not run, and that no source is edited."""
+    notes = []
+    if setup.options.unittest_command and setup.options.compute == "never":
+        notes.append("the unit test was not run, as `--compute never` forbids it")
+    if not setup.language.edits:
+        name = setup.language.name
+        notes.append(f"{name} sources are not edited yet: nothing was validated, no patch written")
+    return tuple(notes)

@@ -12,8 +12,8 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Proposer
 from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search.baseline import choose_evaluator
+from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.conclude import Outcome, conclude
-from intelliperf_swizzle.search.cures import compare_cures
 from intelliperf_swizzle.search.draw import draw
 from intelliperf_swizzle.search.look_closely import look_closely
 from intelliperf_swizzle.search.loop import search_kernel
@@ -24,7 +24,6 @@ from intelliperf_swizzle.search.run_folder import (
     name_proposers,
     open_history,
 )
-from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.stopping import Interrupted, apart
 
 
@@ -66,14 +65,6 @@ def optimize_kernel(
             interrupted=interrupted is not None,
             usage=effort.usage,
         )
-        run = replace(run, notes=(*run.notes, *effort.notes, *_not_edited(setup)))
+        run = replace(run, notes=(*run.notes, *effort.notes))
         edit = best.edit if best and setup.language.edits else None
         return Outcome(run, edit, subject.file, initial, folder, lock, interrupted)
-
-
-def _not_edited(setup: Setup) -> tuple[str, ...]:
-    """Says so if the language's sources are not edited yet."""
-    if setup.language.edits:
-        return ()
-    name = setup.language.name
-    return (f"{name} sources are not edited yet: nothing was validated, no patch written",)

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Trace
-from intelliperf_swizzle.trace.recorder import TraceRecorder, lanes_in_pieces
+from intelliperf_swizzle.trace.lanes import lanes_in_pieces
+from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import (
     contested_sectors,
     shared_writes,

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from intelliperf_swizzle.records import (
     Trace,
 )
 from intelliperf_swizzle.trace.atomics import Atomics, Update
+from intelliperf_swizzle.trace.lanes import lanes_in_pieces
 from intelliperf_swizzle.trace.shapes import (
     NO_SHAPE,
     ShapeTable,
@@ -34,8 +35,6 @@ from intelliperf_swizzle.trace.shapes import (
 _LINE_SHIFT = LINE_BYTES.bit_length() - 1
 _REMEMBERED_TERMS = 16
 """Terms whose grouping is remembered: those of a loop's pointers come again in every iteration."""
-_MOST_LANES = 1 << 22
-"""Lanes that are spread out at once where programs are irregular (32 MB of addresses)."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +201,7 @@ class TraceRecorder:
             first, shape = self._by_groups(kind, grouped, masks, item_bytes)
             self._check_inside(kind, addresses, mask, item_bytes, selected, first, shape, grouped)
         if site is not None and kind == Access.READ:
-            first, shape = self._less_repeats(site, first, shape)
+            first, shape = _without_repeats(self._latest, site, first, shape)
         self._accesses.append(_spread_over(first, shape, selected, len(active)))
         return len(self._accesses) - 1
 
@@ -239,18 +238,6 @@ class TraceRecorder:
         for bits in mask:
             active &= bits
         self._words.append((np.nonzero(active)[0], lanes[active]))
-
-    def _less_repeats(
-        self, site: int, first: Int64Array, shape: Int32Array
-    ) -> tuple[Int64Array, Int32Array]:
-        before = self._latest.get(site)
-        self._latest[site] = first, shape
-        if before is None:
-            return first, shape
-        again = (before[0] == first) & (before[1] == shape)
-        return (
-            (first, np.where(again, np.int32(NO_SHAPE), shape)) if again.any() else (first, shape)
-        )
 
     def _broadcast(self, number: int) -> tuple[Int64Array, Int32Array]:
         base, shape = self._accesses[number]
@@ -464,38 +451,23 @@ class TraceRecorder:
         )  # fmt: skip
 
 
-def lanes_in_pieces(
-    addresses: Sequence[npt.NDArray[np.int64]],
-    mask: Sequence[npt.NDArray[np.bool_]],
-    rows: Int64Array,
-) -> Iterator[tuple[Int64Array, Int64Array, npt.NDArray[np.bool_]]]:
-    """All lanes of some rows of a batch's access, as many rows at a time as memory is meant for.
-
-    Yields:
-        rows int64[n], addresses int64[n, lanes], which are active bool[n, lanes].
-    """
-    extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
-    step = max(1, _MOST_LANES // max(1, int(np.prod(extents))))
-    for start in range(0, len(rows), step):
-        at = rows[start : start + step]
-        lanes: Any = sum(_rows(term, at) for term in addresses)
-        active: Any = np.ones((1,) * (1 + len(extents)), np.bool_)
-        for term in mask:
-            active = active & _rows(term, at)
-        common = (len(at), *extents)
-        yield (
-            at,
-            np.ascontiguousarray(np.broadcast_to(lanes, common)).reshape(len(at), -1),
-            np.ascontiguousarray(np.broadcast_to(active, common)).reshape(len(at), -1),
-        )
+def _without_repeats(
+    latest: dict[int, tuple[Int64Array, Int32Array]],
+    site: int,
+    first: Int64Array,
+    shape: Int32Array,
+) -> tuple[Int64Array, Int32Array]:
+    """The accesses without those that the ones before them at their site were, too."""
+    before = latest.get(site)
+    latest[site] = first, shape
+    if before is None:
+        return first, shape
+    again = (before[0] == first) & (before[1] == shape)
+    return first, np.where(again, np.int32(NO_SHAPE), shape) if again.any() else shape
 
 
 def _row(groups: _Groups, at: int) -> int:
     return int(groups.group[at % len(groups.group)])
-
-
-def _rows(term: npt.NDArray[Any], at: Int64Array) -> npt.NDArray[Any]:
-    return term if len(term) == 1 else term[at]
 
 
 def _spread_over(

@@ -13,8 +13,8 @@ from intelliperf_swizzle.errors import SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.kernels.base import Compiler, GpuRuns, RecordRequest
-from intelliperf_swizzle.kernels.hip.build import names_device_code
-from intelliperf_swizzle.kernels.hip.recording import capture
+from intelliperf_swizzle.kernels.hip.building import names_device_code
+from intelliperf_swizzle.kernels.hip.record_program import capture
 from intelliperf_swizzle.kernels.hip.toolchain import APT, find_gap, find_toolchain
 from intelliperf_swizzle.kernels.hip.tracing import build, find_dependences, trace
 from intelliperf_swizzle.language import Swizzle

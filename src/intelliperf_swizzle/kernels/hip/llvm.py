@@ -31,7 +31,7 @@ class Instruction(Value, Protocol):
     incoming_blocks: Iterable[Value]
 
 
-class Block(Value, Protocol):
+class BasicBlock(Value, Protocol):
     """A basic block."""
 
     instructions: Iterable[Instruction]
@@ -42,7 +42,7 @@ class Function(Value, Protocol):
 
     is_declaration: bool
     linkage: Any
-    blocks: Iterable[Block]
+    blocks: Iterable[BasicBlock]
     arguments: Iterable[Value]
 
 

@@ -40,7 +40,7 @@ UPDATES = ("xchg", "cas")
 
 
 @dataclass(frozen=True)
-class Slice:
+class AddressSlice:
     """The slice of one kernel.
 
     Attributes:
@@ -84,7 +84,7 @@ def optimised(bitcode: bytes, cpu: str) -> llvm.Module:
     return module
 
 
-def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> Slice:
+def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
     """The slice of one kernel of an optimised module.
 
     Args:
@@ -98,7 +98,7 @@ def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> Slice:
     machine = llvm.optimise(sliced, TRIPLE, "gfx942")
     llvm.tidy(sliced, machine)
     left = sliced.get_function(kernel.name)
-    return Slice(
+    return AddressSlice(
         text=str(sliced),
         refusal=draft.refusal(str(left), debug),
         contents=_contents(left),
@@ -284,7 +284,7 @@ def _what_is_opaque(plain: str) -> str | None:
 
 
 def _contents(left: Function) -> frozenset[int] | None:
-    """The parameters whose buffers hold what decides, of a slice; see `Slice.contents`."""
+    """The parameters whose buffers hold what decides, of a slice; see `AddressSlice.contents`."""
     parameters = {identity(a): (number, space(a)) for number, a in enumerate(left.arguments)}
     known = {identity(one): one for block in left.blocks for one in block.instructions}
     found: set[int] = set()

@@ -1,47 +1,17 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Traces a recorded launch: its slice, interpreted in a child process."""
+"""Traces a recorded launch in a child process; what its build takes of a CU."""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
-import numpy as np
-
-from intelliperf_swizzle.codec import decode, loads
-from intelliperf_swizzle.dependence import Dependence, find_each
-from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.dependence import Dependence
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.kernels.hip import llvm
-from intelliperf_swizzle.kernels.hip.device import DeviceKernel
-from intelliperf_swizzle.kernels.hip.interpret import (
-    CurrentUpdate,
-    Interpreter,
-    Program,
-    Recorder,
-    UnknownStepError,
-)
-from intelliperf_swizzle.kernels.hip.interpret import (
-    decode as decode_slice,
-)
-from intelliperf_swizzle.kernels.hip.memory import Buffer, Memory
-from intelliperf_swizzle.kernels.hip.source import DebugInfo
-from intelliperf_swizzle.kernels.hip.terms import Sum
-from intelliperf_swizzle.kernels.tracing import find_dependences_in_child, trace_in_child
-from intelliperf_swizzle.records import LINE_BYTES, Grid, Launch, Segment, TensorArgument, Trace
-from intelliperf_swizzle.trace.overwrites import with_sharing
-from intelliperf_swizzle.trace.recorder import TraceRecorder
-from intelliperf_swizzle.trace.sharing import reads_what_is_written
-
-_FIRST_BATCH, _LARGEST_BATCH = 256, 16384
-"""Workgroups that are interpreted at once: the first few show how large arrays become."""
-_LARGEST_ARRAY = 1 << 22
-_MOST_ACCESSES = 200_000_000
-"""Accesses of a trace (3 GB while it is made)."""
-_FLOATS = {"float": "f", "double": "d", "half": "e"}
+from intelliperf_swizzle.kernels.hip.device_code import read_kernel
+from intelliperf_swizzle.kernels.in_child import find_dependences_in_child, trace_in_child
+from intelliperf_swizzle.records import Launch, Trace
 
 
 def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
@@ -51,24 +21,19 @@ def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
         TraceError: something that only the GPU knows decides an address, the contents of a buffer
             were not kept, or it takes too much time or memory.
     """
-    function = "intelliperf_swizzle.kernels.hip.tracing:trace_here"
+    function = "intelliperf_swizzle.kernels.hip.trace_slices:trace_here"
     return trace_in_child(function, launch, {}, timeout_seconds)
 
 
 def find_dependences(launches: Sequence[Launch], *, timeout_seconds: float) -> list[Dependence]:
     """Which workgroups of each launch depend on each other; no trace is kept."""
-    function = "intelliperf_swizzle.kernels.hip.tracing:dependences_of"
+    function = "intelliperf_swizzle.kernels.hip.trace_slices:dependences_of"
     return find_dependences_in_child(function, launches, {}, timeout_seconds)
-
-
-def dependences_of(launches: Sequence[Launch], folder: Path) -> Iterator[Dependence]:
-    """That of each launch, in the child process of `find_dependences`."""
-    return find_each(launches, lambda launch: trace_here(launch, folder))
 
 
 def build(launch: Launch, target: Target) -> Build:
     """What the kernel takes of a CU, from the metadata of its code object."""
-    code = _read_kernel(launch).code
+    code = read_kernel(launch).code
     x, y, z = launch.options["block"]
     return Build(
         registers=code.registers,
@@ -78,137 +43,3 @@ def build(launch: Launch, target: Target) -> Build:
         num_warps=-(-x * y * z // target.warp_size),
         seconds=0.0,
     )
-
-
-def _read_kernel(launch: Launch) -> DeviceKernel:
-    return decode(DeviceKernel, loads(Path(launch.options["device_kernel"]).read_bytes()))
-
-
-def trace_here(launch: Launch, _: Path) -> Trace:
-    """Traces a launch in this process; see `trace`."""
-    kernel = _read_kernel(launch)
-    if kernel.slice.refusal is not None:
-        raise TraceError(f"{launch.kernel} cannot be traced: {kernel.slice.refusal}")
-    try:
-        return _Tracing(launch, kernel).trace()
-    except UnknownStepError as error:
-        place = DebugInfo(kernel.slice.text).place(error.text)
-        raise TraceError(
-            f"{launch.kernel} cannot be traced: {error.what} decides what is accessed"
-            f"{f' ({place})' if place else ''}, and is not interpreted"
-        ) from None
-
-
-class _Tracing:
-    def __init__(self, launch: Launch, kernel: DeviceKernel):
-        self._launch, self._kernel = launch, kernel
-        self._block: Grid = tuple(launch.options["block"])
-        values, by_reference = _values(launch, kernel.types)
-        self._values = values
-        buffers = _buffers(launch)
-        self._memory = Memory(buffers, by_reference, launch.grid, self._block)
-        self._update = CurrentUpdate(kernel.slice.updates)
-        module = llvm.parse(kernel.slice.text)
-        variables = {name: at for name, (at, _) in kernel.variables.items()}
-        function = module.get_function(kernel.code.symbol)
-        self._module = module
-        self._program: Program = decode_slice(function, variables, module)
-        self._begin = np.array([one.begin for one in buffers], np.int64)
-        self._end = np.array([one.begin + one.bytes for one in buffers], np.int64)
-        self._segments = tuple(_segment(launch, one) for one in buffers)
-
-    def trace(self) -> Trace:
-        """Runs all workgroups, in batches."""
-        launch = self._launch
-        recorder = TraceRecorder(self._begin, self._end, self._update, self._kernel.code.wave_lanes)
-        self._run(recorder, recorder)
-        trace = recorder.trace(
-            launch.grid,
-            self._segments,
-            method="batched",
-            arithmetic=np.zeros((launch.programs, 3), np.int64),
-            immaterial=self._immaterial(),
-        )
-        if reads_what_is_written(trace, self._memory.all_places, recorder.value_loads):
-            raise TraceError(
-                f"{launch.kernel} cannot be traced: what a workgroup accesses depends on what the "
-                "launch itself writes"
-            )
-        return with_sharing(trace, recorder, lambda watch: self._run(watch, None))
-
-    def _run(self, recorder: Recorder, counted: TraceRecorder | None) -> None:
-        programs, done, batch = self._launch.programs, 0, _FIRST_BATCH
-        interpreter = Interpreter(
-            self._program, self._launch.grid, self._block, self._values, self._memory,
-            recorder, self._update,
-        )  # fmt: skip
-        while done < programs:
-            Sum.largest = 1
-            following = min(programs, done + batch)
-            interpreter.run(np.arange(done, following))
-            each = max(1, Sum.largest // (following - done))
-            done = following
-            batch = max(1, min(_LARGEST_BATCH, _LARGEST_ARRAY // each))
-            if counted is not None and counted.accesses * (programs / done) > _MOST_ACCESSES:
-                expected = int(counted.accesses * (programs / done))
-                raise TraceError(
-                    f"{self._launch.kernel} on grid {self._launch.grid} makes about {expected:,} "
-                    f"accesses, more than {_MOST_ACCESSES:,}",
-                    hint="trace a smaller launch",
-                )
-
-    def _immaterial(self) -> tuple[str, ...]:
-        """The arguments that decided nothing: of scalars the value, of buffers what they hold."""
-        sliced = self._kernel.slice
-        names = []
-        for number, (name, argument) in enumerate(self._launch.arguments.items()):
-            if isinstance(argument, TensorArgument):
-                material = sliced.contents is None or number in sliced.contents
-            else:
-                material = number in sliced.decisive
-            names += [] if material else [name]
-        return tuple(names)
-
-
-def _values(launch: Launch, types: Sequence[str]) -> tuple[list[int], dict[int, bytes]]:
-    """Each argument as a number, and the bytes of those that are passed by reference."""
-    addresses = launch.options["addresses"]
-    values: list[int] = []
-    by_reference: dict[int, bytes] = {}
-    for number, (kind, argument) in enumerate(zip(types, launch.arguments.values(), strict=True)):
-        if isinstance(argument, TensorArgument):
-            values.append(addresses[argument.storage] + argument.offset_bytes)
-        elif isinstance(argument, float):
-            values.append(int.from_bytes(struct.pack(_FLOATS[kind], argument), "little"))
-        elif isinstance(argument, str):
-            by_reference[number] = bytes.fromhex(argument)
-            values.append(Memory.address_of_argument(number))
-        else:
-            values.append(int(argument or 0))  # type: ignore[arg-type]
-    return values, by_reference
-
-
-def _buffers(launch: Launch) -> list[Buffer]:
-    """The storages, by address."""
-    addresses = launch.options["addresses"]
-    found = [
-        Buffer(
-            _names(launch, number)[0],
-            addresses[number],
-            storage.bytes,
-            np.load(storage.contents, mmap_mode="r") if storage.contents else None,
-        )
-        for number, storage in launch.storages.items()
-    ]
-    return sorted(found, key=lambda one: one.begin)
-
-
-def _names(launch: Launch, number: int) -> tuple[str, ...]:
-    found = (name for name, tensor in launch.tensors() if tensor.storage == number)
-    return tuple(found) or (f"buffer {number}",)
-
-
-def _segment(launch: Launch, buffer: Buffer) -> Segment:
-    addresses = launch.options["addresses"]
-    [number] = (n for n in launch.storages if addresses[n] == buffer.begin)
-    return Segment(_names(launch, number), buffer.begin // LINE_BYTES, buffer.bytes)

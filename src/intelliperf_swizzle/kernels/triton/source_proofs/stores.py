@@ -20,7 +20,7 @@ from intelliperf_swizzle.records import (
     Launch,
     TensorArgument,
 )
-from intelliperf_swizzle.trace.recorder import lanes_in_pieces
+from intelliperf_swizzle.trace.lanes import lanes_in_pieces
 from intelliperf_swizzle.trace.writers import SHARED, STORED, UPDATED, Writers
 
 MOST_ELEMENTS = 1 << 28

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from intelliperf_swizzle.dependence import Dependence
-from intelliperf_swizzle.kernels.tracing import (
+from intelliperf_swizzle.kernels.in_child import (
     find_dependences_in_child,
     trace_each_in_child,
     trace_in_child,

@@ -35,7 +35,7 @@ class Buffer:
     contents: UInt8Array | None
 
 
-class Memory:
+class DeviceMemory:
     """The memory of a launch.
 
     Args:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from intelliperf_swizzle.children import CallError, Child, call, signal_name
 from intelliperf_swizzle.codec import decode, loads
 from intelliperf_swizzle.errors import CaptureError
-from intelliperf_swizzle.kernels.hip.build import Built, built
-from intelliperf_swizzle.kernels.hip.device import DeviceKernel, Request
+from intelliperf_swizzle.kernels.hip.building import Built, built
+from intelliperf_swizzle.kernels.hip.device_code import DeviceKernel, PreparationRequest
 from intelliperf_swizzle.kernels.hip.toolchain import find_toolchain
 from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import Argument, Capture, Launch, Storage, TensorArgument
@@ -66,7 +66,7 @@ def capture(request: RecordRequest) -> Capture:
         "SWIZZLE_HIP_COMPUTE": request.compute,
         "SWIZZLE_HIP_BUDGET": f"{_BUDGET_SECONDS:g}",
     }
-    journal = _Journal(folder)
+    journal = _LaunchJournal(folder)
     ended_by, exit_code = _run(request, program, folder, environment, journal, begun)
     last_lines = _last_lines(folder)
     kernels = _kernels(folder)
@@ -92,13 +92,13 @@ def capture(request: RecordRequest) -> Capture:
 
 def _prepared(request: RecordRequest, program: Built, folder: Path, clang: str) -> list[str]:
     """Prepares the device code in a child process; LLVM may crash on it."""
-    asked = Request(
+    asked = PreparationRequest(
         program.objects, folder, (program.folder, request.cwd.resolve()),
         request.compute != "never", clang,
     )  # fmt: skip
     try:
         notes: list[str] = call(
-            "intelliperf_swizzle.kernels.hip.device:prepare",
+            "intelliperf_swizzle.kernels.hip.device_code:prepare",
             asked,
             limit_seconds=_PREPARE_SECONDS,
         )
@@ -119,7 +119,7 @@ def _run(
     program: Built,
     folder: Path,
     environment: Mapping[str, str],
-    journal: _Journal,
+    journal: _LaunchJournal,
     begun: float,
 ) -> tuple[_EndedBy, int | None]:
     command = list(program.command)
@@ -140,7 +140,7 @@ def _run(
     return ended_by, exit_code
 
 
-def _wait(child: Child, journal: _Journal, request: RecordRequest, begun: float) -> _EndedBy:
+def _wait(child: Child, journal: _LaunchJournal, request: RecordRequest, begun: float) -> _EndedBy:
     """Waits until the application exits, is quiet, or its time is up."""
     last_new = time.monotonic()
     while child.exit_code is None:
@@ -157,7 +157,7 @@ def _wait(child: Child, journal: _Journal, request: RecordRequest, begun: float)
 
 
 @dataclass
-class _Journal:
+class _LaunchJournal:
     """What the stand-in has written so far."""
 
     folder: Path
@@ -235,7 +235,7 @@ def _kernels(folder: Path) -> dict[str, tuple[Path, DeviceKernel]]:
 
 
 def _launches(
-    journal: _Journal, kernels: Mapping[str, tuple[Path, DeviceKernel]], folder: Path
+    journal: _LaunchJournal, kernels: Mapping[str, tuple[Path, DeviceKernel]], folder: Path
 ) -> list[Launch]:
     """The recorded launches; processes that launched the same are one."""
     (folder / "launches").mkdir(exist_ok=True)
@@ -336,7 +336,9 @@ def _element_bytes(element: str) -> int:
 # --- words ----------------------------------------------------------------------------------------
 
 
-def _computed(journal: _Journal, kernels: Mapping[str, tuple[Path, DeviceKernel]]) -> list[str]:
+def _computed(
+    journal: _LaunchJournal, kernels: Mapping[str, tuple[Path, DeviceKernel]]
+) -> list[str]:
     """Which launches were recorded and not executed."""
     why: dict[str, str] = {}
     for name, event in journal.ran.items():
@@ -364,7 +366,7 @@ _MISSING = (
 
 
 def _no_launch(
-    journal: _Journal,
+    journal: _LaunchJournal,
     ended_by: _EndedBy,
     exit_code: int | None,
     request: RecordRequest,

@@ -12,19 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from intelliperf_swizzle.codec import dumps, encode
+from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.errors import SwizzleError, TraceError
 from intelliperf_swizzle.kernels.hip import llvm, native
 from intelliperf_swizzle.kernels.hip.binaries import CodeObject, KernelCode, read_kernels
 from intelliperf_swizzle.kernels.hip.slicing import (
     TRIPLE,
     VARIABLES,
-    Slice,
+    AddressSlice,
     optimised,
     slice_kernel,
 )
 from intelliperf_swizzle.kernels.hip.source import DebugInfo
-from intelliperf_swizzle.records import KernelSource
+from intelliperf_swizzle.records import KernelSource, Launch
 
 GLOBALS = 15 << 30
 """Where device variables lie; `kGlobals` of the stand-in."""
@@ -43,14 +43,19 @@ class DeviceKernel:
     """
 
     code: KernelCode
-    slice: Slice
+    slice: AddressSlice
     source: KernelSource | None
     variables: Mapping[str, tuple[int, int]]
     types: tuple[str, ...]
 
 
+def read_kernel(launch: Launch) -> DeviceKernel:
+    """The kernel of a launch, as it was prepared when the launch was recorded."""
+    return decode(DeviceKernel, loads(Path(launch.options["device_kernel"]).read_bytes()))
+
+
 @dataclass(frozen=True)
-class Request:
+class PreparationRequest:
     """What is to be prepared.
 
     Attributes:
@@ -68,7 +73,7 @@ class Request:
     clang: str
 
 
-def prepare(request: Request, _: Path) -> list[str]:
+def prepare(request: PreparationRequest, _: Path) -> list[str]:
     """Writes the tables of the stand-in, a file for each kernel and the library of the host.
 
     Returns:
@@ -86,7 +91,7 @@ def prepare(request: Request, _: Path) -> list[str]:
 
 
 class _Preparation:
-    def __init__(self, request: Request):
+    def __init__(self, request: PreparationRequest):
         self._request = request
         self._kernels: dict[str, DeviceKernel] = {}
         self._variables: dict[str, tuple[int, int]] = {}
@@ -111,7 +116,7 @@ class _Preparation:
             try:
                 sliced = slice_kernel(text, kernel, debug)
             except TraceError as error:
-                sliced = Slice("", error.fact, frozenset(), frozenset())
+                sliced = AddressSlice("", error.fact, frozenset(), frozenset())
             self._kernels[kernel.name] = DeviceKernel(
                 codes[kernel.name],
                 sliced,
@@ -171,7 +176,7 @@ class _Preparation:
             self.notes.append(f"kernels cannot be executed on the CPU: {lines[0].strip()}")
 
 
-def _contents(sliced: Slice) -> str:
+def _contents(sliced: AddressSlice) -> str:
     """Whose buffers' contents the stand-in keeps, in its words."""
     if sliced.refusal is not None:
         return "-"
