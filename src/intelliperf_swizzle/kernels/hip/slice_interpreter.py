@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -275,13 +275,11 @@ class Interpreter:
 
 
 def _scalar_of(value: Number) -> Sum:
-    assert isinstance(value, Sum)
-    return value
+    return cast(Sum, value)
 
 
 def _vector(value: Number) -> tuple[Sum, ...]:
-    assert isinstance(value, tuple)
-    return value
+    return cast("tuple[Sum, ...]", value)
 
 
 def _joined(value: Number, before: Number, mask: Mask) -> Number:

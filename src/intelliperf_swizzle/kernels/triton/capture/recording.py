@@ -17,13 +17,14 @@ from intelliperf_swizzle.kernels.triton.capture import journal
 from intelliperf_swizzle.kernels.triton.capture.counts import read_counts
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution, Journal
 from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS, last_lines, start
-from intelliperf_swizzle.kernels.triton.capture.settings import Settings, gpu_of, save_settings
+from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, Settings, gpu_of, save_settings
 from intelliperf_swizzle.kernels.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.kernels.triton.capture.uses import with_other_users
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
 
 if TYPE_CHECKING:
+    from intelliperf_swizzle.hardware import Target
     from intelliperf_swizzle.kernels.base import RecordRequest
 
 RECORDER = "intelliperf_swizzle.kernels.triton.capture.begin"
@@ -54,12 +55,9 @@ def capture(
         CaptureError: no launch was recorded, or the folder cannot be written.
         UsageError: … because the name of the kernel's file is not UTF-8.
     """
-    # the application imports this package too, and its Python need not have PyYAML
-    from intelliperf_swizzle.hardware import load_target
-
     begun = time.monotonic()
     deadline = begun + request.limit_seconds
-    gpu = None if request.device else gpu_of(request.target or load_target("mi300x"))
+    gpu = None if request.device else _told_of(request.target)
     settings = Settings(RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill)
     place = _prepared(Path(request.folder), settings)
     watch, ours = _JournalWatch(Journal(place)), request.variables
@@ -92,6 +90,14 @@ def capture(
             *dict.fromkeys(watch.refusals + watch.cautions),
         ),
     )
+
+
+def _told_of(target: Target | None) -> Gpu:
+    """The GPU that the application is told of, if it runs without one."""
+    # the application imports this package too, and its Python need not have PyYAML
+    from intelliperf_swizzle.hardware import load_target
+
+    return gpu_of(target or load_target("mi300x"))
 
 
 def _prepared(folder: Path, settings: Settings) -> Path:
