@@ -121,7 +121,10 @@ class Run:
         return said, time.monotonic() - begun
 
     def left(self) -> list[str]:
-        """What it has left: processes, and temporary files."""
+        """What it has left: processes that do not end at once, and temporary files."""
+        patience = time.monotonic() + SECONDS
+        while self._processes() and time.monotonic() < patience:
+            time.sleep(0.05)  # killed, and not gone before the system has run them once more
         found = [f"process {pid}" for pid in self._processes()]
         return found + [str(path) for path in self.temporary.iterdir()]
 

@@ -590,7 +590,7 @@ def test_a_binary_that_is_not_python(tmp_path: Path) -> None:
 
 
 def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(CaptureError, match="no-such-program") as caught:
+    with pytest.raises(UsageError, match="no-such-program") as caught:
         capture(RecordRequest(["no-such-program", "x"], folder=tmp_path, cwd=tmp_path))
     assert caught.value.hint
 

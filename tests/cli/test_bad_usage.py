@@ -39,6 +39,7 @@ from intelliperf_swizzle.report import terminal
         (["--num_attempts", "0", "--", "true"], "0 is not positive"),
         (["--num_attempts", "many", "--", "true"], "`many` is not a whole number"),
         (["-p", "/nowhere/at/all", "--", "true"], "there is no directory /nowhere/at/all"),
+        (["--", "/nowhere/app"], "there is no program `/nowhere/app`"),
         (["-f", "bankConflict", "--", "true"], "no formula is called `bankConflict`"),
         (["-o", "result.xml", "--", "true"], "cannot write a result as `result.xml`"),
         (["--target", "mi300z", "--", "true"], "there is no target `mi300z`"),

@@ -286,7 +286,6 @@ def test_an_unknown_kernel_is_named_with_those_that_were_launched(project: Path)
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (["/nowhere/app"], "/nowhere/app"),
         ([sys.executable, "-c", "print('no GPU work'); raise SystemExit(3)"], "no GPU work"),
         ([sys.executable, "-c", "import os; os.write(1, bytes(range(256)))"], "no Triton launch"),
     ],

@@ -74,7 +74,7 @@ def test_a_kernel_of_the_same_name_in_another_application_has_another_folder(
 ) -> None:
     other = replace(setup, command=(sys.executable, str(KERNELS / "transpose.py")))
     for name, one in (("gemm_kernel", setup), ("gemm_kernel-2", other)) * 2:
-        folder = kernel_folder(tmp_path, one, subject)
+        folder = kernel_folder(tmp_path / subject.kernel, one, subject)
         assert folder == tmp_path / name
         with open_history(one, subject, [OfflineProposer()], folder, Silent()):
             pass
