@@ -222,7 +222,12 @@ class Campaign:
         kept.mkdir(parents=True, exist_ok=True)
 
     def run(self, pairs: int, first_seed: int = 0) -> None:
-        """Goes on until the record holds so many pairs."""
+        """Goes on until the record holds so many pairs.
+
+        Raises:
+            RuntimeError: as many applications failed in a row; the reason of the last one.
+        """
+        in_a_row = 0
         lines = list(read(self._record))
         count = sum(len(line.get("pairs", ())) for line in lines)
         done = {line["seed"] for line in lines}
@@ -241,6 +246,9 @@ class Campaign:
                             worker.end()
                             workers[place] = _Worker(self._context, self._arguments)
                         count += len(line.get("pairs", ()))
+                        in_a_row = in_a_row + 1 if "failed" in line else 0
+                        if in_a_row > pairs:
+                            raise RuntimeError(line["failed"])
                         stream.write(json.dumps(line, separators=(",", ":")) + "\n")
                         stream.flush()
                     time.sleep(0.02)

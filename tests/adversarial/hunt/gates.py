@@ -50,10 +50,10 @@ from intelliperf_swizzle.records import Candidate, Measurement
 from intelliperf_swizzle.search import (
     conclude,
     look_closely,
-    on_model,
     one_kernel,
     recorded,
     run,
+    scoring,
     stages,
 )
 from intelliperf_swizzle.search.attempts import Attempts
@@ -234,7 +234,7 @@ def _modelled(rate: float) -> Callable[..., Measurement]:
 
 _ALL_BETTER = (
     (recorded, "model_launches", _modelled(0.0)),
-    (on_model, "model_launches", _modelled(0.5)),
+    (scoring, "model_launches", _modelled(0.5)),
 )
 """A model to which every swizzle is better than the unmodified kernel."""
 
