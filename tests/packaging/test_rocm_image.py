@@ -81,6 +81,7 @@ class Image:
             env={**os.environ, "PYTHONPATH": str(lent)}, capture_output=True, text=True,
             check=False, timeout=120,
         )  # fmt: skip
+        assert ran.stdout, ran.stderr
         findings = json.loads(ran.stdout)["findings"]
         return next(one for one in findings if one["part"] == "Triton")
 

@@ -245,10 +245,14 @@ def _compiler(options: Options, device: Device | None, machine: Machine) -> Iter
 
 def _hip(system: System) -> Finding:
     """The compiler of HIP programs, tried on a few lines; Triton needs none."""
-    from intelliperf_swizzle.kernels.base import load_language
+    try:
+        from intelliperf_swizzle.kernels.base import load_language
 
+        language = load_language("hip")
+    except ImportError as error:  # of a package that has a finding of its own
+        return Finding("HIP compiler", f"not tried: {error}")
     search = {"PATH": system.machine.search} if system.machine.search else {}
-    compiler = load_language("hip").compiler({**system.environment, **search})
+    compiler = language.compiler({**system.environment, **search})
     if compiler is None or compiler.found is None:
         remedy = f": {compiler.command}" if compiler and compiler.command else ""
         return Finding("HIP compiler", f"none; only HIP programs need it{remedy}")

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 
 from intelliperf_swizzle.errors import CaptureError
@@ -142,14 +142,16 @@ def _cache_folder(environment: Mapping[str, str]) -> Path:
 def _triton() -> Path:
     spec = util.find_spec("triton")
     folder = Path(spec.origin).parent / "backends" / "amd" if spec and spec.origin else None
-    if folder is None or not (folder / "include" / "hip").is_dir():
+    if folder is None or not (folder / "include" / "hip" / "hip_version.h").is_file():
         raise CaptureError("Triton, which brings HIP's headers, is not installed", hint=PIP)
     return folder
 
 
 def _digest(clang: str) -> str:
     """Changes with whatever the root is made of."""
-    parts = [clang.encode(), metadata.version("triton").encode(), Path(__file__).read_bytes()]
+    triton = _triton()
+    version = (triton / "include" / "hip" / "hip_version.h").read_bytes()
+    parts = [clang.encode(), bytes(triton), version, Path(__file__).read_bytes()]
     parts += [file.read_bytes() for file in sorted(_RUNTIME.iterdir()) if file.is_file()]
     return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
 
