@@ -41,6 +41,8 @@ class Sums:
     """As of `kernels.base.KernelLanguage`."""
 
     name = "sums"
+    builds = False
+    edits = True
 
     def record(self, request):  # type: ignore[no-untyped-def]
         file = request.cwd / "kernel.sums"

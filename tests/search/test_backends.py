@@ -93,7 +93,7 @@ def test_scores_are_the_same_on_a_cluster(
     setup = prepare(options, command, Silent())
     found: list[Any] = []
     with record_application(setup, Silent()) as recorded:
-        subject, _ = choose_kernel(recorded, setup, Silent())
+        subject = choose_kernel(recorded, setup, Silent())
         candidates = [Candidate(one.bind(), one.name, "pattern") for one in patterns()]
         for backend in (LOCAL, cluster):
             there = replace(setup, options=replace(options, backend=backend))
