@@ -16,7 +16,7 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Cure, Cures, Measurement, Padding
-from intelliperf_swizzle.search import cures
+from intelliperf_swizzle.search import compare_cures as cures
 from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
@@ -34,7 +34,7 @@ def examined(folder: Path, *arguments: object) -> Iterator[tuple[Setup, Subject]
     command = (sys.executable, str(APPLICATION), *map(str, arguments))
     setup = prepare(asked, command, Silent(), target=TARGET)
     with record_application(setup, Silent()) as recorded:
-        subject, _ = choose_kernel(recorded, setup, Silent())
+        subject = choose_kernel(recorded, setup, Silent())
         yield setup, subject
 
 
