@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,10 +17,11 @@ from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest
 from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.search.all_kernels import combine_edits
+from intelliperf_swizzle.search.all_kernels import combine_edits, kernel_row
 from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, plan_searches
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.stopping import Interrupted
 
 
 def edit_of(path: str, before: str, after: str) -> Edit:
@@ -108,6 +110,14 @@ def test_a_kernel_alone_gets_all_candidates_and_a_search_is_never_too_short() ->
     assert alone.setup.options.candidates == Options().candidates
     two = [subject(name, hits=0.0, ceiling=0.5, ms=ms) for name, ms in (("a", 99.0), ("b", 1.0))]
     assert plan_searches(two, setup_of())[1].setup.options.candidates == FEWEST_CANDIDATES
+
+
+def test_a_kernel_that_a_signal_left_out_is_not_said_to_be_hopeless() -> None:
+    left_out = subject("a", hits=0.0, ceiling=0.5, ms=1.0)
+    row = kernel_row(left_out, Interrupted(signal.SIGTERM), 1.0, setup_of())
+    assert (row.verdict, row.note) == ("", "not searched: interrupted by SIGTERM")
+    little = kernel_row(left_out, None, 0.001, setup_of())
+    assert (little.verdict, little.note) == ("too little time to save", None)
 
 
 def test_namesakes_and_their_histories_do_not_meet() -> None:

@@ -19,8 +19,8 @@ from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.search.user_commands import UnitTest
 from intelliperf_swizzle.stopping import Interrupted
 
-Result: TypeAlias = "Outcome | SwizzleError | None"
-"""What came of a kernel: an outcome, a failure, or no search."""
+Result: TypeAlias = "Outcome | SwizzleError | Interrupted | None"
+"""What came of a kernel: an outcome, a failure, a signal before its search, or no search."""
 
 
 def gather(
@@ -65,14 +65,19 @@ def _table(results: Sequence[tuple[Subject, Result]], setup: Setup) -> list[Kern
         times = [subject.memory_time_ms for subject, _ in results]
     whole = sum(times)
     return [
-        _row(subject, result, ms / whole if whole else None, setup)
+        kernel_row(subject, result, ms / whole if whole else None, setup)
         for (subject, result), ms in zip(results, times, strict=True)
     ]
 
 
-def _row(subject: Subject, result: Result, share: float | None, setup: Setup) -> KernelSummary:
+def kernel_row(
+    subject: Subject, result: Result, share: float | None, setup: Setup
+) -> KernelSummary:
+    """The row of a kernel; `share` is its part of the time of all recorded kernels."""
     if isinstance(result, SwizzleError):
         return replace(subject.summary, time_share=share, note=result.fact)
+    if isinstance(result, Interrupted):
+        return replace(subject.summary, time_share=share, note=f"not searched: {result}")
     if result is None:
         why = "too little time to save" if is_promising(setup, subject) else "nothing to gain"
         return replace(subject.summary, time_share=share, verdict=why)

@@ -63,6 +63,8 @@ def optimize(
     failures = [result for result in results.values() if isinstance(result, SwizzleError)]
     if len(failures) == len(results):
         raise interrupted or failures[0]
+    if interrupted:
+        results = {**{one.subject: interrupted for one in searches}, **results}
     return gather([(one, results.get(one)) for one in subjects], rows, interrupted, setup)
 
 
