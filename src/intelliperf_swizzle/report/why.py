@@ -109,18 +109,21 @@ def cures(run: Run) -> list[str]:
         return []
     if found.reason:
         return [f"No cure: {found.reason}."]
+    patched = bool(run.best and run.best.diff)
     told = [
-        f"{describe_cure(one)}: L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}, "
+        f"{describe_cure(one, patched)}: "
+        f"L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}, "
         f"{one.memory_time_ms / found.before_ms:.2f} of the modelled memory time"
         for one in found.cures
     ]
     return [f"Recommended: {told[0]}.", *(f"Else: {one}." for one in told[1:])]
 
 
-def describe_cure(cure: Cure) -> str:
-    """What is to be changed, in words."""
+def describe_cure(cure: Cure, patched: bool) -> str:
+    """What is to be changed, in words; `patched`: whether a patch carries the swizzle."""
+    swizzle = "the patch" if patched else "the swizzle"
     if cure.kind == "swizzle":
-        return "the swizzle, which is the patch"
+        return "the swizzle, which is the patch" if patched else swizzle
     if cure.kind == "parameter":
         given = ", ".join(f"{name} = {value}" for name, value in (cure.arguments or {}).items())
         return f"{given} in the call, no patch"
@@ -132,7 +135,7 @@ def describe_cure(cure: Cure) -> str:
         f"rows of {', '.join(padding.tensors)} {padding.elements} elements longer "
         f"({given}; {size(padding.bytes)} more memory)"
     )
-    return f"the patch and {rows}" if cure.kind == "both" else f"{rows}, no patch"
+    return f"{swizzle} and {rows}" if cure.kind == "both" else f"{rows}, no patch"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -73,6 +74,11 @@ class Case:
     def launch(self) -> Launch:
         """The launch."""
         return self.traced.launch
+
+    @cached_property
+    def before(self) -> Measurement:
+        """The launch as it is."""
+        return self.replay()
 
     def replay(
         self, stream: ReferenceStream | None = None, tile: Int64Array | None = None

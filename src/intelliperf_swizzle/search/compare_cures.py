@@ -53,7 +53,7 @@ def compare_cures(
     """
     largest = subject.traced[0]
     case = Case(setup, largest)
-    before = case.replay()
+    before = case.before
     time = before.modelled_memory_time_ms or 0.0
     if time < LEAST_MS:
         return None

@@ -151,7 +151,7 @@ def find_paddings(case: Case, subject: Subject, best: Evaluated | None) -> list[
 
 def _gains(case: Case, layouts: Sequence[_Layout]) -> bool:
     """Whether rows one line longer gain anything, if the kernel can be given them."""
-    before, after = case.replay(), case.replay(_with_rows(case, layouts, 1))
+    before, after = case.before, case.replay(_with_rows(case, layouts, 1))
     return (after.modelled_memory_time_ms or 0) < (1 - LEAST_GAIN) * (
         before.modelled_memory_time_ms or 0
     )
