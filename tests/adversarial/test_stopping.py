@@ -198,6 +198,28 @@ def test_a_signal_ends_a_run_in_every_phase(
         assert read(project)["swizzle"]["interrupted"] is True
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "announced", ["recording", "profiling", "searching", "validating and timing", "confirming"]
+)
+def test_a_signal_ends_a_run_on_a_gpu(
+    project: Path, announced: str, number: signal.Signals
+) -> None:
+    before = (project / "gemm.py").read_bytes()
+    run = Run(project, "-l", "--candidates", "50", "--measure", "4", "--", *GEMM)
+    run.wait_for(announced)
+    time.sleep(1.0)
+    said, seconds = run.stop(number)
+    print(f"{announced}, {number.name}: {seconds:.2f} s")
+    assert run.process.returncode == 128 + number
+    assert said.endswith(f"interrupted by {number.name}\n")
+    assert "Traceback" not in said
+    assert run.left() == []
+    assert seconds < SECONDS + SLACK
+    assert (project / "gemm.py").read_bytes() == before
+
+
 def read(project: Path) -> dict:
     [result] = project.glob("swizzle-out/*/result.json")
     found: dict = json.loads(result.read_text())
