@@ -126,7 +126,8 @@ class Run:
         while self._processes() and time.monotonic() < patience:
             time.sleep(0.05)  # killed, and not gone before the system has run them once more
         found = [f"process {pid}" for pid in self._processes()]
-        return found + [str(path) for path in self.temporary.iterdir()]
+        theirs = {"nsight-compute-lock"}  # ncu keeps it for good
+        return found + [str(path) for path in self.temporary.iterdir() if path.name not in theirs]
 
     def _processes(self) -> list[int]:
         """Those with its mark in their environment, but for itself and zombies."""
