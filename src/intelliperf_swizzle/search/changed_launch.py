@@ -101,7 +101,7 @@ def few_programs(launch: Launch) -> Launch:
         grid.append(max(1, min(extent, left)))
         left //= grid[-1]
     x, y, z = grid
-    return replace(launch, grid=(x, y, z))
+    return replace(launch, grid=(x, y, z), loop=None)
 
 
 def with_arguments(

@@ -76,33 +76,6 @@ def find_candidates(launch: Launch) -> list[Candidate]:
     return found
 
 
-def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
-    """The statements in which a counter holds the number: up to the next that assigns it.
-
-    None where that cannot be told: another statement begins the line, or an assignment is nested.
-    """
-    for body in _bodies(tree):
-        for place, statement in enumerate(body):
-            if statement.lineno != counter.line:
-                continue
-            scope = []
-            for one in body[place:]:
-                if counter.name in bound_names(one):
-                    plain = isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign)
-                    return scope if plain else None
-                scope.append(one)
-            return scope
-    return None
-
-
-def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(tree):
-        for name in ("body", "orelse"):
-            body = getattr(node, name, None)
-            if isinstance(body, list) and body:
-                yield body
-
-
 def _loops(
     body: Sequence[ast.stmt], after: Sequence[ast.stmt]
 ) -> Iterator[tuple[ast.For | ast.While, list[ast.stmt]]]:
@@ -242,5 +215,4 @@ def _flow(
 def _read(tree: ast.AST, defined: Collection[str], exposed: set[str]) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            if node.id not in defined:
-                exposed.add(node.id)
+            exposed |= {node.id} - {*defined}

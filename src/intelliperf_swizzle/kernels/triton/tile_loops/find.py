@@ -30,10 +30,13 @@ from intelliperf_swizzle.kernels.triton.interpreter.blocks import (
 )
 from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
 from intelliperf_swizzle.kernels.triton.interpreter.revive import revive
-from intelliperf_swizzle.kernels.triton.source_proofs.instrument import WATCH
-from intelliperf_swizzle.kernels.triton.tile_loops.candidates import Candidate, Seen, find_candidates
-from intelliperf_swizzle.kernels.triton.tile_loops.marks import listen, mark
-from intelliperf_swizzle.records import Access, Int64Array, Launch, TileLoop
+from intelliperf_swizzle.kernels.triton.tile_loops.candidates import (
+    Candidate,
+    Seen,
+    find_candidates,
+)
+from intelliperf_swizzle.kernels.triton.tile_loops.marks import WATCH, listen, mark
+from intelliperf_swizzle.records import Access, Counter, Int64Array, Launch, TileLoop
 
 _PROGRAM = 1 << 256
 """Bit of the origin of what is computed from the program's number. The bits below are storages,
@@ -150,9 +153,7 @@ class _Watch:
         row[place], plain = self._counter(visits, place, value)
         return plain
 
-    def _counter(
-        self, visits: _Visits, place: int, value: object
-    ) -> tuple[Array | None, object]:
+    def _counter(self, visits: _Visits, place: int, value: object) -> tuple[Array | None, object]:
         """The values of a counter, and the counter with an origin of its own."""
         known = _integers(value)
         if known is None or not isinstance(value, tl.tensor):
@@ -329,7 +330,7 @@ def _is_number(values: Int64Array) -> bool:
 
 
 def _is_target(candidate: Candidate, counter: Counter) -> bool:
-    return counter.line == candidate.loop.body[0].lineno
+    return bool(counter.line == candidate.loop.body[0].lineno)
 
 
 def _turns(program: Int64Array) -> Int64Array:

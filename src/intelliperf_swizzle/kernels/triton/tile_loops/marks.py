@@ -16,10 +16,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 
-from intelliperf_swizzle.kernels.triton.interpreter.revive import LiveLaunch
-from intelliperf_swizzle.kernels.triton.source_proofs.instrument import WATCH
-from intelliperf_swizzle.records import Launch
+import numpy as np
 
+from intelliperf_swizzle.kernels.triton.interpreter.revive import LiveLaunch
+from intelliperf_swizzle.records import Int64Array, Launch
+
+WATCH = "_swizzle_watch"
+"""What is called with the number of a counter, or of a site, and values."""
 END = -1
 """What the call after a loop says, in place of the number of a counter."""
 
@@ -63,7 +66,14 @@ def mark_loop(launch: Launch) -> dict[str, str]:
     return {source.kernel: mark(source.entry.text, begins, {loop.line: f"{WATCH}({END})"})}
 
 
-def listen(live: LiveLaunch, watch: Callable[..., None]) -> None:
+def listen(live: LiveLaunch, watch: Callable[..., object]) -> None:
     """Has the calls in a live kernel's text go to a function."""
     for function in live.functions.values():
         function.fn.__globals__[WATCH] = watch
+
+
+def values_of(value: object) -> Int64Array:
+    """The integers of a scalar that a call is given: of each program, or one for all."""
+    handle = getattr(value, "handle", None)
+    data = getattr(value, "value", value) if handle is None else handle.data
+    return np.asarray(data, np.int64).reshape(-1)

@@ -3,14 +3,14 @@
 """Whether an edited function is the original one but for its program ids.
 
 Written without a look at how `kernel.splice` makes an edit: two syntax trees are walked in lock
-step, and the one difference allowed is a `program_id(axis)` in the original against a name in the
-edited function that an inserted block of harmless statements binds.
+step, and the one difference allowed is a `program_id(axis)` in the original, or the number of a
+tile, against a name in the edited function that an inserted block of harmless statements binds.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
@@ -74,6 +74,132 @@ def same_tree(
         return Difference(edited.lineno, "no block was inserted")
     start = _first_difference(before.body, edited.body)
     return _compare(before, edited, slice(start, start + added), _meanings(original, constexprs))
+
+
+@dataclass(frozen=True)
+class LoopInsertion:
+    """A block that an edit inserted into a loop.
+
+    Attributes:
+        statements: its statements.
+        counter: the variable of the original for which it binds
+        output: the name that stands for it.
+        following: line of the statement after the block.
+    """
+
+    statements: tuple[ast.stmt, ...]
+    counter: str
+    output: str
+    following: int
+
+
+def same_loop(
+    original: SourceFunction, edited_text: str, counters: Collection[str]
+) -> tuple[LoopInsertion, ...] | Difference:
+    """Compares a function with its text in which a loop's tiles are renumbered.
+
+    Args:
+        original: the function as it was recorded.
+        edited_text: the same function with blocks in it.
+        counters: the variables that hold the number of a tile.
+
+    Returns:
+        The inserted blocks if the functions agree otherwise, else the first difference.
+    """
+    before, edited = _function(original.text), _function(edited_text)
+    if before is None or edited is None:
+        return Difference(1, "not one function definition")
+    hidden = [node for node in ast.walk(edited) if _names_program_id(node)]
+    if hidden:
+        return Difference(getattr(hidden[0], "lineno", 1), "`program_id` is looked up by a string")
+    walk = _LoopStep(_bound([edited]) - _names(before), frozenset(counters))
+    if not walk.same(before, edited):
+        return Difference(walk.line, walk.reason)
+    return tuple(
+        LoopInsertion(tuple(block), walk.stands[output], output, following)
+        for block, following in walk.blocks
+        for output in sorted(_bound(block) & walk.stands.keys())
+    )
+
+
+@dataclass
+class _LoopStep:
+    """Walks two trees at once.
+
+    Attributes:
+        new: the names that only the edited one binds.
+        counters: the names for which they may stand.
+        blocks: runs of inserted statements, with the line of the statement after each.
+        stands: new name -> the counter for which it stands.
+        line: of the first difference, in the edited text.
+        reason: what differs there.
+    """
+
+    new: set[str]
+    counters: frozenset[str]
+    blocks: list[tuple[list[ast.stmt], int]] = field(default_factory=list)
+    stands: dict[str, str] = field(default_factory=dict)
+    line: int = 1
+    reason: str = ""
+
+    def same(self, original: object, edited: object) -> bool:
+        """Whether two nodes, lists or values agree but for numbers of tiles."""
+        if isinstance(edited, ast.AST):
+            self.line = getattr(edited, "lineno", self.line)
+        if isinstance(edited, ast.Name) and edited.id in self.new:
+            return self._stands_for(original, edited.id)
+        if type(original) is not type(edited):
+            return self._differ(_describe(original, edited))
+        if isinstance(original, ast.AST):
+            return all(
+                self.same(getattr(original, name, None), getattr(edited, name, None))
+                for name in original._fields
+                if name != "type_comment"
+            )
+        if isinstance(original, list) and isinstance(edited, list):
+            kept = self._without_blocks(edited)
+            if kept is None or len(kept) != len(original):
+                return self._differ(self.reason or "the numbers of statements or operands differ")
+            return all(self.same(a, b) for a, b in zip(original, kept, strict=True))
+        return bool(original == edited) or self._differ(_describe(original, edited))
+
+    def _without_blocks(self, edited: list[object]) -> list[object] | None:
+        """A list without the statements that bind new names; None if these may do harm."""
+        kept: list[object] = []
+        block: list[ast.stmt] = []
+        for one in edited:
+            if isinstance(one, ast.stmt) and self._is_inserted(one):
+                if reason := _harm(one):
+                    self.line, self.reason = one.lineno, reason
+                    return None
+                block.append(one)
+                continue
+            kept.append(one)
+            if block and isinstance(one, ast.stmt):
+                self.blocks.append((block, one.lineno))
+                block = []
+        if block:
+            self.line, self.reason = block[0].lineno, "nothing follows the block"
+            return None
+        return kept
+
+    def _is_inserted(self, statement: ast.stmt) -> bool:
+        """Whether a statement binds new names and no others (a loop's own variable may be any)."""
+        bound = _bound([statement])
+        return bool(bound) and bound - {"_"} <= self.new
+
+    def _stands_for(self, original: object, name: str) -> bool:
+        if not isinstance(original, ast.Name) or original.id not in self.counters:
+            return self._differ(f"`{_written(original)}` became `{name}`")
+        if not isinstance(original.ctx, ast.Load):
+            return self._differ(f"`{original.id}` is assigned to `{name}`")
+        if self.stands.setdefault(name, original.id) != original.id:
+            return self._differ(f"`{name}` stands for `{self.stands[name]}` and `{original.id}`")
+        return True
+
+    def _differ(self, reason: str) -> bool:
+        self.reason = reason
+        return False
 
 
 def _first_difference(original: list[ast.stmt], edited: list[ast.stmt]) -> int:
