@@ -67,7 +67,7 @@ def find_candidates(launch: Launch) -> list[Candidate]:
                     loop.lineno,
                     loop,
                     tuple(counters),
-                    tuple(_counts(loop, own)),
+                    tuple(_counts(tree, loop, own)),
                     frozenset((exposed & own) - targets),
                     frozenset(_exposed(after, known) & own),
                     any(one.name in tickets for one in counters),
@@ -121,18 +121,35 @@ def _middles(loop: ast.For | ast.While) -> Iterator[Counter]:
             yield Counter(target.id, following.lineno)
 
 
-def _counts(loop: ast.For | ast.While, own: Collection[str]) -> Iterator[str]:
-    """Expressions that may say how many tiles there are, and stay what they are in the loop."""
-    if isinstance(loop, ast.For):
-        call = loop.iter
-        given = call.args[:2][-1:] if isinstance(call, ast.Call) else []
-    else:
-        compared = [node for node in ast.walk(loop.test) if isinstance(node, ast.Compare)]
-        given = [side for node in compared for side in (*node.comparators, node.left)]
-    for expression in given:
-        names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
-        if not names & {*own}:
-            yield ast.unparse(expression)
+def _counts(
+    tree: ast.FunctionDef, loop: ast.For | ast.While, own: Collection[str]
+) -> Iterator[str]:
+    """Expressions that may say how many tiles there are, and stay what they are in the loop.
+
+    The bounds, their parts, and the names that these follow from, the nearest first.
+    """
+    bounds: list[ast.expr] = [loop.test] if isinstance(loop, ast.While) else []
+    if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call):
+        bounds = loop.iter.args[:2][::-1]
+    parts = [node for bound in bounds for node in ast.walk(bound)]
+    plain = [node for node in parts if isinstance(node, ast.Name | ast.Call | ast.BinOp)]
+    texts = [ast.unparse(node) for node in plain if not _names_in(node) & {*own}]
+    names = [name for bound in bounds for name in sorted(_names_in(bound))]
+    for name in names:  # grows
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and name in bound_names(node):
+                names += sorted(_names_in(node.value) - {*names})
+    called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    texts += [name for name in names if name not in own and name not in called]
+    yield from dict.fromkeys(texts)
+
+
+def _names_in(tree: ast.AST) -> set[str]:
+    return {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
 
 
 def _assigned(tree: ast.AST) -> frozenset[str]:
