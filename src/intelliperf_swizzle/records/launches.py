@@ -158,6 +158,7 @@ class TileLoop:
         counters: the variables that hold the number; the first one is named to people.
         program: int32[tiles]; number -> the program that takes it.
         turn: int32[tiles]; number -> how many the program has taken before.
+        most_turns: tiles of each program that are traced; None = all.
     """
 
     line: int
@@ -165,6 +166,7 @@ class TileLoop:
     counters: tuple[Counter, ...]
     program: Int32Array
     turn: Int32Array
+    most_turns: int | None = None
 
     @property
     def name(self) -> str:

@@ -95,13 +95,18 @@ class Case:
 
 
 def few_programs(launch: Launch) -> Launch:
-    """The launch with its first programs only, along each axis as many as there may be."""
+    """The launch with its first programs only, along each axis as many as there may be.
+
+    Of programs that take tiles in a loop, with all of them and the first tile of each.
+    """
+    if launch.loop:
+        return replace(launch, loop=replace(launch.loop, most_turns=1))
     left, grid = PROBE_PROGRAMS, []
     for extent in launch.grid:
         grid.append(max(1, min(extent, left)))
         left //= grid[-1]
     x, y, z = grid
-    return replace(launch, grid=(x, y, z), loop=None)
+    return replace(launch, grid=(x, y, z))
 
 
 def with_arguments(

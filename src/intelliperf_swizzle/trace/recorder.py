@@ -35,6 +35,7 @@ from intelliperf_swizzle.trace.shapes import (
     touched_lines,
 )
 
+OTHER_TILES = "programs take other tiles than they did when the loop was found"
 _LINE_SHIFT = LINE_BYTES.bit_length() - 1
 _REMEMBERED_TERMS = 16
 """Terms whose grouping is remembered: those of a loop's pointers come again in every iteration."""
@@ -180,9 +181,24 @@ class TraceRecorder:
         self._remembered.clear()
         self._latest.clear()
 
-    def number(self, values: Int64Array | None) -> None:
-        """What follows belongs to the tiles of these numbers, one a program; None = to no tile."""
+    def number(self, values: Int64Array | None) -> bool:
+        """What follows belongs to the tiles of these numbers, one a program; None = to no tile.
+
+        Returns:
+            Whether it is wanted.
+
+        Raises:
+            TraceError: they are the numbers of none of these programs.
+        """
         self._begun.append((len(self._accesses), values))
+        if values is None or self._loop is None:
+            return True
+        inside = (values >= 0) & (values < self._loop.tiles)
+        owner = self._loop.program[np.where(inside, values, 0)]
+        if not (inside & (owner == self._programs)).any():
+            raise TraceError(OTHER_TILES)
+        most = self._loop.most_turns
+        return most is None or len(self._begun) <= most
 
     def access(
         self,
@@ -258,7 +274,7 @@ class TraceRecorder:
                 own = np.broadcast_to(numbers, active.shape)[active].astype(np.int64)
                 inside = (own >= 0) & (own < self._loop.tiles)
                 if not inside.all() or (self._loop.program[own] != programs).any():
-                    raise TraceError("programs take other tiles than they did before")
+                    raise TraceError(OTHER_TILES)
             if begin < end or last:
                 yield begin, end + last, own
 

@@ -12,6 +12,7 @@ from typing import Any
 import triton
 
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.kernels.triton.interpreter.batch import EnoughError
 from intelliperf_swizzle.kernels.triton.interpreter.batched import (
     BatchedRun,
     NotBatchableError,
@@ -77,20 +78,20 @@ def _again(launch: Launch, folder: Path, watch: ByteWatch) -> LiveLaunch:
 
 def listen_for_tiles(
     live: LiveLaunch,
-    number: Callable[[Int64Array | None], None],
+    number: Callable[[Int64Array | None], object],
     also: Callable[..., None] = lambda *_: None,
 ) -> None:
     """Has a marked kernel tell `number` which tiles begin, None after the loop; `also` is told all.
 
-    See `tile_loops.marks`.
+    If `number` answers False, the batch ends there. See `tile_loops.marks`.
     """
 
     def watch(counter: int, *values: Any) -> None:
         integers = [values_of(value) for value in values]
         if counter == END:
             number(None)
-        elif counter == 0:
-            number(integers[0])
+        elif counter == 0 and number(integers[0]) is False:
+            raise EnoughError
         also(counter, *integers)
 
     listen(live, watch)
