@@ -94,9 +94,6 @@ def _fewest_domains(tiles: Int64Array, stream: ReferenceStream, target: Target) 
     """The fewest domains in which so many tiles miss: int64[n] -> int64[n]."""
     if target.l2_copies_remote_lines:
         return np.minimum(tiles, 1)
-    programs = np.arange(stream.tiles)
-    if stream.program is not None:
-        programs = stream.program.astype(np.int64)
-    room = np.bincount(target.domain_of(programs), minlength=target.num_xcds)
+    room = np.bincount(target.domain_of(stream.runs_in), minlength=target.num_xcds)
     fits = np.concatenate(([0], np.cumsum(np.sort(room)[::-1])))
     return np.searchsorted(fits, tiles).astype(np.int64)

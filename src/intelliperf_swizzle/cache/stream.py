@@ -110,6 +110,11 @@ class ReferenceStream:
         """Number of tiles."""
         return len(self.tile_offset) - 1
 
+    @property
+    def runs_in(self) -> Int64Array:
+        """The program that runs each tile of the unmodified kernel: int64[tiles]."""
+        return np.arange(self.tiles) if self.program is None else self.program.astype(np.int64)
+
     def whole_programs(self, tile: Int64Array) -> ReferenceStream:
         """The stream of programs that take several tiles, each from its first to its last.
 

@@ -110,6 +110,19 @@ class Trace:
         return len(self.tile_offset) - 1
 
     @property
+    def runs_in(self) -> Int64Array:
+        """int64[tiles]; the program that runs each tile of the unmodified kernel."""
+        return np.arange(self.tiles) if self.program is None else self.program.astype(np.int64)
+
+    @property
+    def rounds(self) -> Int64Array:
+        """int64[tiles]; the tiles in the order in which a kernel whose programs keep step begins
+        them: the first of all programs, then the second."""
+        if self.program is None or self.turn is None:
+            return np.arange(self.tiles)
+        return np.lexsort((self.program, self.turn))
+
+    @property
     def line_accesses(self) -> int:
         """Lines touched, summed over all accesses of all tiles."""
         return int(np.diff(self.shape_offset)[self.access_shape].sum())

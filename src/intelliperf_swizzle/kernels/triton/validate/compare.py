@@ -193,6 +193,12 @@ def _checks(launch: Launch, edits: Mapping[str, str]) -> _Checks | str:
     """What the child is to check the mapping by, or in words where the texts differ too much."""
     if launch.loop is not None:
         return _marked(launch, launch.loop, edits)
+    probes = _probes(launch, edits)
+    return probes if isinstance(probes, str) else _Checks(probes, {})
+
+
+def _probes(launch: Launch, edits: Mapping[str, str]) -> tuple[Probe, ...] | str:
+    """The probe of every edited function, or in words where the texts differ too much."""
     source = launch.source
     constexprs = {n: v for n, v in launch.constants.items() if n in launch.constexprs}
     probes: list[Probe] = []
@@ -212,7 +218,7 @@ def _checks(launch: Launch, edits: Mapping[str, str]) -> _Checks | str:
         if isinstance(made, str):
             return made
         probes.append(made)
-    return _Checks(tuple(probes), {})
+    return tuple(probes)
 
 
 def _marked(launch: Launch, loop: TileLoop, edits: Mapping[str, str]) -> _Checks | str:
