@@ -59,6 +59,11 @@ TAKEN = {
         row, column = place(done, columns)
         tl.store(y + (row * columns + column) * B + lanes, v + column)
 """,
+    "a remap of its own": """
+    for tile in range(pid, tiles, P):
+        tile = tiles - 1 - tile
+        copied(x, y, tile, columns, B)
+""",
     "derived": """
     for turn in range(tl.cdiv(tiles - pid, P)):
         tile = pid + turn * P

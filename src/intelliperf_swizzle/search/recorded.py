@@ -181,7 +181,7 @@ def _programs(launches: Sequence[Launch]) -> int:
 
 def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
     kernel, target = launches[0].kernel, setup.target
-    largest = sorted(launches, key=lambda one: (-one.programs * one.count, one.ordinal))
+    largest = sorted(launches, key=lambda one: (-one.tiles * one.count, one.ordinal))
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(compile_variants, largest, setup)

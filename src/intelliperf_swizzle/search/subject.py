@@ -69,9 +69,9 @@ class Subject:
 
     @property
     def untraced_factor(self) -> float:
-        """All programs that were launched, by those of the traced launches."""
-        traced = sum(one.launch.programs * one.launch.count for one in self.traced)
-        return sum(one.programs * one.count for one in self.launches) / max(1, traced)
+        """All tiles of all launches, by those of the traced launches."""
+        traced = sum(one.launch.tiles * one.launch.count for one in self.traced)
+        return sum(one.tiles * one.count for one in self.launches) / max(1, traced)
 
     @property
     def memory_time_ms(self) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from intelliperf_swizzle.kernels.triton.source.reads import bound_names, definition
+from intelliperf_swizzle.kernels.triton.source.scopes import scope_of
 from intelliperf_swizzle.records import Counter, Launch, TileLoop
 
 
@@ -58,7 +59,9 @@ def find_candidates(launch: Launch) -> list[Candidate]:
     for loop, after in _loops(tree.body, []):
         own = _assigned(loop)
         counters = [*_heads(loop), *_middles(loop)]
-        counters = [one for one in counters if one.name in numbered | tickets]
+        counters = [
+            one for one in counters if one.name in numbered | tickets and scope_of(tree, one)
+        ]
         if counters:
             exposed = _exposed([loop] if isinstance(loop, ast.While) else loop.body, known)
             targets = bound_names(loop.target) if isinstance(loop, ast.For) else frozenset()
