@@ -108,8 +108,8 @@ def times(application: Path, sizes: Sequence[str], folder: Path) -> dict[str, An
     shutil.copy(application, changed)
     begun = time.monotonic()
     run = subprocess.run(
-        ["intelliperf-swizzle", "-l", "-o", "result.json", "--", sys.executable, changed.name,
-         *sizes],
+        [sys.executable, "-m", "intelliperf_swizzle", "-l", "-o", "result.json",
+         "--", sys.executable, changed.name, *sizes],
         cwd=project, capture_output=True, text=True,
     )  # fmt: skip
     seconds = time.monotonic() - begun
