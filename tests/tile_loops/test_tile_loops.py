@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from loops_by_hand import COLUMNS, KEPT, PROGRAMS, TAKEN, loop_launch
 
-from intelliperf_swizzle.cache import ceiling, replay
+from intelliperf_swizzle.cache import Screen, ceiling, replay
 from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware import load_target
@@ -125,12 +125,16 @@ def test_each_iteration_is_a_tile_of_the_trace(traces: dict[str, Trace]) -> None
 def test_a_program_is_replayed_tile_after_tile(
     launches: dict[str, Launch], traces: dict[str, Trace]
 ) -> None:
-    trace, whole = traces["for"], TRITON.trace(launches["for"])
-    identity, programs = np.arange(TILES), np.arange(PROGRAMS)
+    trace, whole = traces["derived"], TRITON.trace(launches["derived"])
+    identity, programs = np.arange(trace.tiles), np.arange(PROGRAMS)
+    order = identity.copy()
     assert replay([(trace, identity, 1, 1)], TARGET) == replay([(whole, programs, 1, 1)], TARGET)
-    backwards = replay([(trace, identity[::-1].copy(), 1, 1)], TARGET)
+    order[:TILES] = identity[:TILES][::-1]
+    backwards = replay([(trace, order, 1, 1)], TARGET)
     assert backwards.l2_requests == replay([(whole, programs, 1, 1)], TARGET).l2_requests
     assert backwards.l2_hit_rate <= ceiling([trace], TARGET).l2_hit_rate
+    screened = [Screen(one, TARGET, 1) for one in (trace, whole)]
+    assert screened[0].hit_rate(identity) == screened[1].hit_rate(programs)
 
 
 def test_another_mapping_than_the_proved_one_is_refused(
