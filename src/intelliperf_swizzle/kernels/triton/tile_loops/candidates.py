@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from intelliperf_swizzle.kernels.triton.source.reads import bound_names, definition
@@ -57,7 +57,7 @@ def find_candidates(launch: Launch) -> list[Candidate]:
     tickets = _following(tree, lambda node: _named(node).startswith("atomic_"))
     found = []
     for loop, after in _loops(tree.body, []):
-        own = _assigned(loop)
+        own = bound_names(loop)
         counters = [*_heads(loop), *_middles(loop)]
         counters = [
             one for one in counters if one.name in numbered | tickets and scope_of(tree, one)
@@ -103,7 +103,7 @@ def _heads(loop: ast.For | ast.While) -> Iterator[Counter]:
         if isinstance(loop.target, ast.Name):
             yield Counter(loop.target.id, line)
         return
-    own = _assigned(loop)
+    own = bound_names(loop)
     for node in ast.walk(loop.test):
         if isinstance(node, ast.Name) and node.id in own:
             yield Counter(node.id, line)
@@ -155,10 +155,6 @@ def _names_in(tree: ast.AST) -> set[str]:
     }
 
 
-def _assigned(tree: ast.AST) -> frozenset[str]:
-    return bound_names(tree)
-
-
 def _named(node: ast.AST) -> str:
     """The last part of a name."""
     if isinstance(node, ast.Attribute):
@@ -166,13 +162,13 @@ def _named(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _following(tree: ast.FunctionDef, begins: object) -> frozenset[str]:
+def _following(tree: ast.FunctionDef, begins: Callable[[ast.AST], bool]) -> frozenset[str]:
     """Names whose values follow from an expression with a node that `begins`, by assignments."""
     names: set[str] = set()
 
     def follows(value: ast.AST) -> bool:
         return any(
-            (isinstance(node, ast.Name) and node.id in names) or begins(node)  # type: ignore[operator]
+            (isinstance(node, ast.Name) and node.id in names) or begins(node)
             for node in ast.walk(value)
         )
 

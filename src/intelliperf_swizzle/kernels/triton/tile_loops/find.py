@@ -269,7 +269,7 @@ def _judge(
     """The loop, or why its tiles cannot be renumbered; None where it deals in no tiles."""
     columns = _columns(candidate, visits)
     numbers = {place: one for place, one in columns.items() if _is_number(one)}
-    if not numbers or len(visits.program) <= 1:
+    if not numbers:
         return None
     program = np.concatenate(visits.program)
     places = sorted(numbers)
@@ -285,8 +285,24 @@ def _judge(
         same = np.array_equal(other, number) and counter.name not in {c.name for c in counters}
         if same and (counter.name in candidate.carried or _is_target(candidate, counter)):
             counters.append(counter)
+    turns = _turns(program)
+    counts = [text for place, text in enumerate(candidate.counts)
+              if visits.counts.get(place) == len(number)]  # fmt: skip
+    flaw = _flaw(candidate, visits, counters, memory)
+    if flaw is None and not counts:
+        flaw = f"no expression of the loop says that there are {len(number)}"
+    if flaw is not None:
+        return flaw if turns.any() else None  # else each program takes one
+    owner, turn = np.empty(len(number), np.int32), np.empty(len(number), np.int32)
+    owner[number], turn[number] = program, turns
+    return TileLoop(candidate.line, counts[0], tuple(counters), owner, turn)
+
+
+def _flaw(
+    candidate: Candidate, visits: _Visits, counters: Sequence[Counter], memory: Memory
+) -> str | None:
+    """Why tiles may not come in another order, by what the loop's body does; None if they may."""
     names = {counter.name for counter in counters}
-    tiles = len(number)
     taken = [place for place, counter in enumerate(candidate.counters) if counter in counters]
     loaded = visits.bounds
     for place in taken:
@@ -302,15 +318,7 @@ def _judge(
     for what, origin in visits.used.items():
         if _is_own(visits, origin, taken):
             return f"{what} in its body depends on the program's own number"
-    counts = [text for place, text in enumerate(candidate.counts)
-              if visits.counts.get(place) == tiles]  # fmt: skip
-    if not counts:
-        return f"no expression of the loop says that there are {tiles}"
-    owner = np.empty(tiles, np.int32)
-    turn = np.empty(tiles, np.int32)
-    owner[number] = program
-    turn[number] = _turns(program)
-    return TileLoop(candidate.line, counts[0], tuple(counters), owner, turn)
+    return None
 
 
 def _columns(candidate: Candidate, visits: _Visits) -> dict[int, Int64Array]:
