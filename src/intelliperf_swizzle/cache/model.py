@@ -37,7 +37,7 @@ class ReplayedLaunch(NamedTuple):
 
     Attributes:
         trace: of the launch.
-        tile: int64[programs]; launch index -> tile.
+        tile: int64[tiles]; launch index, or number of a loop -> tile.
         launches: how often it was launched.
         occupancy: workgroups resident on one CU.
     """
@@ -128,6 +128,9 @@ def traffic(
     tensors: Tensors = NO_TENSORS,
 ) -> Traffic:
     """Replay one launch; what a launch adds to one just before it where caches are not cold."""
+    if stream.program is not None:
+        stream = stream.whole_programs(tile)
+        tile = np.arange(stream.tiles)
     if not physics.cold:
         twice = np.concatenate((tile, tile))
         first = replace(physics, cold=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -38,6 +39,10 @@ from intelliperf_swizzle.search.subject import Subject, check_editable
 MOST_LAUNCHES = 16
 """Distinct launches of one kernel that are measured and validated, the largest. All are proved and
 checked for programs that depend on each other."""
+
+
+PROGRAM = "program"
+"""What `--renumber` calls the programs themselves."""
 
 
 @contextmanager
@@ -93,9 +98,7 @@ def examine_kernels(
         name = launches[0].kernel
         progress.phase(f"tracing {name}")
         try:
-            if to_edit:
-                check_editable(setup, launches)
-            subject = _examine_kernel(launches, setup)
+            subject = _examine_numbered(launches, setup, to_edit=to_edit)
             cautions = (*recorded.cautions, *subject.cautions)
             subjects.append(replace(subject, cautions=cautions))
         except (SpliceError, TraceError, ProfileError) as error:
@@ -103,9 +106,53 @@ def examine_kernels(
             rows.append(_row(launches, error.fact))
     if not subjects:
         raise failures[0]
+    _check_renumbered(subjects, setup.options.renumber)
     beyond = f"not looked at: --top_n {setup.options.top_n}"
     rows += [_row(launches, beyond) for launches in chosen[setup.options.top_n :]]
     return rank_subjects(subjects, setup.target), rows
+
+
+def _examine_numbered(launches: Sequence[Launch], setup: Setup, *, to_edit: bool) -> Subject:
+    """The kernel, by the tiles that its programs take in a loop if that can be, else by programs.
+
+    Raises:
+        SpliceError: it cannot be edited, and that is wanted.
+        SwizzleError: as of `_examine_kernel`.
+    """
+    asked = setup.options.renumber
+    reasons: tuple[str, ...] = ()
+    if asked != PROGRAM:
+        looped, reasons = setup.language.with_loops(launches, asked)
+        if loop := looped[0].loop:
+            entry = looped[0].source.entry
+            where = f"{Path(entry.file).name}:{entry.first_line + loop.line - 1}"
+            most = max(looped, key=lambda one: one.tiles)
+            note = f"`{loop.name}` is renumbered, which counts the tiles of the loop at {where}: "
+            note += f"{most.tiles} on {most.programs} programs (--renumber {PROGRAM}: the programs)"
+            try:
+                if to_edit:
+                    check_editable(setup, looped)
+                subject = _examine_kernel(looped, setup)
+                return replace(subject, notes=(note, *reasons, *subject.notes))
+            except (SpliceError, TraceError) as error:
+                reasons = (*reasons, f"the tiles of the loop at {where} keep their order: "
+                                     f"{error.fact}")  # fmt: skip
+    if to_edit:
+        check_editable(setup, launches)
+    subject = _examine_kernel(launches, setup)
+    return replace(subject, notes=(*reasons, *subject.notes))
+
+
+def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
+    """Raises UsageError if no kernel is renumbered by the variable that is asked for."""
+    loops = {one.launches[0].loop for one in subjects} - {None}
+    if name in (None, PROGRAM) or any(loop and loop.name == name for loop in loops):
+        return
+    raise UsageError(
+        f"no kernel takes tiles in a loop by `{name}`, each from 0 to their number once",
+        hint=f"leave --renumber out, or --renumber {PROGRAM}",
+        details=tuple(dict.fromkeys(note for one in subjects for note in one.notes)),
+    )
 
 
 def _row(launches: Sequence[Launch], note: str) -> KernelSummary:
@@ -134,7 +181,7 @@ def _programs(launches: Sequence[Launch]) -> int:
 
 def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
     kernel, target = launches[0].kernel, setup.target
-    largest = sorted(launches, key=lambda one: (-one.programs * one.count, one.ordinal))
+    largest = sorted(launches, key=lambda one: (-one.tiles * one.count, one.ordinal))
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(compile_variants, largest, setup)
@@ -165,7 +212,7 @@ def _baseline(traced: Sequence[TracedLaunch], setup: Setup) -> Measurement:
     """The unmodified kernel by the model, or by the profiler of a host that has run it already."""
     if setup.profiler is not None and setup.device is None:
         return setup.profiler.measure(traced)
-    identity = [np.arange(one.launch.programs) for one in traced]
+    identity = [np.arange(one.trace.tiles) for one in traced]
     return model_launches(traced, identity, setup.target)
 
 
