@@ -171,6 +171,12 @@ class Options:
         "where candidates are scored by the model: local, loky, dask://HOST:PORT, ray://HOST:PORT",
     )
     seed: int = _option(0, "of every random choice", read=integer, verbs=OPTIMIZE)
+    no_cache: bool = _option(
+        False,
+        "record and trace anew, even if nothing has changed",
+        read=None,
+        flags=("--no-cache",),
+    )
     quiet: bool = _option(False, "say what came of the run and no more", read=None, tool=False)
     report_dir: str | None = _option(
         None, "where files go (default: ./swizzle-out/<kernel>)", verbs=OPTIMIZE

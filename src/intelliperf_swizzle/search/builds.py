@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build, occupancy
+from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.records import Launch
 from intelliperf_swizzle.search.setup import Setup
 
@@ -35,7 +37,11 @@ def compile_variants(
     failures: list[str] = []
     for launch in variants(launches):
         try:
-            builds[compiled_as(launch)] = setup.language.build(launch, setup.target)
+            builds[compiled_as(launch)] = setup.kept.call(
+                "build",
+                (as_text(launch), setup.target),
+                functools.partial(setup.language.build, launch, setup.target),
+            )
         except BuildError as error:
             failures.append(f"one workgroup a CU is assumed: {error.fact}")
     return builds, tuple(failures)

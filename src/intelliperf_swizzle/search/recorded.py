@@ -20,10 +20,19 @@ from intelliperf_swizzle.errors import (
     TraceError,
     UsageError,
 )
+from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import Access, Capture, KernelSummary, Launch, Measurement, Trace
+from intelliperf_swizzle.records import (
+    Access,
+    Capture,
+    Ceiling,
+    KernelSummary,
+    Launch,
+    Measurement,
+    Trace,
+)
 from intelliperf_swizzle.search.builds import (
     compile_variants,
     compiled_as,
@@ -138,7 +147,7 @@ def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(compile_variants, largest, setup)
-        traces = list(pool.map(setup.language.trace, largest))
+        traces = list(pool.map(lambda one: _trace(one, setup), largest))
         builds, failures = building.result()
     if not any(_writes(one) for one in traces):
         raise TraceError(
@@ -150,23 +159,40 @@ def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
         TracedLaunch(launch, one, resident_workgroups(builds.get(compiled_as(launch)), target))
         for launch, one in zip(largest, traces, strict=True)
     )
+    baseline, bound = _rates(traced, setup)
     return Subject(
         kernel=kernel,
         launches=tuple(sorted(launches, key=lambda one: one.ordinal)),
         traced=traced,
-        baseline=_baseline(traced, setup),
-        ceiling=ceiling(traces, target, [launch.count for launch in largest]),
+        baseline=baseline,
+        ceiling=bound,
         notes=tuple(dict.fromkeys(notes)),
         cautions=(*_out_of_bounds(traces), *note_spills(builds.values())),
     )
 
 
-def _baseline(traced: Sequence[TracedLaunch], setup: Setup) -> Measurement:
-    """The unmodified kernel by the model, or by the profiler of a host that has run it already."""
-    if setup.profiler is not None and setup.device is None:
-        return setup.profiler.measure(traced)
-    identity = [np.arange(one.launch.programs) for one in traced]
-    return model_launches(traced, identity, setup.target)
+def _trace(launch: Launch, setup: Setup) -> Trace:
+    return setup.kept.call("trace", as_text(launch), lambda: setup.language.trace(launch))
+
+
+def _rates(traced: Sequence[TracedLaunch], setup: Setup) -> tuple[Measurement, Ceiling]:
+    """The unmodified kernel by the model, and the ceiling of any order.
+
+    A profiler of a host that has run it already takes the model's place.
+    """
+
+    def model() -> tuple[Measurement, Ceiling]:
+        identity = [np.arange(one.launch.programs) for one in traced]
+        counts = [one.launch.count for one in traced]
+        bound = ceiling([one.trace for one in traced], setup.target, counts)
+        if setup.profiler is not None and setup.device is None:
+            return setup.profiler.measure(traced), bound
+        return model_launches(traced, identity, setup.target), bound
+
+    if setup.profiler is not None:
+        return model()
+    each = [(as_text(one.launch), one.launch.count, one.occupancy) for one in traced]
+    return setup.kept.call("rates", (each, setup.target), model)
 
 
 def _writes(one: Trace) -> bool:

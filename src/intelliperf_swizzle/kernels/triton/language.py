@@ -10,7 +10,7 @@ from pathlib import Path
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.capture import record
 from intelliperf_swizzle.kernels.triton.source.build import build
 from intelliperf_swizzle.kernels.triton.source.splice import splice
 from intelliperf_swizzle.kernels.triton.source_proofs import prove_launches
@@ -30,7 +30,7 @@ class Triton:
     name = "Triton"
     builds = False
     edits = True
-    record = staticmethod(capture)
+    record = staticmethod(record)
     trace = staticmethod(trace)
     trace_each = staticmethod(trace_each)
     find_dependences = staticmethod(find_dependences)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.errors import CaptureError, UsageError
-from intelliperf_swizzle.kernels.triton.capture import journal
+from intelliperf_swizzle.kernels.triton.capture import journal, opened
 from intelliperf_swizzle.kernels.triton.capture.counts import read_counts
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution, Journal
 from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS, last_lines, start
@@ -35,7 +35,11 @@ EndedBy = Literal["exit", "quiet", "limit"]
 
 
 def capture(
-    request: RecordRequest, *, compute_budget_seconds: float = 20.0, fill: bool = False
+    request: RecordRequest,
+    *,
+    compute_budget_seconds: float = 20.0,
+    fill: bool = False,
+    note_opened: bool = False,
 ) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
 
@@ -50,6 +54,7 @@ def capture(
         compute_budget_seconds: seconds that `auto` spends on executing launches.
         fill: random tensors of more than 32 MiB are filled, too, and not left zero: some kernels'
             addresses are made of them. Costs a second for 100 million elements.
+        note_opened: whether the folder also gets what the application opens (`opened`).
 
     Raises:
         CaptureError: no launch was recorded, or the folder cannot be written.
@@ -57,9 +62,9 @@ def capture(
     """
     begun = time.monotonic()
     deadline = begun + request.limit_seconds
-    gpu = None if request.device else _told_of(request.target)
+    gpu = None if request.device else gpu_told(request.target)
     settings = Settings(RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill)
-    place = _prepared(Path(request.folder), settings)
+    place = _prepared(Path(request.folder), settings, note_opened)
     watch, ours = _JournalWatch(Journal(place)), request.variables
     application = start(request.command, place, request.cwd, ours, interpreted=gpu is not None)
     try:
@@ -92,7 +97,7 @@ def capture(
     )
 
 
-def _told_of(target: Target | None) -> Gpu:
+def gpu_told(target: Target | None) -> Gpu:
     """The GPU that the application is told of, if it runs without one."""
     # the application imports this package too, and its Python need not have PyYAML
     from intelliperf_swizzle.hardware import load_target
@@ -100,11 +105,14 @@ def _told_of(target: Target | None) -> Gpu:
     return gpu_of(target or load_target("mi300x"))
 
 
-def _prepared(folder: Path, settings: Settings) -> Path:
+def _prepared(folder: Path, settings: Settings, note_opened: bool) -> Path:
     """The folder, with the settings and with nothing of an earlier capture."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / journal.FILE).unlink(missing_ok=True)
+        for name in (journal.FILE, opened.FILE):
+            (folder / name).unlink(missing_ok=True)
+        if note_opened:
+            (folder / opened.FILE).touch()
         for name in ("launches", "contents", "counts"):
             shutil.rmtree(folder / name, ignore_errors=True)
         save_settings(settings, folder)
