@@ -75,20 +75,29 @@ class Kept:
                 shutil.rmtree(partial, ignore_errors=True)
             self._trim()
 
-    def call(self, kind: str, decided_by: object, make: Callable[[], Value]) -> Value:
+    def call(
+        self,
+        kind: str,
+        decided_by: object,
+        make: Callable[[], Value],
+        *,
+        is_final: Callable[[Value], bool] = lambda _: True,
+    ) -> Value:
         """What `make` returns, from its entry if there is one.
 
         Args:
             kind: of result; begins the entry's name.
             decided_by: all that the result depends on; its `repr` is to tell it whole.
             make: called without an entry; raises as it does, and nothing is kept then.
+            is_final: whether what was made may be kept: not if it ran out of time.
         """
         name = f"{kind}-{digest(decided_by)}"
         for entry in self.find(name):
             with suppress(OSError, EOFError, pickle.UnpicklingError):
                 return cast(Value, pickle.loads((entry / "value.pickle").read_bytes()))
         value = make()
-        self.keep(name, lambda folder: _write(folder / "value.pickle", value))
+        if is_final(value):
+            self.keep(name, lambda folder: _write(folder / "value.pickle", value))
         return value
 
     @property
@@ -117,9 +126,15 @@ class Kept:
                 shutil.rmtree(entry, ignore_errors=True)
 
 
+OFF = "INTELLIPERF_SWIZZLE_NO_CACHE"
+"""The variable of `--no_cache`; it also holds where there is no command line."""
+
+
 def kept_for_user(environment: Mapping[str, str] | None = None) -> Kept:
-    """What is kept for this user."""
-    return Kept(cache_folder(os.environ if environment is None else environment) / "kept")
+    """What is kept for this user; nothing if that is off."""
+    environment = os.environ if environment is None else environment
+    off = environment.get(OFF, "0").lower() not in ("", "0", "false", "no")
+    return Kept(None if off else cache_folder(environment) / "kept")
 
 
 def digest(decided_by: object) -> str:

@@ -196,7 +196,9 @@ class KernelLanguage(Protocol):
     ) -> GpuRuns:
         """What runs the kernel's edits on a GPU."""
 
-    def cautions(self, launches: Sequence[Launch], prove_command: str) -> tuple[str, ...]:
+    def cautions(
+        self, launches: Sequence[Launch], prove_command: str, kept: Kept
+    ) -> tuple[str, ...]:
         """What is doubtful about the unmodified kernel, such as tiles that it never computes."""
 
 

@@ -35,12 +35,13 @@ def compile_variants(
     """The builds by how the kernel is compiled, and why there is none."""
     builds: dict[str, Build] = {}
     failures: list[str] = []
+    gpu = setup.target
     for launch in variants(launches):
         try:
             builds[compiled_as(launch)] = setup.kept.call(
                 "build",
-                (as_text(launch), setup.target),
-                functools.partial(setup.language.build, launch, setup.target),
+                (as_text(launch), gpu.backend, gpu.arch, gpu.warp_size),
+                functools.partial(setup.language.build, launch, gpu),
             )
         except BuildError as error:
             failures.append(f"one workgroup a CU is assumed: {error.fact}")

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from intelliperf_swizzle.cache import ceiling
+from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import (
     ProfileError,
@@ -172,7 +173,13 @@ def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
 
 
 def _trace(launch: Launch, setup: Setup) -> Trace:
-    return setup.kept.call("trace", as_text(launch), lambda: setup.language.trace(launch))
+    """The trace of a launch, ready for replay."""
+
+    def make() -> tuple[Trace, ReferenceStream]:
+        made = setup.language.trace(launch)
+        return made, stream_of(made)
+
+    return adopt(*setup.kept.call("trace", as_text(launch), make))
 
 
 def _rates(traced: Sequence[TracedLaunch], setup: Setup) -> tuple[Measurement, Ceiling]:

@@ -9,7 +9,6 @@ cannot be told from one that does not.
 
 from __future__ import annotations
 
-import ast
 import os
 import pickle
 import shutil
@@ -17,14 +16,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from intelliperf_swizzle.kept import digest
-from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import opened
 from intelliperf_swizzle.kernels.triton.capture.recording import capture, gpu_told
 from intelliperf_swizzle.kernels.triton.capture.settings import Gpu
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.kernels.base import RecordRequest
 
 SAME_ANYWAY = (
     *("COLORTERM", "COLUMNS", "DBUS_", "DISPLAY", "INTELLIPERF_SWIZZLE_", "LINES", "OLDPWD", "PWD"),
@@ -87,19 +89,18 @@ class _Record:
 
     Attributes:
         capture: without the launches.
-        states: of what was opened, as `opened.state_now` says it.
+        states: of what was opened.
         told: fields of the GPU that it asked for, and what it was told.
     """
 
     capture: Capture
-    states: tuple[tuple[str, str, str], ...]
+    states: tuple[opened.State, ...]
     told: Mapping[str, object]
 
     def holds_for(self, gpu: Gpu) -> bool:
         """Whether it would be the same again."""
-        return all(getattr(gpu, field) == value for field, value in self.told.items()) and all(
-            opened.state_now(how, path) == (how, path, state) for how, path, state in self.states
-        )
+        same = all(getattr(gpu, field) == value for field, value in self.told.items())
+        return same and opened.unchanged(self.states)
 
     def save(self, recorded: Capture, folder: Path) -> None:
         """Writes it with its launches and the contents of their storages."""
@@ -129,15 +130,12 @@ def _made(recorded: Capture, gpu: Gpu) -> _Record | None:
     """What is kept of a recording; None if it may not be used again."""
     if recorded.exit_code != 0:
         return None
-    text = (recorded.folder / opened.FILE).read_bytes().decode("utf-8", "surrogateescape")
-    lines = [ast.literal_eval(line) for line in text.splitlines()]
-    of = {kind: [line for line in lines if line[0] == kind] for kind in ("started", "asked")}
-    states = {line for line in lines if line[0] not in of}
-    changing = len({line[:2] for line in states}) < len(states)
-    if changing or "unseen" in {how for how, _, _ in states} or not of["started"]:
+    noted = opened.read_notes(str(recorded.folder))
+    if noted is None:
         return None
-    told = {field: getattr(gpu, field) for _, field, _ in of["asked"]}
-    return _Record(replace(recorded, launches=()), tuple(sorted(states)), told)
+    states, asked = noted
+    told = {field: getattr(gpu, field) for field in asked}
+    return _Record(replace(recorded, launches=()), states, told)
 
 
 def _save_with_contents(launch: Launch, folder: Path, number: int) -> None:

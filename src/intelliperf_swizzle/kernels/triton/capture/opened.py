@@ -14,7 +14,7 @@ library alone. A line of the notes is the `repr` of a tuple:
     ("unseen", sentence, "")   what was read cannot be told
 """
 
-# ruff: noqa: PTH100, PTH118, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH100, PTH110, PTH116, PTH118, PTH119, PTH120, PTH123, PTH208
 # (os.path, because importing pathlib would slow every Python down)
 
 from __future__ import annotations
@@ -24,15 +24,21 @@ import os
 import stat
 import sys
 from _thread import get_ident
-from collections.abc import Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+State = tuple[str, str, str]
+"""How something was read, its path, and what tells it from another; a line of the notes."""
 
 FILE = "opened.txt"
 LARGE_BYTES = 64 << 20
 """Larger files are known by their size and times."""
 ABSENT = "absent"
 
-_IMPORT = "<frozen importlib._bootstrap_external>"
-_MODULE = (".py", ".pth", ".so", ".zip")
+_IMPORTERS = ("importlib", "importlib_metadata")
+_MODULE = (".dist-info", ".egg-info", ".egg", ".pth", ".py", ".so", ".zip")
 _NOT_FILES = ("/proc/", "/sys/", "/dev/")
 _PACKAGES = ("/site-packages/", "/dist-packages/")
 _NATIVE = (
@@ -87,8 +93,27 @@ def watch(folder: str) -> None:
     ask = noted.asked
 
 
-def ask(field: str) -> None:
-    """Notes that a field of the GPU was asked for, where something is noted at all."""
+def read_notes(folder: str) -> tuple[tuple[State, ...], tuple[str, ...]] | None:
+    """The states of what was read, and what of the GPU was asked for; None if not all is known."""
+    import ast
+
+    with open(os.path.join(folder, FILE), encoding="utf-8", errors="surrogateescape") as stream:
+        notes: set[State] = {ast.literal_eval(line) for line in stream}
+    asked = tuple(sorted(field for how, field, _ in notes if how == "asked"))
+    states = {one for one in notes if one[0] not in ("asked", "started")}
+    changing = len({one[:2] for one in states}) < len(states)
+    if changing or any(how == "unseen" for how, _, _ in states):
+        return None
+    return tuple(sorted(states)), asked
+
+
+def unchanged(states: Iterable[State]) -> bool:
+    """Whether all that was read is as it was then."""
+    return all(state_now(how, path) == (how, path, state) for how, path, state in states)
+
+
+ask: Callable[[str], None]
+"""Notes that a field of the GPU was asked for."""
 
 
 class _Notes:
@@ -149,8 +174,8 @@ class _Notes:
             return
         path = _absolute(folder or ".")
         if not os.path.join(path, "").startswith((*_NOT_FILES, self._inside)):
-            by_import = sys._getframe(2).f_code.co_filename == _IMPORT
-            self._state("modules" if by_import else "names", path)
+            caller = str(sys._getframe(2).f_globals.get("__name__")).partition(".")[0]
+            self._state("modules" if caller in _IMPORTERS else "names", path)
 
     def renamed(self, _: object, target: object, *__: object) -> None:
         """A file takes another's place."""
@@ -194,7 +219,7 @@ def _source_of(compiled: str) -> str:
     return compiled
 
 
-def state_now(how: str, path: str) -> tuple[str, str, str]:
+def state_now(how: str, path: str) -> State:
     """Changes with what a file holds or a folder lists; `how` may become `status`."""
     try:
         if how in ("names", "modules"):
@@ -211,9 +236,18 @@ def state_now(how: str, path: str) -> tuple[str, str, str]:
         return how, path, ABSENT
 
 
+def _is_package(entry: os.DirEntry[str]) -> bool:
+    return entry.name.isidentifier() and entry.is_dir()
+
+
 def _names(folder: str, *, importable: bool) -> str:
     """Of what a folder lists; of what can be imported alone, if that is all that was looked for."""
-    names = [name for name in sorted(os.listdir(folder)) if name != "__pycache__"]
-    if importable:
-        names = [one for one in names if one.isidentifier() or one.endswith(_MODULE)]
-    return hashlib.blake2b("/".join(names).encode(errors="surrogateescape"), digest_size=16).hexdigest()
+    with os.scandir(folder) as entries:
+        names = [
+            entry.name
+            for entry in entries
+            if entry.name != "__pycache__"
+            and not (importable and not entry.name.endswith(_MODULE) and not _is_package(entry))
+        ]
+    text = "/".join(sorted(names)).encode(errors="surrogateescape")
+    return hashlib.blake2b(text, digest_size=16).hexdigest()

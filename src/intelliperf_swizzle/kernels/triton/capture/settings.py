@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 FOLDER_VARIABLE = "INTELLIPERF_SWIZZLE_CAPTURE"
 """Environment variable that names the folder; without it the hook does nothing."""
+
+OPENED = "_intelliperf_swizzle_opened"
+"""The name by which `sitecustomize` loads the module `opened`, if what is opened is to be noted."""
 
 _FILE = "settings.json"
 
@@ -78,6 +82,19 @@ class Settings:
     compute_budget_seconds: float
     deadline: float
     fill: bool = False
+
+
+def asking(gpu: Gpu, ask: Callable[[str], None]) -> Gpu:
+    """The same GPU, which tells `ask` of each field that is read."""
+    names = frozenset(one.name for one in fields(Gpu))
+
+    class Asking(Gpu):
+        def __getattribute__(self, name: str) -> object:
+            if name in names:
+                ask(name)
+            return super().__getattribute__(name)
+
+    return Asking(**vars(gpu))
 
 
 def save_settings(settings: Settings, folder: Path) -> None:

@@ -7,7 +7,7 @@ for an import of torch or triton, and runs the `sitecustomize` that it hides. If
 kept, it also notes what is opened (`opened`).
 """
 
-# ruff: noqa: PTH100, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH110, PTH118, PTH120, PTH123
 # (os.path, because importing pathlib would slow every Python down)
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TRIGGERS = ("torch", "triton")
 _PACKAGE = "intelliperf_swizzle"
-_OPENED = "_intelliperf_swizzle_opened"
+_OPENED = "_intelliperf_swizzle_opened"  # settings.OPENED
 
 
 class _Waiting:
