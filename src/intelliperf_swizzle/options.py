@@ -171,6 +171,12 @@ class Options:
         "where candidates are scored by the model: local, loky, dask://HOST:PORT, ray://HOST:PORT",
     )
     seed: int = _option(0, "of every random choice", read=integer, verbs=OPTIMIZE)
+    configs: Literal["recorded", "all"] = _option(
+        "recorded",
+        "of kernels under triton.autotune: the recorded one, or all, with a search on each",
+        choices=("recorded", "all"),
+        verbs=OPTIMIZE,
+    )
     no_cache: bool = _option(
         False,
         "record and trace anew, even if nothing has changed",

@@ -105,7 +105,7 @@ def examine_kernels(
         try:
             if to_edit:
                 check_editable(setup, launches)
-            subject = _examine_kernel(launches, setup)
+            subject = examine_kernel(launches, setup)
             cautions = (*recorded.cautions, *subject.cautions)
             subjects.append(replace(subject, cautions=cautions))
         except (SpliceError, TraceError, ProfileError) as error:
@@ -142,7 +142,13 @@ def _programs(launches: Sequence[Launch]) -> int:
     return sum(launch.programs * launch.count for launch in launches)
 
 
-def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
+def examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
+    """Traces and models the launches of one kernel.
+
+    Raises:
+        TraceError: one of the largest cannot be traced, or the kernel writes to no tensor.
+        ProfileError: the profiler fails.
+    """
     kernel, target = launches[0].kernel, setup.target
     largest = sorted(launches, key=lambda one: (-one.programs * one.count, one.ordinal))
     largest = largest[:MOST_LAUNCHES]

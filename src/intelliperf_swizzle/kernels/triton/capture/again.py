@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,7 +79,7 @@ def _decided_by(request: RecordRequest, program: str) -> object:
         str(Path(request.cwd).resolve()),
         opened.state_now("status", os.path.realpath(program)),
         variables,
-        (request.quiet_seconds, request.limit_seconds, request.compute),
+        (request.quiet_seconds, request.limit_seconds, request.compute, request.all_configs),
     )
 
 
@@ -104,8 +104,9 @@ class _Record:
 
     def save(self, recorded: Capture, folder: Path) -> None:
         """Writes it with its launches and the contents of their storages."""
-        for number, launch in enumerate(recorded.launches):
-            _save_with_contents(launch, folder, number)
+        for name, launches in _launches_of(recorded):
+            for number, launch in enumerate(launches):
+                _save_with_contents(launch, folder / name, number)
         (folder / "record.pickle").write_bytes(pickle.dumps(self))
 
     @staticmethod
@@ -117,13 +118,18 @@ class _Record:
     def unpack(self, entry: Path, folder: Path) -> Capture:
         """The capture in a folder of its own: the entry may be removed while it is used."""
         shutil.copytree(entry, folder, copy_function=_link_or_copy, dirs_exist_ok=True)
-        launches = [load_launch(path) for path in sorted((folder / "launches").iterdir())]
+        launches, others = (
+            tuple(load_launch(path) for path in sorted((folder / name / "launches").glob("*")))
+            for name, _ in _launches_of(self.capture)
+        )
         note = (
             "the records of an earlier run were used: all that the application opened is as it"
             " was then (--no_cache records anew)"
         )
         notes = (*self.capture.notes, note)
-        return replace(self.capture, launches=tuple(launches), folder=folder, notes=notes)
+        return replace(
+            self.capture, launches=launches, other_configs=others, folder=folder, notes=notes
+        )
 
 
 def _made(recorded: Capture, gpu: Gpu) -> _Record | None:
@@ -135,7 +141,12 @@ def _made(recorded: Capture, gpu: Gpu) -> _Record | None:
         return None
     states, asked = noted
     told = {field: getattr(gpu, field) for field in asked}
-    return _Record(replace(recorded, launches=()), states, told)
+    return _Record(replace(recorded, launches=(), other_configs=()), states, told)
+
+
+def _launches_of(recorded: Capture) -> list[tuple[str, Sequence[Launch]]]:
+    """Fields of a capture, which are folders of a record, and the launches in them."""
+    return [(name, getattr(recorded, name)) for name in ("launches", "other_configs")]
 
 
 def _save_with_contents(launch: Launch, folder: Path, number: int) -> None:
@@ -143,12 +154,12 @@ def _save_with_contents(launch: Launch, folder: Path, number: int) -> None:
     for key, storage in launch.storages.items():
         if storage.contents is not None:
             place = folder / "contents" / Path(storage.contents).name
-            place.parent.mkdir(exist_ok=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
             if not place.exists():
                 _link_or_copy(storage.contents, place)
             storage = replace(storage, contents=str(place))
         storages[key] = storage
-    (folder / "launches").mkdir(exist_ok=True)
+    (folder / "launches").mkdir(parents=True, exist_ok=True)
     save_launch(replace(launch, storages=storages), folder / "launches" / f"{number:06}.json")
 
 

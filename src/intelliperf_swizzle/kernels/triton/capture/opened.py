@@ -14,7 +14,7 @@ library alone. A line of the notes is the `repr` of a tuple:
     ("unseen", sentence, "")   what was read cannot be told
 """
 
-# ruff: noqa: PTH100, PTH110, PTH116, PTH118, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH100, PTH110, PTH116, PTH118, PTH119, PTH120, PTH123
 # (os.path, because importing pathlib would slow every Python down)
 
 from __future__ import annotations

@@ -17,7 +17,13 @@ from intelliperf_swizzle.kernels.triton.capture import journal, opened
 from intelliperf_swizzle.kernels.triton.capture.counts import read_counts
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution, Journal
 from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS, last_lines, start
-from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, Settings, gpu_of, save_settings
+from intelliperf_swizzle.kernels.triton.capture.settings import (
+    OTHER_CONFIGS,
+    Gpu,
+    Settings,
+    gpu_of,
+    save_settings,
+)
 from intelliperf_swizzle.kernels.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.kernels.triton.capture.uses import with_other_users
 from intelliperf_swizzle.launch_files import load_launch, save_launch
@@ -63,7 +69,10 @@ def capture(
     begun = time.monotonic()
     deadline = begun + request.limit_seconds
     gpu = None if request.device else gpu_told(request.target)
-    settings = Settings(RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill)
+    settings = Settings(
+        RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill,
+        request.all_configs and gpu is not None,
+    )  # fmt: skip
     place = _prepared(Path(request.folder), settings, note_opened)
     watch, ours = _JournalWatch(Journal(place)), request.variables
     application = start(request.command, place, request.cwd, ours, interpreted=gpu is not None)
@@ -90,6 +99,7 @@ def capture(
         ),
         last_lines=ending.last_lines,
         folder=place,
+        other_configs=tuple(_other_configs(place, watch)) if settings.all_configs else (),
         cautions=(
             *ending.cautions(all(one.computed for one in launches)),
             *dict.fromkeys(watch.refusals + watch.cautions),
@@ -111,10 +121,12 @@ def _prepared(folder: Path, settings: Settings, note_opened: bool) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         for name in (journal.FILE, opened.FILE):
             (folder / name).unlink(missing_ok=True)
+        for name in ("launches", "contents", "counts", OTHER_CONFIGS):
+            shutil.rmtree(folder / name, ignore_errors=True)
+        if settings.all_configs:
+            (folder / OTHER_CONFIGS).mkdir()
         if note_opened:
             (folder / opened.FILE).touch()
-        for name in ("launches", "contents", "counts"):
-            shutil.rmtree(folder / name, ignore_errors=True)
         save_settings(settings, folder)
     except OSError as error:
         raise CaptureError(f"the folder for the records cannot be written: {error}") from error
@@ -214,6 +226,13 @@ def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
     for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)
     return launches
+
+
+def _other_configs(folder: Path, watch: _JournalWatch) -> list[Launch]:
+    """The launches with configurations that the tuner has not chosen."""
+    others = _JournalWatch(Journal(folder / OTHER_CONFIGS))
+    others.read()
+    return _launches(folder / OTHER_CONFIGS, replace(others, uses=watch.uses))
 
 
 # --- words --------------------------------------------------------------------------------------
