@@ -85,7 +85,7 @@ def _by_number(subject: Subject, recorded: Capture) -> dict[int, list[Launch]]:
 def _search(number: int, launches: Sequence[Launch], setup: Setup, recorded: Capture) -> _Pair:
     options = replace(setup.options, candidates=min(FEWEST_CANDIDATES, setup.options.candidates))
     setup, quiet = replace(setup, options=options), Silent()
-    subject = look_closely(examine_kernel(launches, setup), setup, quiet)
+    subject = look_closely(examine_kernel(launches, setup, quiet), setup, quiet)
     best: Evaluated | None = None
     if is_promising(setup, subject):
         with temporary_folder("configuration") as folder:

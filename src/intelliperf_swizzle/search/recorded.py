@@ -105,7 +105,7 @@ def examine_kernels(
         try:
             if to_edit:
                 check_editable(setup, launches)
-            subject = examine_kernel(launches, setup)
+            subject = examine_kernel(launches, setup, progress)
             cautions = (*recorded.cautions, *subject.cautions)
             subjects.append(replace(subject, cautions=cautions))
         except (SpliceError, TraceError, ProfileError) as error:
@@ -142,7 +142,7 @@ def _programs(launches: Sequence[Launch]) -> int:
     return sum(launch.programs * launch.count for launch in launches)
 
 
-def examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
+def examine_kernel(launches: Sequence[Launch], setup: Setup, progress: Progress) -> Subject:
     """Traces and models the launches of one kernel.
 
     Raises:
@@ -154,7 +154,11 @@ def examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(compile_variants, largest, setup)
-        traces = list(pool.map(lambda one: _trace(one, setup), largest))
+        traces: list[Trace] = []
+        for one in pool.map(lambda launch: _trace(launch, setup), largest):
+            traces.append(one)
+            if len(largest) > 1:
+                progress.step(len(traces), len(largest), "launches")
         builds, failures = building.result()
     if not any(_writes(one) for one in traces):
         raise TraceError(
