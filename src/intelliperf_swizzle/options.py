@@ -93,7 +93,11 @@ class Options:
         None, "also write each measured attempt's kernel here", verbs=OPTIMIZE, host=True
     )
     num_attempts: int = _option(
-        10, "candidates to validate at most", read=positive, verbs=OPTIMIZE, host=True
+        10,
+        "iterations of a language model; candidates to validate at most",
+        read=positive,
+        verbs=OPTIMIZE,
+        host=True,
     )
     accordo_absolute_tolerance: float = _option(
         1e-6,
