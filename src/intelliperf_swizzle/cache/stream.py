@@ -222,11 +222,16 @@ _STREAMS: dict[int, ReferenceStream] = {}
 
 def stream_of(trace: Trace) -> ReferenceStream:
     """The stream of a trace, merged at the first call and kept as long as the trace lives."""
-    key = id(trace)
-    if key not in _STREAMS:
-        _STREAMS[key] = merge(trace)
-        weakref.finalize(trace, _STREAMS.pop, key, None)
-    return _STREAMS[key]
+    if id(trace) not in _STREAMS:
+        adopt(trace, merge(trace))
+    return _STREAMS[id(trace)]
+
+
+def adopt(trace: Trace, stream: ReferenceStream) -> Trace:
+    """The trace, whose stream is known already."""
+    _STREAMS[id(trace)] = stream
+    weakref.finalize(trace, _STREAMS.pop, id(trace), None)
+    return trace
 
 
 def merge(trace: Trace) -> ReferenceStream:

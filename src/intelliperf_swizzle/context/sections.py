@@ -157,6 +157,12 @@ def _dispatch(context: HardwareContext, _: Collection[str]) -> str:
         f"Each {domain} runs {per_domain}{or_one_more} {what} in "
         f"{context.wave.waves} wave{'s' if context.wave.waves > 1 else ''}."
     )
+    if context.wave.waves > 1:
+        lines.append(
+            f"The first ones of each {domain} start together, as many as its CUs hold. After that "
+            "each starts when another one ends, in launch order: waves have no common beginning, "
+            "and neighbours in launch order drift apart."
+        )
     return "\n".join(lines)
 
 

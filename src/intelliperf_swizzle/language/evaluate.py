@@ -124,6 +124,31 @@ def evaluate(
     return tile
 
 
+def outside_axis(
+    swizzle: Swizzle,
+    grid: Grid,
+    constants: Constants,
+    program: int,
+    *,
+    num_xcds: int,
+    cus_per_xcd: int,
+) -> tuple[str, int, int] | None:
+    """The first coordinate that a program is given outside its axis: its name, value and extent.
+
+    None if there is none, as of an output `pid`. Arguments as of `evaluate`, which has succeeded.
+    """
+    pid = np.array([program], np.int64)
+    numbers = _numbers(swizzle.names, grid, constants, num_xcds, cus_per_xcd)
+    evaluation = _Evaluation({**numbers, **_program_ids(swizzle.names, pid, grid)})
+    evaluation.run(swizzle.statements)
+    for axis, name in enumerate(AXES):
+        if name in swizzle.outputs:
+            value = int(np.ravel(evaluation.variables[name].values)[0])
+            if not 0 <= value < grid[axis]:
+                return name, value, grid[axis]
+    return None
+
+
 def _numbers(
     names: frozenset[str], grid: Grid, constants: Constants, num_xcds: int, cus_per_xcd: int
 ) -> dict[str, _Lanes]:

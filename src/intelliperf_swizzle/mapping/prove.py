@@ -7,11 +7,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from intelliperf_swizzle.errors import LanguageError, UsageError
 from intelliperf_swizzle.language import Owners, Swizzle, check, evaluate
+from intelliperf_swizzle.language.evaluate import outside_axis
 from intelliperf_swizzle.records import Constants, Grid, Int64Array, Proof, Witness
 
 MOST_PROGRAMS = 2**26
@@ -63,7 +65,13 @@ def prove(
     except LanguageError as error:
         return Witness(None, (), math.prod(grid), (), 0.0, failure=str(error))
     if not _is_permutation(tile):
-        return _witness(tile)
+        witness = _witness(tile)
+        for program, _ in witness.out_of_range[:1]:
+            place = outside_axis(
+                swizzle, grid, constants, program, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd
+            )
+            witness = replace(witness, coordinate=place)
+        return witness
 
     further = tuple(dict.fromkeys(sweep))
     holds = []

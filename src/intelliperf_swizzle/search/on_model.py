@@ -6,6 +6,7 @@ application; outputs are compared on the CPU."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from intelliperf_swizzle.backends import Spread
@@ -105,14 +106,17 @@ class OnModel:
             return Evaluated(one.proved, setting.remember(proved), one.edit)
         setting.progress.phase(f"validating {attempt.candidate.name}")
         try:
-            for launch in variants([traced.launch for traced in setting.subject.traced]):
-                setting.language.build(launch, setting.target, one.edit)
-            outcome = setting.language.validate(
-                one.proved.mapped(),
-                one.edit,
-                tolerance=setting.tolerance,
-                budget_seconds=setting.validation_seconds,
-            )
+            with ThreadPoolExecutor(1) as pool:  # all that is waited for is child processes
+                building = pool.submit(self._build, one)
+                try:
+                    outcome = setting.language.validate(
+                        one.proved.mapped(),
+                        one.edit,
+                        tolerance=setting.tolerance,
+                        budget_seconds=setting.validation_seconds,
+                    )
+                finally:
+                    building.result()
         except BuildError as error:
             return self._refuse(one, Verdict("does not build", str(error)))
         except ValidationError as error:
@@ -130,6 +134,12 @@ class OnModel:
         if verdict.kind == "better":
             attempt = setting.unit_test.judge(attempt, one.edit)
         return Evaluated(one.proved, setting.remember(attempt), one.edit)
+
+    def _build(self, one: Edited) -> None:
+        """Compiles the edited kernel in each way in which it is launched; raises BuildError."""
+        setting = self._setting
+        for launch in variants([traced.launch for traced in setting.subject.traced]):
+            setting.language.build(launch, setting.target, one.edit)
 
     def _evaluate(self, one: Edited) -> Evaluated:
         attempt = one.attempt

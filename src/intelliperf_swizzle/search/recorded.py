@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle.cache import ceiling
+from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import (
     ProfileError,
@@ -21,10 +22,20 @@ from intelliperf_swizzle.errors import (
     TraceError,
     UsageError,
 )
+from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import Access, Capture, KernelSummary, Launch, Measurement, Trace
+from intelliperf_swizzle.records import (
+    Access,
+    Capture,
+    Ceiling,
+    KernelSummary,
+    Launch,
+    Measurement,
+    TileLoop,
+    Trace,
+)
 from intelliperf_swizzle.search.builds import (
     compile_variants,
     compiled_as,
@@ -98,7 +109,7 @@ def examine_kernels(
         name = launches[0].kernel
         progress.phase(f"tracing {name}")
         try:
-            subject = _examine_numbered(launches, setup, to_edit=to_edit)
+            subject = _examine_numbered(launches, setup, progress, to_edit=to_edit)
             cautions = (*recorded.cautions, *subject.cautions)
             subjects.append(replace(subject, cautions=cautions))
         except (SpliceError, TraceError, ProfileError) as error:
@@ -112,17 +123,19 @@ def examine_kernels(
     return rank_subjects(subjects, setup.target), rows
 
 
-def _examine_numbered(launches: Sequence[Launch], setup: Setup, *, to_edit: bool) -> Subject:
+def _examine_numbered(
+    launches: Sequence[Launch], setup: Setup, progress: Progress, *, to_edit: bool
+) -> Subject:
     """The kernel, by the tiles that its programs take in a loop if that can be, else by programs.
 
     Raises:
         SpliceError: it cannot be edited, and that is wanted.
-        SwizzleError: as of `_examine_kernel`.
+        SwizzleError: as of `examine_kernel`.
     """
     asked = setup.options.renumber
     reasons: tuple[str, ...] = ()
     if asked != PROGRAM:
-        looped, reasons = setup.language.with_loops(launches, asked)
+        looped, reasons = _with_loops(launches, setup)
         if loop := looped[0].loop:
             entry = looped[0].source.entry
             where = f"{Path(entry.file).name}:{entry.first_line + loop.line - 1}"
@@ -132,15 +145,30 @@ def _examine_numbered(launches: Sequence[Launch], setup: Setup, *, to_edit: bool
             try:
                 if to_edit:
                     check_editable(setup, looped)
-                subject = _examine_kernel(looped, setup)
+                subject = examine_kernel(looped, setup, progress)
                 return replace(subject, notes=(note, *reasons, *subject.notes))
             except (SpliceError, TraceError) as error:
                 reasons = (*reasons, f"the tiles of the loop at {where} keep their order: "
                                      f"{error.fact}")  # fmt: skip
     if to_edit:
         check_editable(setup, launches)
-    subject = _examine_kernel(launches, setup)
+    subject = examine_kernel(launches, setup, progress)
     return replace(subject, notes=(*reasons, *subject.notes))
+
+
+def _with_loops(
+    launches: Sequence[Launch], setup: Setup
+) -> tuple[Sequence[Launch], tuple[str, ...]]:
+    name = setup.options.renumber
+
+    def find() -> tuple[list[TileLoop | None], tuple[str, ...]]:
+        looped, reasons = setup.language.with_loops(launches, name)
+        return [one.loop for one in looped], reasons
+
+    decided_by = ([as_text(one) for one in launches], name)
+    loops, reasons = setup.kept.call("loops", decided_by, find)
+    pairs = zip(launches, loops, strict=True)
+    return [replace(launch, loop=loop) for launch, loop in pairs], reasons
 
 
 def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
@@ -179,13 +207,23 @@ def _programs(launches: Sequence[Launch]) -> int:
     return sum(launch.programs * launch.count for launch in launches)
 
 
-def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
+def examine_kernel(launches: Sequence[Launch], setup: Setup, progress: Progress) -> Subject:
+    """Traces and models the launches of one kernel.
+
+    Raises:
+        TraceError: one of the largest cannot be traced, or the kernel writes to no tensor.
+        ProfileError: the profiler fails.
+    """
     kernel, target = launches[0].kernel, setup.target
     largest = sorted(launches, key=lambda one: (-one.tiles * one.count, one.ordinal))
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(compile_variants, largest, setup)
-        traces = list(pool.map(setup.language.trace, largest))
+        traces: list[Trace] = []
+        for one in pool.map(lambda launch: _trace(launch, setup), largest):
+            traces.append(one)
+            if len(largest) > 1:
+                progress.step(len(traces), len(largest), "launches")
         builds, failures = building.result()
     if not any(_writes(one) for one in traces):
         raise TraceError(
@@ -197,23 +235,46 @@ def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
         TracedLaunch(launch, one, resident_workgroups(builds.get(compiled_as(launch)), target))
         for launch, one in zip(largest, traces, strict=True)
     )
+    baseline, bound = _rates(traced, setup)
     return Subject(
         kernel=kernel,
         launches=tuple(sorted(launches, key=lambda one: one.ordinal)),
         traced=traced,
-        baseline=_baseline(traced, setup),
-        ceiling=ceiling(traces, target, [launch.count for launch in largest]),
+        baseline=baseline,
+        ceiling=bound,
         notes=tuple(dict.fromkeys(notes)),
         cautions=(*_out_of_bounds(traces), *note_spills(builds.values())),
     )
 
 
-def _baseline(traced: Sequence[TracedLaunch], setup: Setup) -> Measurement:
-    """The unmodified kernel by the model, or by the profiler of a host that has run it already."""
-    if setup.profiler is not None and setup.device is None:
-        return setup.profiler.measure(traced)
-    identity = [np.arange(one.trace.tiles) for one in traced]
-    return model_launches(traced, identity, setup.target)
+def _trace(launch: Launch, setup: Setup) -> Trace:
+    """The trace of a launch, ready for replay."""
+
+    def make() -> tuple[Trace, ReferenceStream]:
+        made = setup.language.trace(launch)
+        return made, stream_of(made)
+
+    return adopt(*setup.kept.call("trace", as_text(launch), make))
+
+
+def _rates(traced: Sequence[TracedLaunch], setup: Setup) -> tuple[Measurement, Ceiling]:
+    """The unmodified kernel by the model, and the ceiling of any order.
+
+    A profiler of a host that has run it already takes the model's place.
+    """
+
+    def model() -> tuple[Measurement, Ceiling]:
+        identity = [np.arange(one.trace.tiles) for one in traced]
+        counts = [one.launch.count for one in traced]
+        bound = ceiling([one.trace for one in traced], setup.target, counts)
+        if setup.profiler is not None and setup.device is None:
+            return setup.profiler.measure(traced), bound
+        return model_launches(traced, identity, setup.target), bound
+
+    if setup.profiler is not None:
+        return model()
+    each = [(as_text(one.launch), one.launch.count, one.occupancy) for one in traced]
+    return setup.kept.call("rates", (each, setup.target), model)
 
 
 def _writes(one: Trace) -> bool:

@@ -12,6 +12,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.kernels.base import Compiler, GpuRuns, RecordRequest
 from intelliperf_swizzle.kernels.hip.building import names_device_code
 from intelliperf_swizzle.kernels.hip.record_program import capture
@@ -96,7 +97,9 @@ class Hip:
         """Raises ValidationError: there is nothing to run."""
         raise ValidationError(NOT_YET)
 
-    def cautions(self, launches: Sequence[Launch], prove_command: str) -> tuple[str, ...]:
+    def cautions(
+        self, launches: Sequence[Launch], prove_command: str, kept: Kept
+    ) -> tuple[str, ...]:
         """None: what a kernel's own remap does is not looked at."""
         return ()
 
