@@ -15,9 +15,8 @@ from pathlib import Path
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.errors import SwizzleError, TraceError
 from intelliperf_swizzle.kernels.hip import llvm, native
-from intelliperf_swizzle.kernels.hip.binaries import CodeObject, KernelCode, read_kernels
+from intelliperf_swizzle.kernels.hip.binaries import CodeObject, KernelCode
 from intelliperf_swizzle.kernels.hip.slicing import (
-    TRIPLE,
     VARIABLES,
     AddressSlice,
     optimised,
@@ -85,7 +84,7 @@ def prepare(request: PreparationRequest, _: Path) -> list[str]:
     preparation = _Preparation(request)
     for code in request.objects:
         for bitcode in code.bitcode:
-            preparation.add(bitcode, code.arch)
+            preparation.add(bitcode, code)
     preparation.write()
     return preparation.notes
 
@@ -99,14 +98,9 @@ class _Preparation:
         self._next = GLOBALS
         self.notes: list[str] = []
 
-    def add(self, bitcode: bytes, arch: str) -> None:
+    def add(self, bitcode: bytes, code: CodeObject) -> None:
         """The kernels of one module that no module before has."""
-        binding = llvm.binding()
-        as_built = llvm.parse(bitcode)
-        target = binding.Target.from_triple(TRIPLE)
-        machine = target.create_target_machine(cpu=arch, opt=3, reloc="pic")
-        codes = read_kernels(machine.emit_object(as_built))
-        module = optimised(bitcode, arch)
+        module = optimised(bitcode, code.arch)
         copy, project = self._request.moved
         text = str(module).replace(str(copy), str(project))  # what messages and patches name
         debug = DebugInfo(text)
@@ -118,7 +112,7 @@ class _Preparation:
             except TraceError as error:
                 sliced = AddressSlice("", error.fact, frozenset(), frozenset())
             self._kernels[kernel.name] = DeviceKernel(
-                codes[kernel.name],
+                code.kernels[kernel.name],
                 sliced,
                 debug.source(kernel.name, project),
                 variables,

@@ -74,12 +74,13 @@ def size_of(kind: str) -> int:
 
 
 def optimised(bitcode: bytes, cpu: str) -> llvm.Module:
-    """The module with nothing in it but its kernels and what they use, loops left rolled."""
+    """The module as clang optimises it, with nothing in it but its kernels and what they use."""
     module = llvm.parse(bitcode)
     names = {kernel.name for kernel in llvm.kernels(module)}
     for function in module.functions:
         if not function.is_declaration and function.name not in names:
             function.linkage = "internal"
+    llvm.optimise(module, TRIPLE, cpu, level=3)
     llvm.optimise(module, TRIPLE, cpu)
     return module
 
