@@ -84,7 +84,9 @@ def device_variables(text: str) -> dict[str, str]:
     }
 
 
-def host_text(text: str, parameters: Mapping[str, list[tuple[str, bool]]]) -> tuple[str, set[str]]:
+def host_text(
+    text: str, parameters: Mapping[str, list[tuple[str, bool]]]
+) -> tuple[str, dict[str, str]]:
     """A module for the host with an entry for each kernel that can run there.
 
     Args:
@@ -92,7 +94,8 @@ def host_text(text: str, parameters: Mapping[str, list[tuple[str, bool]]]) -> tu
         parameters: of each kernel that is wanted: type, and whether it is passed by reference.
 
     Returns:
-        The text and the kernels that have an entry.
+        The text with an entry for each kernel that can run, and what each of the others uses that
+        only a GPU has.
     """
     text = re.sub(r"(?m)^(?:target |!|source_filename|; |attributes|\$)[^\n]*\n", "", text)
     text = re.sub(r",? !(?!\d)[\w.]+ !(?:\d+|\{\})", "", text)
@@ -103,16 +106,23 @@ def host_text(text: str, parameters: Mapping[str, list[tuple[str, bool]]]) -> tu
         text = re.sub(pattern, written, text)
     bodies = {found[1]: found[0] for found in _FUNCTION.finditer(text)}
     others = "".join(body for name, body in bodies.items() if name not in parameters)
-    able = {name for name in parameters if not _FOREIGN.search(bodies[name] + others)}
+    foreign = {
+        name: found[0].strip(" @").replace("asm", "inline assembly")
+        for name in parameters
+        if (found := _FOREIGN.search(bodies[name] + others))
+    }
     for name, body in bodies.items():
-        if name not in able and (name in parameters or _FOREIGN.search(body)):
+        if name in foreign or (name not in parameters and _FOREIGN.search(body)):
             text = text.replace(body, "")
-    entries = (_entry(name, parameters[name], bodies[name] + others) for name in sorted(able))
-    return _HEAD + text + "".join(entries), able
+    entries = (
+        _entry(name, parameters[name], bodies[name] + others)
+        for name in sorted(set(parameters).difference(foreign))
+    )
+    return _HEAD + text + "".join(entries), foreign
 
 
 _FUNCTION = re.compile(r"(?ms)^define [^\n]*?@([\w.$]+)\(.*?^\}\n")
-_FOREIGN = re.compile(r"@llvm\.(?:amdgcn|r600)\.|\basm ")
+_FOREIGN = re.compile(r"@llvm\.(?:amdgcn|r600)\.[\w.]+|\basm ")
 
 
 def _reported(lines: Iterable[str]) -> Iterator[str]:

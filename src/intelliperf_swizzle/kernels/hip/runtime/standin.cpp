@@ -128,7 +128,7 @@ void begin() {
     compute_ = !strcmp(how, "never") ? NEVER : !strcmp(how, "always") ? ALWAYS : AUTO;
   if (const char* seconds = getenv("SWIZZLE_HIP_BUDGET")) budget_ = atof(seconds);
   read_tables();
-  if (compute_ != NEVER) library_ = dlopen((folder_ + "/kernels.so").c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (compute_ != NEVER) library_ = dlopen((folder_ + "/kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   for (auto& [name, address] : globals_) {
     auto initial = symbol_of("sw_initial_" + name);
     if (initial) memcpy((void*)address, initial, live_[address].bytes);
@@ -620,6 +620,10 @@ EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gx, uns
   return launch(((Kernel*)function)->symbol, {dim3(gx, gy, gz), dim3(bx, by, bz), shared, stream}, arguments, extra);
 }
 EXPORT hipError_t hipExtModuleLaunchKernel(hipFunction_t function, uint32_t x, uint32_t y, uint32_t z, uint32_t bx, uint32_t by, uint32_t bz, size_t shared, hipStream_t stream, void** arguments, void** extra, hipEvent_t, hipEvent_t, uint32_t) {
+  if (!bx || !by || !bz || x % bx || y % by || z % bz) {
+    write_line(log_, "{\"event\": \"note\", \"text\": \"a launch whose last workgroups are smaller than the others was refused\"}\n");
+    return failed(hipErrorNotSupported);
+  }
   return hipModuleLaunchKernel(function, x / bx, y / by, z / bz, bx, by, bz, shared, stream, arguments, extra);
 }
 EXPORT hipError_t hipFuncSetAttribute(const void*, hipFuncAttribute, int) { return hipSuccess; }
