@@ -38,7 +38,7 @@ class DeviceKernel:
         code: its metadata.
         slice: what decides its addresses.
         source: its text and that of what it calls; None if lines do not lead there.
-        readers: the functions in which it reads the number of its workgroup.
+        readers: itself, and the functions in which it reads the number of its workgroup.
         variables: address and bytes of each device variable of its module, by name.
         types: of its parameters, as LLVM has them; `byref` of those passed by reference.
         foreign: what it uses that no CPU has; None if it can be executed on one.

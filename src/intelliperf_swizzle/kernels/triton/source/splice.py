@@ -27,6 +27,7 @@ from intelliperf_swizzle.edit import (
     Edit,
     Place,
     change_lines,
+    headline,
     lines_of,
     patch_root,
     read_exactly,
@@ -49,8 +50,6 @@ from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction
 
 __all__ = ["Edit", "splice"]
 
-MOST_NAME_CHARACTERS = 60
-"""Of a swizzle's name in the comment."""
 MOST_USERS = 3
 """Other users of a function that a refusal names."""
 
@@ -269,18 +268,12 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
         replacements=tuple((read.place, outputs[read.axis]) for read in reads),
         before_line=_first_line(function, tree, reads, request.swizzle),
         inserted=(
-            _comment(request),
+            f"# {headline(request.name, request.target.name)}",
             *_fixed_axes(reads, language),
             *code.lines,
             *naming,
         ),
     )
-
-
-def _comment(request: _Splice) -> str:
-    """One line, whatever the name holds: it may be a language model's."""
-    name = " ".join("".join(c if c.isprintable() else " " for c in request.name).split())
-    return f"# swizzle {name[:MOST_NAME_CHARACTERS]} for {request.target.name}"
 
 
 def _named(outputs: Mapping[int, str], prefix: str) -> tuple[dict[int, str], list[str]]:
