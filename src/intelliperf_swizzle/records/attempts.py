@@ -134,7 +134,8 @@ class Validation:
     """The outcome of comparing the original with the swizzled kernel.
 
     Attributes:
-        method: `all-tiles`, `traces-and-sample`, `mapping-and-sample` or `gpu`.
+        method: `all-tiles`, `traces-and-sample`, `traces-reads-and-sample`, `mapping-and-sample`
+            or `gpu`.
         launches: distinct launches compared.
         tiles_compared: tiles of which the bytes were compared.
         tiles: tiles of these launches.
@@ -145,7 +146,9 @@ class Validation:
             checked for programs that depend on each other. None = not counted.
     """
 
-    method: Literal["all-tiles", "traces-and-sample", "mapping-and-sample", "gpu"]
+    method: Literal[
+        "all-tiles", "traces-and-sample", "traces-reads-and-sample", "mapping-and-sample", "gpu"
+    ]
     launches: int
     tiles_compared: int
     tiles: int

@@ -90,14 +90,8 @@ class OnModel:
         return None
 
     def validate(self, one: Edited) -> Evaluated:
-        """Builds and compares; one that is refused comes back with the reason.
-
-        Where the language edits no source yet there is nothing to compare.
-        """
+        """Builds and compares; one that is refused comes back with the reason."""
         setting, attempt = self._setting, one.attempt
-        if not setting.language.edits:
-            proved = replace(attempt, proof=one.proved.widened(1))
-            return Evaluated(one.proved, setting.remember(proved), one.edit)
         setting.progress.phase(f"validating {attempt.candidate.name}")
         try:
             for launch in variants([traced.launch for traced in setting.subject.traced]):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from intelliperf_swizzle.kernels.hip import llvm
-from intelliperf_swizzle.kernels.hip.slicing import MEMORY, POINTER, size_of
+from intelliperf_swizzle.kernels.hip.slicing import MEMORY, MOVES, POINTER, moved, size_of
 
 _HEAD = """\
 @sw_thread = external global [3 x i32]
@@ -27,6 +27,7 @@ declare i32 @sw_exchange(i32, i32)
 declare i32 @sw_first(i32)
 declare i64 @sw_ballot(i1)
 declare void @sw_touch(ptr, i32, i32)
+declare void @sw_move(ptr, i64, i32)
 """
 _WAITS = ("@sw_barrier(", "@sw_bpermute(", "@sw_exchange(", "@sw_first(", "@sw_ballot(")
 _ID = r"(%\S+) = (?:tail )?call [^@]*@llvm\.amdgcn\."
@@ -137,6 +138,11 @@ def _reported(lines: Iterable[str]) -> Iterator[str]:
                 kind = {"load": 0, "store": 1}.get(opcode, 2)
                 size = size_of(_accessed(opcode, rest))
                 yield f"  call void @sw_touch(ptr {address}, i32 {size}, i32 {kind})"
+        elif move := MOVES.search(line):
+            count, pointers = moved(line, move[1])
+            for kind, (where, address) in zip((1, 0), pointers, strict=False):
+                if where in ("", "0", "1"):
+                    yield f"  call void @sw_move(ptr {address}, i64 {count}, i32 {kind})"
         yield line
 
 

@@ -31,6 +31,8 @@ LOG = "app.log"
 LINES_VARIABLE = "SWIZZLE_HIP_LINES"
 """Names a file for the lines that executed workgroups touch: native execution's trace."""
 _POLL_SECONDS = 0.05
+KEYS = "keys.json"
+"""The stand-in's hash of each launch, by ordinal."""
 _PATIENCE_SECONDS = 2.0
 _BUDGET_SECONDS = 20.0
 _LAST_LINES = 20
@@ -208,12 +210,12 @@ def _launches(
 ) -> list[Launch]:
     """The recorded launches; processes that launched the same are one."""
     (folder / "launches").mkdir(exist_ok=True)
-    by_text: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    by_key: dict[str, tuple[dict[str, Any], list[str]]] = {}
     for name, event in journal.new.items():
-        text = json.dumps({key: value for key, value in event.items() if key != "id"})
-        by_text.setdefault(text, (event, []))[1].append(name)
+        by_key.setdefault(event["key"], (event, []))[1].append(name)
     launches: list[Launch] = []
-    for event, names in by_text.values():
+    keys: list[str] = []
+    for event, names in by_key.values():
         path, kernel = kernels[event["kernel"]]
         if kernel.source is None:
             journal.notes[
@@ -228,6 +230,8 @@ def _launches(
         )
         save_launch(launch, folder / "launches" / f"{launch.ordinal}.json")
         launches.append(launch)
+        keys.append(event["key"])
+    (folder / KEYS).write_text(json.dumps(keys), "utf-8")
     return launches
 
 

@@ -29,7 +29,7 @@ class Triton:
 
     name = "Triton"
     builds = False
-    edits = True
+    measures = True
     record = staticmethod(capture)
     trace = staticmethod(trace)
     trace_each = staticmethod(trace_each)
