@@ -41,6 +41,8 @@ _NO_CODE = re.compile(
     re.DOTALL,
 )
 
+_HIDING = "const dim3 blockIdx("
+
 
 @dataclass(frozen=True)
 class _Body:
@@ -90,6 +92,16 @@ def splice(
         diff=diff,
         lines_added=sum(line.startswith("+") for line in diff.split("\n")[2:]),
     )
+
+
+def inserted_lines(before: str, after: str) -> list[int]:
+    """The lines, counted from 1, of an edited text that may read the builtin."""
+    prefix = _free_prefix(before)
+    return [
+        number
+        for number, line in enumerate(after.split("\n"), 1)
+        if prefix in line or line.strip().startswith(_HIDING)
+    ]
 
 
 def same_place(kernel: DeviceKernel, source: KernelSource) -> bool:
@@ -182,6 +194,11 @@ def _read_as_recorded(source: KernelSource, recording: Path) -> str:
     root = Path(recipe.project)
     if root not in Path(entry.file).parents:
         raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names a wider directory")
+    if _HIDING in text:
+        raise SpliceError(
+            f"{entry.file} has a kernel with a `blockIdx` of its own: a swizzle is in it already",
+            hint="search on the kernel without it",
+        )
     copy = recording / PROJECT / Path(entry.file).relative_to(root)
     if not copy.is_file() or copy.read_bytes() != text.encode():
         raise SpliceError(
@@ -269,7 +286,6 @@ def _lines(
         default=1,
     )
     given = [f"::blockIdx.{letter}" for letter in "xyz"]
-    prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
     code = emit_cpp(
         swizzle,
         range(axes),
@@ -277,10 +293,16 @@ def _lines(
         num_xcds=target.num_xcds,
         cus_per_xcd=target.cus_per_xcd,
         inputs={f"pid_{axis}": given[axis] for axis in range(axes)},
-        prefix=next(one for one in prefixes if one not in text),
+        prefix=_free_prefix(text),
     )
     numbers = (code.outputs.get(axis, given[axis]) for axis in range(3))
-    return [f"// {comment}", *code.lines, f"const dim3 blockIdx({', '.join(numbers)});"]
+    return [f"// {comment}", *code.lines, f"{_HIDING}{', '.join(numbers)});"]
+
+
+def _free_prefix(text: str) -> str:
+    """A prefix of names that nothing in a file has."""
+    prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
+    return next(one for one in prefixes if one not in text)
 
 
 def _inserted(text: str, code: str, at: int, lines: Sequence[str]) -> str:

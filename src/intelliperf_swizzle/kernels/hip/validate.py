@@ -10,10 +10,9 @@ executed on the CPU in one process on the same memory, must leave the same bytes
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,14 +21,14 @@ import numpy as np
 from intelliperf_swizzle import children
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.edit import Edit, lines_of
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import moved_command
 from intelliperf_swizzle.errors import TraceError, ValidationError
 from intelliperf_swizzle.kernels.hip.building import PROJECT
 from intelliperf_swizzle.kernels.hip.device_code import read_kernel, read_kernels, recording_of
 from intelliperf_swizzle.kernels.hip.preparing import make_edited, recipe_of
 from intelliperf_swizzle.kernels.hip.record_program import KEYS
-from intelliperf_swizzle.kernels.hip.splice import same_place
+from intelliperf_swizzle.kernels.hip.splice import inserted_lines, same_place
 from intelliperf_swizzle.kernels.hip.toolchain import find_toolchain
 from intelliperf_swizzle.kernels.hip.tracing import trace
 from intelliperf_swizzle.mapping.sample import sample_tiles
@@ -89,7 +88,7 @@ def _stray_read(launch: Launch, edit: Edit, folder: Path) -> str | None:
     Of every kernel of the program, so that none but this one reads it in them.
     """
     [(file, before)] = edit.before.items()
-    allowed = {f"{file}:{line}" for line in _inserted(before, edit.files[file])}
+    allowed = {f"{file}:{line}" for line in inserted_lines(before, edit.files[file])}
     original = read_kernels(recording_of(launch))
     own = {symbol for symbol, (_, one) in original.items() if same_place(one, launch.source)}
     for symbol, (_, kernel) in read_kernels(folder).items():
@@ -102,16 +101,6 @@ def _stray_read(launch: Launch, edit: Edit, folder: Path) -> str | None:
                     what = "the number that the launch gives it" if swizzled else "another number"
                     return f"`{reader.name}`, in kernel `{name}`, reads {what}{how} ({read.place})"
     return None
-
-
-def _inserted(before: str, after: str) -> Iterator[int]:
-    """The lines, counted from 1, that are new, without what was split to put them there."""
-    matcher = difflib.SequenceMatcher(None, lines_of(before), lines_of(after), autojunk=False)
-    for tag, _, _, first, end in matcher.get_opcodes():
-        if tag == "insert":
-            yield from range(first + 1, end + 1)
-        elif tag == "replace":
-            yield from range(first + 2, end)
 
 
 # --- what is accessed -----------------------------------------------------------------------------
