@@ -144,6 +144,7 @@ class Validation:
         difference: first difference in words, None where there is none.
         distinct_launches: how many there are; those that were not compared were proved, and
             checked for programs that depend on each other. None = not counted.
+        build: registers and workgroups a CU, before and after, in words; None = not compiled.
     """
 
     method: Literal[
@@ -157,6 +158,7 @@ class Validation:
     tolerance: float | None = None
     difference: str | None = None
     distinct_launches: int | None = None
+    build: str | None = None
 
 
 VerdictKind: TypeAlias = Literal[

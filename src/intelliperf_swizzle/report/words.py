@@ -130,7 +130,8 @@ def validation(outcome: Validation | None) -> str:
     }[outcome.method]
     if not outcome.tiles_compared:
         agreed = "no outputs were compared, as one tile takes too long"
-    return f"{what}: {agreed} ({_launches(outcome)})"
+    build = f"; {outcome.build}" if outcome.build else ""
+    return f"{what}: {agreed} ({_launches(outcome)}){build}"
 
 
 def _launches(outcome: Validation) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build, occupancy
+from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Launch
 from intelliperf_swizzle.search.setup import Setup
 
@@ -44,6 +45,16 @@ def compile_variants(
 def resident_workgroups(build: Build | None, target: Target) -> int:
     """Workgroups that a CU holds; 1 where that is not known."""
     return 1 if build is None else occupancy(build, target)
+
+
+def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
+    """What a launch takes of a CU, before and with an edit, in words."""
+    rows = [("workgroups a CU", before.occupancy, occupancy(after, target))]
+    if before.build and None not in (before.build.registers, after.registers):
+        rows.insert(0, ("registers a thread", before.build.registers, after.registers))
+    return ", ".join(
+        f"{now} {name}" + ("" if now == was else f" ({was} before)") for name, was, now in rows
+    )
 
 
 def note_spills(builds: Iterable[Build]) -> tuple[str, ...]:

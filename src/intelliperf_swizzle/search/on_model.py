@@ -12,7 +12,7 @@ from intelliperf_swizzle.backends import Spread
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.rank import finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Verdict
-from intelliperf_swizzle.search.builds import variants
+from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.scoring import prepare_model
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
@@ -92,10 +92,13 @@ class OnModel:
     def validate(self, one: Edited) -> Evaluated:
         """Builds and compares; one that is refused comes back with the reason."""
         setting, attempt = self._setting, one.attempt
+        largest = setting.subject.traced[0]
         setting.progress.phase(f"validating {attempt.candidate.name}")
         try:
-            for launch in variants([traced.launch for traced in setting.subject.traced]):
-                setting.language.build(launch, setting.target, one.edit)
+            edited = {
+                compiled_as(launch): setting.language.build(launch, setting.target, one.edit)
+                for launch in variants([known.launch for known in setting.subject.traced])
+            }
             outcome = setting.language.validate(
                 one.proved.mapped(),
                 one.edit,
@@ -112,7 +115,11 @@ class OnModel:
         attempt = replace(
             attempt,
             proof=one.proved.widened(1),
-            validation=replace(outcome, distinct_launches=len(setting.subject.launches)),
+            validation=replace(
+                outcome,
+                distinct_launches=len(setting.subject.launches),
+                build=compare_builds(largest, edited[compiled_as(largest.launch)], setting.target),
+            ),
             verdict=verdict,
             diff=one.edit.diff,
         )

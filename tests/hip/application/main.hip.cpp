@@ -56,6 +56,12 @@ __global__ void lane_sums(const float* in, float* sum) {
   if (threadIdx.x % warpSize == 0) atomicAdd(sum + blockIdx.x % 2, value);
 }
 
+// The addresses of threads that do not read lie in another buffer.
+__global__ void guarded(const int* labels, float* out, int count) {
+  int at = (blockIdx.x * blockDim.x + threadIdx.x) * 4096;
+  if (at < count) out[labels[at] & 63] = 1.0f;
+}
+
 __global__ void gather(const int* in, int* out) {
   __shared__ int order[64];
   order[threadIdx.x] = (threadIdx.x * 7 + 3) % 64;
@@ -92,6 +98,8 @@ int main() {
   one_line<<<4, 256>>>(a, b);
   by_variables<<<6, 64>>>(b, 3);
   lane_sums<<<4, 128>>>(a, b);
+  int* labels = device<int>(1 << 14);
+  guarded<<<8, 64>>>(labels, device<float>(1 << 22), 1 << 14);
   hipLaunchConfig_t how = {};
   how.gridDim = dim3(2), how.blockDim = dim3(64);
   const float* from = a;
