@@ -135,6 +135,11 @@ def test_what_only_threads_know_is_refused_by_line(
     assert f"({source}:{line})" in refused.value.fact
 
 
+def test_kernels_of_one_name_are_refused(recorded: Recorded) -> None:
+    with pytest.raises(TraceError, match="two files have a kernel of this name"):
+        recorded.trace("twin")
+
+
 def test_a_launch_has_names_numbers_and_views(recorded: Recorded) -> None:
     sparse = recorded.launch("sparse")
     assert sparse.constants == {"rows": 200}

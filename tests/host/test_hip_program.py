@@ -27,7 +27,8 @@ def test_a_hip_program_is_built_patched_and_tested(any_host, tmp_path, read_resu
     before = (tmp_path / "stencil.hip.cpp").read_text()
     ran = any_host.run(
         "intelliperf", "--formula", "swizzle", "-b", "make stencil", "-i", "make stencil",
-        "-p", ".", "--unittest_command", "./stencil 64 1", "--target", "mi300x", "--candidates", "16",
+        "-p", ".", "--unittest_command", "./stencil 64 1", "--target", "mi300x",
+        "--candidates", "16",
         "-k", "jacobi", "-l", "-o", "out.json", "--", "./stencil", "512", "1", cwd=tmp_path,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr

@@ -74,6 +74,8 @@ __global__ void ticket(int* counter, int* out) {
   out[mine] = blockIdx.x;
 }
 
+static __global__ void twin(float* out) { out[blockIdx.x] = 1.0f; }  // another file has one, too
+
 template <typename T>
 T* device(size_t count, const std::vector<T>& from = {}) {
   T* at = nullptr;
@@ -109,6 +111,7 @@ int main() {
   int *in = device<int>(64), *out = device<int>(64), *counter = device<int>(1);
   gather<<<1, 64>>>(in, out);
   ticket<<<4, 1>>>(counter, out);
+  twin<<<2, 1>>>(b);
   launch_second(a, b);
   printf("done\n");
   return hipDeviceSynchronize() != hipSuccess;

@@ -108,19 +108,25 @@ class _Preparation:
         self._variables: dict[str, tuple[int, int]] = {}
         self._objects: list[Path] = []
         self._foreign: dict[str, str] = {}
+        self._places: dict[str, tuple[str, str, int, int] | None] = {}
         self._next = GLOBALS
 
     def add(self, bitcode: bytes, code: CodeObject) -> None:
         """The kernels of one module that no module before has."""
-        copy, project = (str(one) for one in self._request.moved)
-        as_written = str(llvm.parse(bitcode)).replace(copy, project)  # what messages name
+        copy, project = self._request.moved
+        as_written = str(llvm.parse(bitcode)).replace(str(copy), str(project))  # for messages
         whole = DebugInfo(as_written)
         calls = CallGraph(as_written, whole)
         module = optimised(bitcode, code.arch)
-        text = str(module).replace(copy, project)
+        text = str(module).replace(str(copy), str(project))
         debug = DebugInfo(text)
         variables = self._place(module, text)
-        new = [one for one in llvm.kernels(module) if one.name not in self._kernels]
+        found = llvm.kernels(module)
+        for one in found:
+            place = whole.function(one.name)
+            if self._places.setdefault(one.name, place) != place:
+                self._refuse(one.name, "two files have a kernel of this name")
+        new = [one for one in found if one.name not in self._kernels]
         for kernel in new:
             try:
                 sliced = slice_kernel(text, kernel, debug)
@@ -129,13 +135,17 @@ class _Preparation:
             self._kernels[kernel.name] = DeviceKernel(
                 code.kernels[kernel.name],
                 sliced,
-                whole.source(kernel.name, calls.reached(kernel.name), Path(project)),
+                whole.source(kernel.name, calls.reached(kernel.name), project, copy),
                 calls.readers(kernel.name),
                 variables,
                 tuple("byref" if by else kind for kind, by in native.parameters_of(kernel)),
             )
         if new:
             self._compile(text, new)
+
+    def _refuse(self, symbol: str, reason: str) -> None:
+        kernel = self._kernels[symbol]
+        self._kernels[symbol] = replace(kernel, slice=replace(kernel.slice, refusal=reason))
 
     def _place(self, module: llvm.Module, text: str) -> dict[str, tuple[int, int]]:
         """Address and size of the module's variables."""

@@ -73,7 +73,9 @@ def make_edited(recording: Path, edit: Edit) -> Path:
     except SwizzleError as error:
         wrong = (line for line in error.details if " error: " in line)
         said = next(wrong, error.fact).replace(f"{folder / PROJECT}/", "")
-        raise BuildError(f"the swizzled program does not build: {said}") from None
+        raise BuildError(
+            f"the swizzled program does not build: {said}", details=error.details
+        ) from None
     finally:
         shutil.rmtree(folder / PROJECT, ignore_errors=True)
     return folder

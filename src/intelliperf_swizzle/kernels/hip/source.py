@@ -67,17 +67,20 @@ class DebugInfo:
         file = self._file(number) if number else None
         return file is not None and not any(part in file for part in _HEADERS)
 
-    def source(self, symbol: str, reached: Sequence[str], project: Path) -> KernelSource | None:
+    def source(
+        self, symbol: str, reached: Sequence[str], project: Path, copy: Path
+    ) -> KernelSource | None:
         """The text of a kernel and of what it calls, of files that are the user's.
 
         Args:
             symbol: the kernel's mangled name.
             reached: those of the functions that it calls.
             project: holds the user's files.
+            copy: of it, that was built.
         """
         functions: dict[str, SourceFunction] = {}
         for one in (symbol, *reached):
-            function = self._read(one, project, always=one == symbol)
+            function = self._read(one, project, copy, always=one == symbol)
             if function is not None:
                 functions.setdefault(function.name, function)
         entry = self.function(symbol)
@@ -93,13 +96,19 @@ class DebugInfo:
             scope = fields.get("scope")
         return None
 
-    def _read(self, symbol: str, project: Path, *, always: bool) -> SourceFunction | None:
+    def _read(
+        self, symbol: str, project: Path, copy: Path, *, always: bool
+    ) -> SourceFunction | None:
         function = self.function(symbol)
-        if function is None or not (always or project in Path(function[1]).parents):
+        if function is None:
             return None
         name, file, line, _ = function
+        within = project in Path(file).parents
+        if not (always or within):
+            return None
+        built = copy / Path(file).relative_to(project) if within else Path(file)
         try:
-            lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = built.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             return None
         first, last = _extent(lines, line)
