@@ -236,6 +236,9 @@ def compile_for_host(text: str) -> bytes:
     layout = f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
     module = llvm.parse(layout + text)
     module.verify()
+    for function in module.functions:  # two files may have a kernel of one name
+        if not function.is_declaration and not function.name.startswith("sw_"):
+            function.linkage = "internal"
     tuning = binding.create_pipeline_tuning_options(speed_level=2)
     builder = binding.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
