@@ -126,7 +126,8 @@ class Run:
         while self._processes() and time.monotonic() < patience:
             time.sleep(0.05)  # killed, and not gone before the system has run them once more
         found = [f"process {pid}" for pid in self._processes()]
-        return found + [str(path) for path in self.temporary.iterdir()]
+        theirs = {"nsight-compute-lock"}  # ncu keeps it for good
+        return found + [str(path) for path in self.temporary.iterdir() if path.name not in theirs]
 
     def _processes(self) -> list[int]:
         """Those with its mark in their environment, but for itself and zombies."""
@@ -196,6 +197,28 @@ def test_a_signal_ends_a_run_in_every_phase(
     else:
         assert {"history.jsonl", "report.html", "report.md", "result.json"} <= set(written)
         assert read(project)["swizzle"]["interrupted"] is True
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "announced", ["recording", "profiling", "searching", "validating and timing", "confirming"]
+)
+def test_a_signal_ends_a_run_on_a_gpu(
+    project: Path, announced: str, number: signal.Signals
+) -> None:
+    before = (project / "gemm.py").read_bytes()
+    run = Run(project, "-l", "--candidates", "50", "--measure", "4", "--", *GEMM)
+    run.wait_for(announced)
+    time.sleep(1.0)
+    said, seconds = run.stop(number)
+    print(f"{announced}, {number.name}: {seconds:.2f} s")
+    assert run.process.returncode == 128 + number
+    assert said.endswith(f"interrupted by {number.name}\n")
+    assert "Traceback" not in said
+    assert run.left() == []
+    assert seconds < SECONDS + SLACK
+    assert (project / "gemm.py").read_bytes() == before
 
 
 def read(project: Path) -> dict:

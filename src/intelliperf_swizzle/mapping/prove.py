@@ -52,17 +52,12 @@ def prove(
     Cost: linear; tens of milliseconds for a million programs, a fifth of a second for the sweep of
     a linear grid.
     """
-    programs = math.prod(grid)
-    if min(grid) < 1 or programs > MOST_PROGRAMS:
-        raise UsageError(
-            f"a grid of {grid[0]} × {grid[1]} × {grid[2]} programs cannot be checked",
-            hint=f"each axis has at least 1 program, all together at most {MOST_PROGRAMS}",
-        )
+    _check_size(grid)
     check(swizzle, constants)
     try:
         tile = evaluate(swizzle, grid, constants, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd)
     except LanguageError as error:
-        return Witness(None, (), programs, (), 0.0, failure=str(error))
+        return Witness(None, (), math.prod(grid), (), 0.0, failure=str(error))
     if not _is_permutation(tile):
         return _witness(tile)
 
@@ -77,6 +72,14 @@ def prove(
         largest_checked=max(math.prod(other) for other in (grid, *held)),
         condition=condition(further, holds),
     )
+
+
+def _check_size(grid: Grid) -> None:
+    if min(grid) < 1 or math.prod(grid) > MOST_PROGRAMS:
+        raise UsageError(
+            f"a grid of {grid[0]} × {grid[1]} × {grid[2]} programs cannot be checked",
+            hint=f"each axis has at least 1 program, all together at most {MOST_PROGRAMS}",
+        )
 
 
 def _holds(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -117,6 +118,24 @@ def cures(run: Run) -> list[str]:
         for one in found.cures
     ]
     return [f"Recommended: {told[0]}.", *(f"Else: {one}." for one in told[1:])]
+
+
+def sizes(run: Run) -> list[str]:
+    """How the best swizzle does at other sizes; modelled."""
+    if run.sizes is None or not run.sizes.others:
+        return []
+    others = run.sizes.others
+    programs = [math.prod(one.grid) for one in others]
+    losing = sum(one.loses for one in others)
+    said = f"Of {len(others)} other sizes, {min(programs)} to {max(programs)} programs, the swizzle "
+    if not losing:
+        return [f"{said}loses at none (modelled)."]
+    end = (
+        f"there the patch leaves the kernel as it is: it renumbers where {run.sizes.guard}."
+        if run.sizes.guard
+        else "do not use it there."
+    )
+    return [f"{said}loses at {losing} (modelled); {end}"]
 
 
 def describe_cure(cure: Cure, patched: bool) -> str:

@@ -14,7 +14,6 @@ from intelliperf_swizzle.cache.model import measurement, traffic
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import (
-    LINE_BYTES,
     Cure,
     CureKind,
     Int64Array,
@@ -27,32 +26,8 @@ from intelliperf_swizzle.search.setup import Setup
 LEAST_GAIN = 0.01
 """Part of the modelled time that a cure must gain, and by which a dearer one must be better."""
 
-LEAST_MS = 0.005
-"""Modelled memory time below which nothing is looked for: a launch alone takes that long."""
-
 LEAST_CAUSE = 0.01
 """Part of all requests that must miss for the reason which a cure is against."""
-
-GROUPS = (4, 8, 16)
-"""Values that a parameter which renumbers tiles is tried with."""
-
-ALIGNMENT_LINES = (2 << 20) // LINE_BYTES
-"""Large storages begin at multiples of 2 MiB, however long those before them are."""
-
-PROBE_PROGRAMS = 128
-"""Programs that are traced to see what an argument does."""
-
-LEAST_CAUSE = 0.01
-"""Part of all requests that must miss for the reason which a cure is against."""
-
-GROUPS = (4, 8, 16)
-"""Values that a parameter which renumbers tiles is tried with."""
-
-ALIGNMENT_LINES = (2 << 20) // LINE_BYTES
-"""Large storages begin at multiples of 2 MiB, however long those before them are."""
-
-PROBE_PROGRAMS = 128
-"""Programs that are traced to see what an argument does."""
 
 PROBE_PROGRAMS = 128
 """Programs that are traced to see what an argument does."""

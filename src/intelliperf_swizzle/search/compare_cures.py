@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import LINE_BYTES, Cure, CureKind, Cures, Measurement
+from intelliperf_swizzle.records import Cure, CureKind, Cures, Measurement
 from intelliperf_swizzle.search.changed_launch import LEAST_GAIN, Case, cure_of
 from intelliperf_swizzle.search.padding import confirm, find_paddings
 from intelliperf_swizzle.search.parameters import find_parameters
@@ -22,18 +22,6 @@ from intelliperf_swizzle.search.subject import Subject
 
 LEAST_MS = 0.005
 """Modelled memory time below which nothing is looked for: a launch alone takes that long."""
-
-LEAST_CAUSE = 0.01
-"""Part of all requests that must miss for the reason which a cure is against."""
-
-GROUPS = (4, 8, 16)
-"""Values that a parameter which renumbers tiles is tried with."""
-
-ALIGNMENT_LINES = (2 << 20) // LINE_BYTES
-"""Large storages begin at multiples of 2 MiB, however long those before them are."""
-
-PROBE_PROGRAMS = 128
-"""Programs that are traced to see what an argument does."""
 
 
 def compare_cures(

@@ -35,9 +35,6 @@ from intelliperf_swizzle.search.subject import Subject
 ALIGNMENT_LINES = (2 << 20) // LINE_BYTES
 """Large storages begin at multiples of 2 MiB, however long those before them are."""
 
-PROBE_PROGRAMS = 128
-"""Programs that are traced to see what an argument does."""
-
 
 @dataclass(frozen=True)
 class _Layout:

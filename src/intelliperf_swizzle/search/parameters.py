@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from intelliperf_swizzle.cache.stream import stream_of
-from intelliperf_swizzle.records import LINE_BYTES, Cure, Int64Array, Launch, Trace
+from intelliperf_swizzle.records import Cure, Int64Array, Launch, Trace
 from intelliperf_swizzle.search.changed_launch import (
     LEAST_CAUSE,
     Case,
@@ -22,12 +22,6 @@ from intelliperf_swizzle.search.subject import Subject
 
 GROUPS = (4, 8, 16)
 """Values that a parameter which renumbers tiles is tried with."""
-
-ALIGNMENT_LINES = (2 << 20) // LINE_BYTES
-"""Large storages begin at multiples of 2 MiB, however long those before them are."""
-
-PROBE_PROGRAMS = 128
-"""Programs that are traced to see what an argument does."""
 
 
 def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
