@@ -17,7 +17,10 @@ import pytest
 
 import intelliperf_swizzle.kernels.hip.toolchain as tools
 from intelliperf_swizzle.api import optimize
+from intelliperf_swizzle.cache import ceiling
+from intelliperf_swizzle.context import hardware_context
 from intelliperf_swizzle.errors import CaptureError, SpliceError, SwizzleError, TraceError
+from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.hip.language import HIP
@@ -25,6 +28,9 @@ from intelliperf_swizzle.kernels.hip.record_program import LINES_VARIABLE
 from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.profile.modelled import model_launches
+from intelliperf_swizzle.propose.llm.prompt import proposal
 from intelliperf_swizzle.records import Capture, Int64Array, Launch, TensorArgument, Trace
 from intelliperf_swizzle.search.setup import choose_language
 
@@ -133,6 +139,20 @@ def test_what_only_threads_know_is_refused_by_line(
         recorded.trace(kernel)
     assert what in refused.value.fact
     assert f"({source}:{line})" in refused.value.fact
+
+
+def test_a_language_model_is_told_the_source_as_it_is(recorded: Recorded) -> None:
+    traced = TracedLaunch(recorded.launch("transposed"), recorded.trace("transposed"), 8)
+    target = load_target("mi300x")
+    context = hardware_context(
+        traced.launch, traced.trace, target, occupancy=8, launches=[traced.launch],
+        baseline=model_launches([traced], [np.arange(12)], target),
+        ceiling=ceiling([traced.trace], target, [1]),
+    )  # fmt: skip
+    question = proposal(load_formula("swizzle"), context, None, [], None)
+    assert "You improve one HIP C++ kernel" in question.text
+    assert "```cpp\n// Tiles" in question.text or "```cpp\n__global__" in question.text
+    assert "int x = blockIdx.x * 32 + threadIdx.x" in question.text
 
 
 def test_kernels_of_one_name_are_refused(recorded: Recorded) -> None:

@@ -127,7 +127,9 @@ def sizes(run: Run) -> list[str]:
     others = run.sizes.others
     programs = [math.prod(one.grid) for one in others]
     losing = sum(one.loses for one in others)
-    said = f"Of {len(others)} other sizes, {min(programs)} to {max(programs)} programs, the swizzle "
+    said = (
+        f"Of {len(others)} other sizes, {min(programs)} to {max(programs)} programs, the swizzle "
+    )
     if not losing:
         return [f"{said}loses at none (modelled)."]
     end = (
