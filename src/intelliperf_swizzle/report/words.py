@@ -130,8 +130,7 @@ def validation(outcome: Validation | None) -> str:
     }[outcome.method]
     if not outcome.tiles_compared:
         agreed = "no outputs were compared, as one tile takes too long"
-    build = f"; {outcome.build}" if outcome.build else ""
-    return f"{what}: {agreed} ({_launches(outcome)}){build}"
+    return f"{what}: {agreed} ({_launches(outcome)})"
 
 
 def _launches(outcome: Validation) -> str:

@@ -50,8 +50,9 @@ def resident_workgroups(build: Build | None, target: Target) -> int:
 def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
     """What a launch takes of a CU, before and with an edit, in words."""
     rows = [("workgroups a CU", before.occupancy, occupancy(after, target))]
-    if before.build and None not in (before.build.registers, after.registers):
-        rows.insert(0, ("registers a thread", before.build.registers, after.registers))
+    registers = before.build.registers if before.build else None
+    if registers is not None and after.registers is not None:
+        rows = [("registers a thread", registers, after.registers), *rows]
     return ", ".join(
         f"{now} {name}" + ("" if now == was else f" ({was} before)") for name, was, now in rows
     )
