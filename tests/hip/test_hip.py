@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -16,13 +17,20 @@ import pytest
 
 import intelliperf_swizzle.kernels.hip.toolchain as tools
 from intelliperf_swizzle.api import optimize
-from intelliperf_swizzle.errors import CaptureError, SwizzleError, TraceError
+from intelliperf_swizzle.cache import ceiling
+from intelliperf_swizzle.context import hardware_context
+from intelliperf_swizzle.errors import CaptureError, SpliceError, SwizzleError, TraceError
+from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.hip.language import HIP
 from intelliperf_swizzle.kernels.hip.record_program import LINES_VARIABLE
 from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
+from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.profile.modelled import model_launches
+from intelliperf_swizzle.propose.llm.prompt import proposal
 from intelliperf_swizzle.records import Capture, Int64Array, Launch, TensorArgument, Trace
 from intelliperf_swizzle.search.setup import choose_language
 
@@ -94,7 +102,7 @@ def lines_of(trace: Trace, tile: int) -> Int64Array:
 
 TRACED = {
     "through_structure": 15, "sparse": 4, "rows_alone": 2, "one_line": 4, "by_variables": 6,
-    "lane_sums": 4, "transposed": 12,
+    "lane_sums": 4, "transposed": 12, "guarded": 8,
 }  # fmt: skip
 
 
@@ -131,6 +139,25 @@ def test_what_only_threads_know_is_refused_by_line(
         recorded.trace(kernel)
     assert what in refused.value.fact
     assert f"({source}:{line})" in refused.value.fact
+
+
+def test_a_language_model_is_told_the_source_as_it_is(recorded: Recorded) -> None:
+    traced = TracedLaunch(recorded.launch("transposed"), recorded.trace("transposed"), 8)
+    target = load_target("mi300x")
+    context = hardware_context(
+        traced.launch, traced.trace, target, occupancy=8, launches=[traced.launch],
+        baseline=model_launches([traced], [np.arange(12)], target),
+        ceiling=ceiling([traced.trace], target, [1]),
+    )  # fmt: skip
+    question = proposal(load_formula("swizzle"), context, None, [], None)
+    assert "You improve one HIP C++ kernel" in question.text
+    assert "```cpp\n// Tiles" in question.text or "```cpp\n__global__" in question.text
+    assert "int x = blockIdx.x * 32 + threadIdx.x" in question.text
+
+
+def test_kernels_of_one_name_are_refused(recorded: Recorded) -> None:
+    with pytest.raises(TraceError, match="two files have a kernel of this name"):
+        recorded.trace("twin")
 
 
 def test_a_launch_has_names_numbers_and_views(recorded: Recorded) -> None:
@@ -232,23 +259,57 @@ def test_a_failed_build_shows_its_end(tmp_path: Path) -> None:
     assert "ROCm" in str(refused.value.hint)
 
 
-def test_a_search_names_the_best_and_says_that_no_source_is_edited(tmp_path: Path) -> None:
+def test_a_search_finds_proves_compares_and_patches(tmp_path: Path) -> None:
+    """The program's own check passes with the patch."""
     project = tmp_path / "project"
     project.mkdir()
-    shutil.copy(EXAMPLES / "gemm.hip.cpp", project)
+    shutil.copy(EXAMPLES / "stencil.hip.cpp", project)
+    build = f"hipcc {FLAGS} stencil.hip.cpp -o stencil"
     run = optimize(
-        ["./gemm", "1024", "2048", "128"], target="mi300x", project_directory=str(project),
-        build_command=f"hipcc {FLAGS} gemm.hip.cpp -o gemm", candidates=24,
-        report_dir=str(tmp_path / "out"), compute="never",
+        ["./stencil", "512", "2"], target="mi300x", project_directory=str(project),
+        build_command=build, candidates=24, report_dir=str(tmp_path / "out"),
+        unittest_command="./stencil 256 2",
     )  # fmt: skip
-    assert run.kernel == "gemm"
+    assert run.kernel == "jacobi"
     assert run.best is not None
     assert run.best.measurement is not None
     assert run.best.measurement.l2_hit_rate > run.baseline.l2_hit_rate
-    assert run.best.validation is None
-    assert run.edit is None
-    assert "HIP sources are not edited yet: nothing was validated, no patch written" in run.notes
-    result = json.loads((tmp_path / "out" / "gemm" / "result.json").read_text(encoding="utf-8"))
-    assert not result["success"]
-    assert result["optimized"] is None
-    assert {one.name for one in project.iterdir()} == {"gemm.hip.cpp"}
+    assert run.best.validation is not None
+    assert run.best.validation.method == "all-tiles"
+    assert run.best.validation.same_bits
+    assert re.search(
+        r"\d+ registers a thread.*, \d+ workgroups a CU", str(run.best.validation.build)
+    )
+    result = json.loads((tmp_path / "out" / "jacobi" / "result.json").read_text(encoding="utf-8"))
+    assert result["success"]
+    assert {one.name for one in project.iterdir()} == {"stencil.hip.cpp"}
+    patch = ["git", "apply", str(tmp_path / "out" / "jacobi" / "best.patch")]
+    subprocess.run(patch, cwd=project, check=True)
+    assert (project / "stencil.hip.cpp").read_text(encoding="utf-8") == result["optimized"]
+    patched = record(project, tmp_path / "patched", ["./stencil", "256", "2"], build).capture
+    assert patched.exit_code == 0
+    assert patched.last_lines[-1].startswith("PASSED after 2 steps")
+
+
+def test_a_test_that_fails_with_the_swizzle_refuses_it(tmp_path: Path) -> None:
+    """It is run on the program that was built with the patch."""
+    shutil.copy(EXAMPLES / "stencil.hip.cpp", tmp_path)
+    run = optimize(
+        ["./stencil", "512", "1"], target="mi300x", project_directory=str(tmp_path),
+        build_command=f"hipcc {FLAGS} stencil.hip.cpp -o stencil", candidates=8, num_attempts=1,
+        kernel="jacobi", report_dir=str(tmp_path / "out"),
+        unittest_command="sh -c './stencil 64 1 && ! grep -q swizzle_ stencil.hip.cpp'",
+    )  # fmt: skip
+    assert run.best is None
+    assert any("exit code 1" in one.verdict.reason for one in run.attempts)
+
+
+def test_without_a_build_command_nothing_is_edited(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLES / "stencil.hip.cpp", tmp_path)
+    environment = tools.find_toolchain().build_environment(os.environ)
+    build = ["hipcc", *FLAGS.split(), "stencil.hip.cpp", "-o", "stencil"]
+    subprocess.run(build, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    launches = record(tmp_path, tmp_path / "records", ["./stencil", "64", "1"], None).capture
+    with pytest.raises(SpliceError, match="there is no build command"):
+        HIP.edit(launches.launches[:1], parse("pid = num_pids - 1 - pid"), load_target("mi300x"),
+                 name="reversed", roots=[tmp_path])  # fmt: skip

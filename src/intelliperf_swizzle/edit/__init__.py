@@ -16,6 +16,7 @@ from intelliperf_swizzle.disk import Staged
 from intelliperf_swizzle.errors import SpliceError
 
 BACKUP_SUFFIX = ".swizzle-backup"
+_MOST_NAME_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,12 @@ class Edit:
     before: Mapping[str, str] = field(repr=False)
     diff: str
     lines_added: int
+
+
+def headline(name: str, target: str) -> str:
+    """What a comment says above a swizzle: one line, whatever its name (a model may make it)."""
+    plain = " ".join("".join(c if c.isprintable() and c != "\\" else " " for c in name).split())
+    return f"swizzle {plain[:_MOST_NAME_CHARACTERS]} for {target}"
 
 
 def combine(edits: Sequence[Edit], roots: Sequence[Path]) -> Edit:

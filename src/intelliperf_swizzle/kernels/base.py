@@ -127,13 +127,12 @@ class KernelLanguage(Protocol):
     Attributes:
         name: as people call it.
         builds: whether `record` runs the build command, in a copy of the project.
-        edits: whether it can put a swizzle into a source yet; if not, its edits change nothing,
-            and candidates are modelled and not validated.
+        measures: whether its edits can be run on a GPU yet (`on_gpu`); if not, they are modelled.
     """
 
     name: str
     builds: bool
-    edits: bool
+    measures: bool
 
     def compiler(self, environment: Mapping[str, str]) -> Compiler | None:
         """The compiler, tried on a few lines; None if the language needs none of its own."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.records import Launch, Measurement, Trace
 
@@ -20,11 +21,12 @@ __all__ = ["Application", "Profiler", "TracedLaunch"]
 
 @dataclass(frozen=True)
 class TracedLaunch:
-    """A launch, what it touches, and how many of its workgroups a CU holds at once."""
+    """A launch, what it touches, how many of its workgroups a CU holds at once, and its build."""
 
     launch: Launch
     trace: Trace
     occupancy: int
+    build: Build | None = None
 
 
 class Profiler(Protocol):

@@ -137,7 +137,8 @@ class Validation:
     """The outcome of comparing the original with the swizzled kernel.
 
     Attributes:
-        method: `all-tiles`, `traces-and-sample`, `mapping-and-sample` or `gpu`.
+        method: `all-tiles`, `traces-and-sample`, `traces-reads-and-sample`, `mapping-and-sample`
+            or `gpu`.
         launches: distinct launches compared.
         tiles_compared: tiles of which the bytes were compared.
         tiles: tiles of these launches.
@@ -146,9 +147,12 @@ class Validation:
         difference: first difference in words, None where there is none.
         distinct_launches: how many there are; those that were not compared were proved, and
             checked for programs that depend on each other. None = not counted.
+        build: registers and workgroups a CU, before and after, in words; None = not compiled.
     """
 
-    method: Literal["all-tiles", "traces-and-sample", "mapping-and-sample", "gpu"]
+    method: Literal[
+        "all-tiles", "traces-and-sample", "traces-reads-and-sample", "mapping-and-sample", "gpu"
+    ]
     launches: int
     tiles_compared: int
     tiles: int
@@ -157,6 +161,7 @@ class Validation:
     tolerance: float | None = None
     difference: str | None = None
     distinct_launches: int | None = None
+    build: str | None = None
 
 
 VerdictKind: TypeAlias = Literal[

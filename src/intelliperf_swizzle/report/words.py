@@ -121,6 +121,10 @@ def validation(outcome: Validation | None) -> str:
         "traces-and-sample": (
             f"{same_code}, the traces of all {outcome.tiles} tiles are the same, {sample}"
         ),
+        "traces-reads-and-sample": (
+            "the number of a workgroup is read in the inserted lines alone, the traces of all "
+            f"{outcome.tiles} tiles are the same, {sample}"
+        ),
         "mapping-and-sample": f"{same_code}, {sample}",
         "gpu": f"all {outcome.tiles} tiles executed on the GPU",
     }[outcome.method]

@@ -11,6 +11,7 @@ from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build, occupancy
 from intelliperf_swizzle.launch_files import as_text
+from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Launch
 from intelliperf_swizzle.search.setup import Setup
 
@@ -51,6 +52,17 @@ def compile_variants(
 def resident_workgroups(build: Build | None, target: Target) -> int:
     """Workgroups that a CU holds; 1 where that is not known."""
     return 1 if build is None else occupancy(build, target)
+
+
+def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
+    """What a launch takes of a CU, before and with an edit, in words."""
+    rows = [("workgroups a CU", before.occupancy, occupancy(after, target))]
+    registers = before.build.registers if before.build else None
+    if registers is not None and after.registers is not None:
+        rows = [("registers a thread", registers, after.registers), *rows]
+    return ", ".join(
+        f"{now} {name}" + ("" if now == was else f" ({was} before)") for name, was, now in rows
+    )
 
 
 def note_spills(builds: Iterable[Build]) -> tuple[str, ...]:

@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from intelliperf_swizzle.backends import Spread
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
+from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.rank import finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Verdict
-from intelliperf_swizzle.search.builds import variants
+from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.scoring import prepare_model
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
@@ -96,14 +97,9 @@ class OnModel:
         return self._validated[one.attempt.number]
 
     def validate(self, one: Edited) -> Evaluated:
-        """Builds and compares; one that is refused comes back with the reason.
-
-        Where the language edits no source yet there is nothing to compare.
-        """
+        """Builds and compares; one that is refused comes back with the reason."""
         setting, attempt = self._setting, one.attempt
-        if not setting.language.edits:
-            proved = replace(attempt, proof=one.proved.widened(1))
-            return Evaluated(one.proved, setting.remember(proved), one.edit)
+        largest = setting.subject.traced[0]
         setting.progress.phase(f"validating {attempt.candidate.name}")
         try:
             with ThreadPoolExecutor(1) as pool:  # all that is waited for is child processes
@@ -116,7 +112,7 @@ class OnModel:
                         budget_seconds=setting.validation_seconds,
                     )
                 finally:
-                    building.result()
+                    edited = building.result()
         except BuildError as error:
             return self._refuse(one, Verdict("does not build", str(error)))
         except ValidationError as error:
@@ -127,7 +123,11 @@ class OnModel:
         attempt = replace(
             attempt,
             proof=one.proved.widened(1),
-            validation=replace(outcome, distinct_launches=len(setting.subject.launches)),
+            validation=replace(
+                outcome,
+                distinct_launches=len(setting.subject.launches),
+                build=compare_builds(largest, edited[compiled_as(largest.launch)], setting.target),
+            ),
             verdict=verdict,
             diff=one.edit.diff,
         )
@@ -135,11 +135,13 @@ class OnModel:
             attempt = setting.unit_test.judge(attempt, one.edit)
         return Evaluated(one.proved, setting.remember(attempt), one.edit)
 
-    def _build(self, one: Edited) -> None:
-        """Compiles the edited kernel in each way in which it is launched; raises BuildError."""
+    def _build(self, one: Edited) -> dict[str, Build]:
+        """The edited kernel in each way in which it is launched; raises BuildError."""
         setting = self._setting
-        for launch in variants([traced.launch for traced in setting.subject.traced]):
-            setting.language.build(launch, setting.target, one.edit)
+        return {
+            compiled_as(launch): setting.language.build(launch, setting.target, one.edit)
+            for launch in variants([traced.launch for traced in setting.subject.traced])
+        }
 
     def _evaluate(self, one: Edited) -> Evaluated:
         attempt = one.attempt

@@ -76,5 +76,5 @@ def optimize_kernel(
             usage=effort.usage,
         )
         run = replace(run, notes=(*configs, *run.notes, *effort.notes))
-        edit = best.edit if best and setup.language.edits else None
+        edit = best.edit if best else None
         return Outcome(run, edit, subject.file, initial, folder, lock, interrupted)

@@ -231,9 +231,10 @@ def examine_kernel(launches: Sequence[Launch], setup: Setup, progress: Progress)
             hint="memory that it reaches through an array of pointers is not recorded",
         )
     notes = [*failures, *(note for one in traces for note in one.notes)]
+    built = [builds.get(compiled_as(launch)) for launch in largest]
     traced = tuple(
-        TracedLaunch(launch, one, resident_workgroups(builds.get(compiled_as(launch)), target))
-        for launch, one in zip(largest, traces, strict=True)
+        TracedLaunch(launch, one, resident_workgroups(build, target), build)
+        for launch, one, build in zip(largest, traces, built, strict=True)
     )
     baseline, bound = _rates(traced, setup)
     return Subject(

@@ -149,8 +149,8 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
         ProfileError: the profiler that is asked for cannot work here.
     """
     name = setup.options.profiler
-    device = choose_device(setup.options, setup.target) if setup.language.edits else None
-    if not setup.language.edits and name not in ("auto", "model"):
+    device = choose_device(setup.options, setup.target) if setup.language.measures else None
+    if not setup.language.measures and name not in ("auto", "model"):
         raise UsageError(
             f"{setup.language.name} programs are modelled only, yet `{name}` is asked for",
             hint="--profiler model",

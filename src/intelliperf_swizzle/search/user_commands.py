@@ -80,6 +80,7 @@ class UnitTest:
                         device=setup.device,
                         limit_seconds=LIMIT_SECONDS,
                         compute="always",
+                        build_command=setup.options.build_command,
                     )
                 )
             except SpliceError as error:

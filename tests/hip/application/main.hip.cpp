@@ -56,6 +56,12 @@ __global__ void lane_sums(const float* in, float* sum) {
   if (threadIdx.x % warpSize == 0) atomicAdd(sum + blockIdx.x % 2, value);
 }
 
+// The addresses of threads that do not read lie in another buffer.
+__global__ void guarded(const int* labels, float* out, int count) {
+  int at = (blockIdx.x * blockDim.x + threadIdx.x) * 4096;
+  if (at < count) out[labels[at] & 63] = 1.0f;
+}
+
 __global__ void gather(const int* in, int* out) {
   __shared__ int order[64];
   order[threadIdx.x] = (threadIdx.x * 7 + 3) % 64;
@@ -67,6 +73,8 @@ __global__ void ticket(int* counter, int* out) {
   int mine = atomicAdd(counter, 1);
   out[mine] = blockIdx.x;
 }
+
+static __global__ void twin(float* out) { out[blockIdx.x] = 1.0f; }  // another file has one, too
 
 template <typename T>
 T* device(size_t count, const std::vector<T>& from = {}) {
@@ -92,6 +100,8 @@ int main() {
   one_line<<<4, 256>>>(a, b);
   by_variables<<<6, 64>>>(b, 3);
   lane_sums<<<4, 128>>>(a, b);
+  int* labels = device<int>(1 << 14);
+  guarded<<<8, 64>>>(labels, device<float>(1 << 22), 1 << 14);
   hipLaunchConfig_t how = {};
   how.gridDim = dim3(2), how.blockDim = dim3(64);
   const float* from = a;
@@ -101,6 +111,7 @@ int main() {
   int *in = device<int>(64), *out = device<int>(64), *counter = device<int>(1);
   gather<<<1, 64>>>(in, out);
   ticket<<<4, 1>>>(counter, out);
+  twin<<<2, 1>>>(b);
   launch_second(a, b);
   printf("done\n");
   return hipDeviceSynchronize() != hipSuccess;

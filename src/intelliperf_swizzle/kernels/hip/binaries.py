@@ -73,12 +73,14 @@ class CodeObject:
     Attributes:
         file: it was found in.
         arch: `gfx942`, without features.
-        bitcode: modules of LLVM; none if the file was built without.
+        bitcode: modules of LLVM before optimisation; none if the file was built without.
+        kernels: by symbol, from the metadata.
     """
 
     file: Path
     arch: str
     bitcode: tuple[bytes, ...] = field(repr=False)
+    kernels: Mapping[str, KernelCode] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -166,10 +168,11 @@ def _code_object(file: Path, target: str, raw: bytes) -> CodeObject:
     if raw[:4] != b"\x7fELF":  # for a linker of device code that has not run
         return CodeObject(file, arch, ())
     found = (_bytes(raw, one) for one in _sections(raw) if one.name == ".llvmbc")
-    return CodeObject(file, arch, tuple(module for data in found for module in _modules(data)))
+    modules = tuple(module for data in found for module in _modules(data))
+    return CodeObject(file, arch, modules, _read_kernels(raw))
 
 
-def read_kernels(code: bytes) -> dict[str, KernelCode]:
+def _read_kernels(code: bytes) -> dict[str, KernelCode]:
     """The kernels of a code object by symbol, from its metadata."""
     return {
         one[".name"]: _kernel(one)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import copy_project, moved_command, run_build
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.kernels.hip.binaries import (
@@ -19,11 +20,30 @@ from intelliperf_swizzle.kernels.hip.binaries import (
 )
 from intelliperf_swizzle.kernels.hip.toolchain import Toolchain
 
+PROJECT = "project"
+"""The copy that is built, in the folder of a recording."""
 _MOST_BYTES = 1 << 30
 """Of a file that is looked at."""
 _CMAKE_CACHE = "CMakeCache.txt"
 _CMAKE_TEXT = (".txt", ".make", ".cmake", ".ninja", ".marks", ".json", ".internal")
 _REBUILD = "give the build with -b/--build_command, so that it keeps what is needed"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a program is made and started.
+
+    Attributes:
+        command: the application.
+        project: where it runs, links followed.
+        build_command: as the user types it; None = it is built already, with bitcode.
+        arch: the GPU of which code objects are taken where there are several.
+    """
+
+    command: tuple[str, ...]
+    project: str
+    build_command: str | None
+    arch: str
 
 
 @dataclass(frozen=True)
@@ -44,34 +64,31 @@ class Built:
 
 
 def built(
-    command: Sequence[str],
-    project: Path,
-    build_command: str | None,
+    recipe: Recipe,
     folder: Path,
-    arch: str,
     toolchain: Toolchain,
     environment: Mapping[str, str],
+    edit: Edit | None = None,
 ) -> Built:
     """Builds a copy of the project, and reads its device code.
 
     Args:
-        command: the application.
-        project: where it runs.
-        build_command: as the user types it; None = it is built already, with bitcode.
+        recipe: how.
         folder: for the copy.
-        arch: the GPU of which code objects are taken where there are several.
         toolchain: that is used where the user has none.
         environment: of the build.
+        edit: of files of the project, for the copy.
 
     Raises:
         SwizzleError: the build failed.
         CaptureError: there is no device code, or none with bitcode.
     """
-    place = project
+    command, build_command = recipe.command, recipe.build_command
+    place = project = Path(recipe.project)
     if build_command:
-        place = folder / "project"
-        copy_project(project, place)
-        _forget_earlier_builds(project.resolve(), place)
+        place = folder / PROJECT
+        copy_project(project, place, edit)
+        _forget_earlier_builds(project, place)
         try:
             run_build(build_command, place, toolchain.build_environment(environment))
         except SwizzleError as error:
@@ -81,7 +98,7 @@ def built(
     if not files:
         hint = "hipcc builds one" if build_command else _REBUILD
         raise CaptureError(f"`{' '.join(command)}` names no program with device code", hint=hint)
-    objects, without = _read(files, arch)
+    objects, without = _read(files, recipe.arch)
     if not objects:
         raise CaptureError(
             f"{', '.join(sorted(without))} was built without device bitcode"

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.errors import SwizzleError, TraceError
 from intelliperf_swizzle.kernels.hip import llvm, native
-from intelliperf_swizzle.kernels.hip.binaries import CodeObject, KernelCode, read_kernels
+from intelliperf_swizzle.kernels.hip.binaries import CodeObject, KernelCode
+from intelliperf_swizzle.kernels.hip.reads import CallGraph, Reader
 from intelliperf_swizzle.kernels.hip.slicing import (
-    TRIPLE,
     VARIABLES,
     AddressSlice,
     optimised,
@@ -37,16 +37,34 @@ class DeviceKernel:
     Attributes:
         code: its metadata.
         slice: what decides its addresses.
-        source: its text and that of what was inlined into it; None if lines do not lead there.
+        source: its text and that of what it calls; None if lines do not lead there.
+        readers: itself, and the functions in which it reads the number of its workgroup.
         variables: address and bytes of each device variable of its module, by name.
         types: of its parameters, as LLVM has them; `byref` of those passed by reference.
+        foreign: what it uses that no CPU has; None if it can be executed on one.
     """
 
     code: KernelCode
     slice: AddressSlice
     source: KernelSource | None
+    readers: tuple[Reader, ...]
     variables: Mapping[str, tuple[int, int]]
     types: tuple[str, ...]
+    foreign: str | None = None
+
+
+def recording_of(launch: Launch) -> Path:
+    """The folder of the recording that a launch is of."""
+    return Path(launch.options["device_kernel"]).parents[1]
+
+
+def read_kernels(folder: Path) -> dict[str, tuple[Path, DeviceKernel]]:
+    """The kernels that were prepared in a folder, each with its file, by symbol."""
+    found = {}
+    for path in sorted((folder / "kernels").glob("*.json")):
+        kernel = decode(DeviceKernel, loads(path.read_bytes()))
+        found[kernel.code.symbol] = (path, kernel)
+    return found
 
 
 def read_kernel(launch: Launch) -> DeviceKernel:
@@ -62,32 +80,25 @@ class PreparationRequest:
         objects: the code objects, at most one GPU's of each translation unit.
         folder: of the recording.
         moved: the copy that was built, and the project that it is a copy of.
-        compute: whether kernels are compiled for the host.
         clang: links them.
     """
 
     objects: tuple[CodeObject, ...]
     folder: Path
     moved: tuple[Path, Path]
-    compute: bool
     clang: str
 
 
-def prepare(request: PreparationRequest, _: Path) -> list[str]:
-    """Writes the tables of the stand-in, a file for each kernel and the library of the host.
-
-    Returns:
-        Notes for the report.
-    """
+def prepare(request: PreparationRequest, _: Path) -> None:
+    """Writes the tables of the stand-in, a file for each kernel and the library of the host."""
     folder = request.folder
     for name in ("kernels", "contents", "objects"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     preparation = _Preparation(request)
     for code in request.objects:
         for bitcode in code.bitcode:
-            preparation.add(bitcode, code.arch)
+            preparation.add(bitcode, code)
     preparation.write()
-    return preparation.notes
 
 
 class _Preparation:
@@ -96,36 +107,45 @@ class _Preparation:
         self._kernels: dict[str, DeviceKernel] = {}
         self._variables: dict[str, tuple[int, int]] = {}
         self._objects: list[Path] = []
+        self._foreign: dict[str, str] = {}
+        self._places: dict[str, tuple[str, str, int, int] | None] = {}
         self._next = GLOBALS
-        self.notes: list[str] = []
 
-    def add(self, bitcode: bytes, arch: str) -> None:
+    def add(self, bitcode: bytes, code: CodeObject) -> None:
         """The kernels of one module that no module before has."""
-        binding = llvm.binding()
-        as_built = llvm.parse(bitcode)
-        target = binding.Target.from_triple(TRIPLE)
-        machine = target.create_target_machine(cpu=arch, opt=3, reloc="pic")
-        codes = read_kernels(machine.emit_object(as_built))
-        module = optimised(bitcode, arch)
         copy, project = self._request.moved
-        text = str(module).replace(str(copy), str(project))  # what messages and patches name
+        as_written = str(llvm.parse(bitcode)).replace(str(copy), str(project))  # for messages
+        whole = DebugInfo(as_written)
+        calls = CallGraph(as_written, whole)
+        module = optimised(bitcode, code.arch)
+        text = str(module).replace(str(copy), str(project))
         debug = DebugInfo(text)
         variables = self._place(module, text)
-        new = [one for one in llvm.kernels(module) if one.name not in self._kernels]
+        found = llvm.kernels(module)
+        for one in found:
+            place = whole.function(one.name)
+            if self._places.setdefault(one.name, place) != place:
+                self._refuse(one.name, "two files have a kernel of this name")
+        new = [one for one in found if one.name not in self._kernels]
         for kernel in new:
             try:
                 sliced = slice_kernel(text, kernel, debug)
             except TraceError as error:
                 sliced = AddressSlice("", error.fact, frozenset(), frozenset())
             self._kernels[kernel.name] = DeviceKernel(
-                codes[kernel.name],
+                code.kernels[kernel.name],
                 sliced,
-                debug.source(kernel.name, project),
+                whole.source(kernel.name, calls.reached(kernel.name), project, copy),
+                calls.readers(kernel.name),
                 variables,
                 tuple("byref" if by else kind for kind, by in native.parameters_of(kernel)),
             )
-        if self._request.compute and new:
+        if new:
             self._compile(text, new)
+
+    def _refuse(self, symbol: str, reason: str) -> None:
+        kernel = self._kernels[symbol]
+        self._kernels[symbol] = replace(kernel, slice=replace(kernel.slice, refusal=reason))
 
     def _place(self, module: llvm.Module, text: str) -> dict[str, tuple[int, int]]:
         """Address and size of the module's variables."""
@@ -141,39 +161,39 @@ class _Preparation:
     def _compile(self, text: str, kernels: Sequence[llvm.Function]) -> None:
         parameters = {one.name: native.parameters_of(one) for one in kernels}
         try:
-            host, able = native.host_text(text, parameters)
-            if able:
+            host, foreign = native.host_text(text, parameters)
+            self._foreign |= foreign
+            if len(foreign) < len(parameters):
                 path = self._request.folder / "objects" / f"{len(self._objects)}.o"
                 path.write_bytes(native.compile_for_host(host))
                 self._objects.append(path)
         except (SwizzleError, RuntimeError) as error:
-            names = ", ".join(sorted(parameters))
-            reason = str(error).splitlines()[0]
-            self.notes.append(f"{names} cannot be executed on the CPU: {reason}")
+            self._foreign |= dict.fromkeys(parameters, str(error).splitlines()[0])
 
     def write(self) -> None:
         """The tables, a file for each kernel, and the library."""
         folder = self._request.folder
+        if self._objects and (failure := self._link()):
+            self._foreign |= dict.fromkeys(self._kernels, failure)
         rows = []
         for number, (symbol, kernel) in enumerate(self._kernels.items()):
+            kernel = replace(kernel, foreign=self._foreign.get(symbol))
             (folder / "kernels" / f"{number}.json").write_text(dumps(encode(kernel)), "utf-8")
             parameters = (f"{one.offset}:{one.bytes}" for one in kernel.code.parameters)
             rows.append(" ".join((symbol, _contents(kernel.slice), *parameters)))
-        (folder / "kernels.txt").write_text("".join(f"{row}\n" for row in rows), "utf-8")
         lines = (f"{name} {at} {size}\n" for name, (at, size) in self._variables.items())
         (folder / "globals.txt").write_text("".join(lines), "utf-8")
-        if self._objects:
-            self._link()
+        (folder / "kernels.txt").write_text("".join(f"{row}\n" for row in rows), "utf-8")
 
-    def _link(self) -> None:
+    def _link(self) -> str | None:
+        """Why the library cannot be linked; None if it is."""
         places = (f"-Wl,--defsym={name}={at:#x}" for name, (at, _) in self._variables.items())
         library = self._request.folder / "kernels.so"
         objects = map(str, self._objects)
         command = [self._request.clang, "-shared", "-o", str(library), *objects, *places, "-lm"]
         linked = subprocess.run(command, capture_output=True, text=True, check=False)
-        if linked.returncode:
-            lines = (linked.stdout + linked.stderr).splitlines() or ["no message"]
-            self.notes.append(f"kernels cannot be executed on the CPU: {lines[0].strip()}")
+        lines = (linked.stdout + linked.stderr).splitlines() or ["no message"]
+        return lines[0].strip() if linked.returncode else None
 
 
 def _contents(sliced: AddressSlice) -> str:

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.records import Grid, Int64Array, UInt8Array
@@ -15,6 +16,7 @@ from intelliperf_swizzle.records import Grid, Int64Array, UInt8Array
 _ARGUMENTS = 1 << 59
 _IMPLICIT = 1 << 60
 _DISPATCH = 1 << 61
+_ALL = np.ones(1, np.bool_)
 _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
@@ -77,10 +79,17 @@ class DeviceMemory:
             begin = max(one for one in self._small if one <= address)
             data = self._small[begin][address - begin : address - begin + count]
             return int.from_bytes(data, "little", signed=True)
-        return int(self.read(np.array([address], np.int64), count)[0])
+        return int(self.read(np.array([address], np.int64), count, lambda: _ALL)[0])
 
-    def read(self, addresses: Int64Array, count: int) -> Int64Array:
+    def read(
+        self, addresses: Int64Array, count: int, active: Callable[[], npt.NDArray[np.bool_]]
+    ) -> Int64Array:
         """Numbers of so many bytes; 0 outside every buffer, where only inactive threads read.
+
+        Args:
+            addresses: of all threads.
+            count: bytes of each.
+            active: tells which threads really read; what the others get is not looked at.
 
         Raises:
             TraceError: what a buffer holds was not kept.
@@ -92,6 +101,8 @@ class DeviceMemory:
             if not inside.any():
                 continue
             if buffer.contents is None:
+                if not (inside.reshape(addresses.shape) & active()).any():
+                    continue
                 raise TraceError(
                     f"what {buffer.name} holds decides what is accessed, and was not kept"
                 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Iterable
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 from intelliperf_swizzle.errors import TraceError
 
@@ -116,12 +116,12 @@ def parse(code: str | bytes) -> Module:
         ) from error
 
 
-def optimise(module: Module, triple: str, cpu: str) -> Any:
-    """Runs -O2 on it in place, with nothing unrolled or vectorised; returns the machine."""
+def optimise(module: Module, triple: str, cpu: str, *, level: Literal[2, 3] = 2) -> Any:
+    """Runs -O2, which unrolls and vectorises nothing here, or -O3 in place; returns the machine."""
     llvm = binding()
-    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, opt=2, reloc="pic")
-    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    tuning.loop_unrolling = tuning.loop_vectorization = tuning.slp_vectorization = False
+    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, opt=level, reloc="pic")
+    tuning = llvm.create_pipeline_tuning_options(speed_level=level)
+    tuning.loop_unrolling = tuning.loop_vectorization = tuning.slp_vectorization = level == 3
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
     return machine

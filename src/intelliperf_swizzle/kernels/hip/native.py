@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from intelliperf_swizzle.kernels.hip import llvm
-from intelliperf_swizzle.kernels.hip.slicing import MEMORY, POINTER, size_of
+from intelliperf_swizzle.kernels.hip.slicing import MEMORY, MOVES, POINTER, moved, size_of
 
 _HEAD = """\
 @sw_thread = external global [3 x i32]
@@ -27,6 +27,7 @@ declare i32 @sw_exchange(i32, i32)
 declare i32 @sw_first(i32)
 declare i64 @sw_ballot(i1)
 declare void @sw_touch(ptr, i32, i32)
+declare void @sw_move(ptr, i64, i32)
 """
 _WAITS = ("@sw_barrier(", "@sw_bpermute(", "@sw_exchange(", "@sw_first(", "@sw_ballot(")
 _ID = r"(%\S+) = (?:tail )?call [^@]*@llvm\.amdgcn\."
@@ -84,7 +85,9 @@ def device_variables(text: str) -> dict[str, str]:
     }
 
 
-def host_text(text: str, parameters: Mapping[str, list[tuple[str, bool]]]) -> tuple[str, set[str]]:
+def host_text(
+    text: str, parameters: Mapping[str, list[tuple[str, bool]]]
+) -> tuple[str, dict[str, str]]:
     """A module for the host with an entry for each kernel that can run there.
 
     Args:
@@ -92,7 +95,8 @@ def host_text(text: str, parameters: Mapping[str, list[tuple[str, bool]]]) -> tu
         parameters: of each kernel that is wanted: type, and whether it is passed by reference.
 
     Returns:
-        The text and the kernels that have an entry.
+        The text with an entry for each kernel that can run, and what each of the others uses that
+        only a GPU has.
     """
     text = re.sub(r"(?m)^(?:target |!|source_filename|; |attributes|\$)[^\n]*\n", "", text)
     text = re.sub(r",? !(?!\d)[\w.]+ !(?:\d+|\{\})", "", text)
@@ -103,16 +107,23 @@ def host_text(text: str, parameters: Mapping[str, list[tuple[str, bool]]]) -> tu
         text = re.sub(pattern, written, text)
     bodies = {found[1]: found[0] for found in _FUNCTION.finditer(text)}
     others = "".join(body for name, body in bodies.items() if name not in parameters)
-    able = {name for name in parameters if not _FOREIGN.search(bodies[name] + others)}
+    foreign = {
+        name: found[0].strip(" @").replace("asm", "inline assembly")
+        for name in parameters
+        if (found := _FOREIGN.search(bodies[name] + others))
+    }
     for name, body in bodies.items():
-        if name not in able and (name in parameters or _FOREIGN.search(body)):
+        if name in foreign or (name not in parameters and _FOREIGN.search(body)):
             text = text.replace(body, "")
-    entries = (_entry(name, parameters[name], bodies[name] + others) for name in sorted(able))
-    return _HEAD + text + "".join(entries), able
+    entries = (
+        _entry(name, parameters[name], bodies[name] + others)
+        for name in sorted(set(parameters).difference(foreign))
+    )
+    return _HEAD + text + "".join(entries), foreign
 
 
 _FUNCTION = re.compile(r"(?ms)^define [^\n]*?@([\w.$]+)\(.*?^\}\n")
-_FOREIGN = re.compile(r"@llvm\.(?:amdgcn|r600)\.|\basm ")
+_FOREIGN = re.compile(r"@llvm\.(?:amdgcn|r600)\.[\w.]+|\basm ")
 
 
 def _reported(lines: Iterable[str]) -> Iterator[str]:
@@ -127,6 +138,11 @@ def _reported(lines: Iterable[str]) -> Iterator[str]:
                 kind = {"load": 0, "store": 1}.get(opcode, 2)
                 size = size_of(_accessed(opcode, rest))
                 yield f"  call void @sw_touch(ptr {address}, i32 {size}, i32 {kind})"
+        elif move := MOVES.search(line):
+            count, pointers = moved(line, move[1])
+            for kind, (where, address) in zip((1, 0), pointers, strict=False):
+                if where in ("", "0", "1"):
+                    yield f"  call void @sw_move(ptr {address}, i64 {count}, i32 {kind})"
         yield line
 
 
@@ -220,6 +236,9 @@ def compile_for_host(text: str) -> bytes:
     layout = f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
     module = llvm.parse(layout + text)
     module.verify()
+    for function in module.functions:  # two files may have a kernel of one name
+        if not function.is_declaration and not function.name.startswith("sw_"):
+            function.linkage = "internal"
     tuning = binding.create_pipeline_tuning_options(speed_level=2)
     builder = binding.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from intelliperf_swizzle.children import CallError, Child, call, signal_name
-from intelliperf_swizzle.codec import decode, loads
+from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.errors import CaptureError
-from intelliperf_swizzle.kernels.hip.building import Built, built
-from intelliperf_swizzle.kernels.hip.device_code import DeviceKernel, PreparationRequest
+from intelliperf_swizzle.kernels.hip.building import Built, Recipe
+from intelliperf_swizzle.kernels.hip.device_code import DeviceKernel, read_kernels
+from intelliperf_swizzle.kernels.hip.preparing import make
 from intelliperf_swizzle.kernels.hip.toolchain import find_toolchain
 from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import Argument, Capture, Launch, Storage, TensorArgument
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 LOG = "app.log"
 LINES_VARIABLE = "SWIZZLE_HIP_LINES"
 """Names a file for the lines that executed workgroups touch: native execution's trace."""
-_PREPARE_SECONDS = 900.0
 _POLL_SECONDS = 0.05
+KEYS = "keys.json"
+"""The stand-in's hash of each launch, by ordinal."""
 _PATIENCE_SECONDS = 2.0
 _BUDGET_SECONDS = 20.0
 _LAST_LINES = 20
@@ -56,11 +57,9 @@ def capture(request: RecordRequest) -> Capture:
     folder = folder.resolve()
     toolchain = find_toolchain(request.environment)
     arch = str(request.target.arch) if request.target else "gfx942"
-    program = built(
-        request.command, request.cwd, request.build_command, folder, arch, toolchain,
-        request.environment,
-    )  # fmt: skip
-    notes = _prepared(request, program, folder, toolchain.clang)
+    project = str(request.cwd.resolve())
+    recipe = Recipe(tuple(request.command), project, request.build_command, arch)
+    program = make(recipe, folder, toolchain, request.environment)
     environment = toolchain.run_environment(request.environment) | {
         "SWIZZLE_HIP_FOLDER": str(folder),
         "SWIZZLE_HIP_COMPUTE": request.compute,
@@ -69,7 +68,7 @@ def capture(request: RecordRequest) -> Capture:
     journal = _LaunchJournal(folder)
     ended_by, exit_code = _run(request, program, folder, environment, journal, begun)
     last_lines = _last_lines(folder)
-    kernels = _kernels(folder)
+    kernels = read_kernels(folder)
     launches = tuple(_launches(journal, kernels, folder))
     if not launches:
         raise _no_launch(journal, ended_by, exit_code, request, last_lines)
@@ -80,7 +79,6 @@ def capture(request: RecordRequest) -> Capture:
         seconds=time.monotonic() - begun,
         notes=(
             *program.notes,
-            *notes,
             *journal.notes,
             *_computed(journal, kernels),
         ),
@@ -88,25 +86,6 @@ def capture(request: RecordRequest) -> Capture:
         last_lines=last_lines,
         folder=folder,
     )
-
-
-def _prepared(request: RecordRequest, program: Built, folder: Path, clang: str) -> list[str]:
-    """Prepares the device code in a child process; LLVM may crash on it."""
-    asked = PreparationRequest(
-        program.objects, folder, (program.folder, request.cwd.resolve()),
-        request.compute != "never", clang,
-    )  # fmt: skip
-    try:
-        notes: list[str] = call(
-            "intelliperf_swizzle.kernels.hip.device_code:prepare",
-            asked,
-            limit_seconds=_PREPARE_SECONDS,
-        )
-    except CallError as error:
-        raise CaptureError(
-            f"reading the device code {error.how}", details=error.ended.last_lines(_LAST_LINES)
-        ) from None
-    return notes
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -226,25 +205,17 @@ def _last_lines(folder: Path) -> tuple[str, ...]:
 # --- launches -------------------------------------------------------------------------------------
 
 
-def _kernels(folder: Path) -> dict[str, tuple[Path, DeviceKernel]]:
-    found = {}
-    for path in sorted((folder / "kernels").glob("*.json")):
-        kernel = decode(DeviceKernel, loads(path.read_bytes()))
-        found[kernel.code.symbol] = (path, kernel)
-    return found
-
-
 def _launches(
     journal: _LaunchJournal, kernels: Mapping[str, tuple[Path, DeviceKernel]], folder: Path
 ) -> list[Launch]:
     """The recorded launches; processes that launched the same are one."""
     (folder / "launches").mkdir(exist_ok=True)
-    by_text: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    by_key: dict[str, tuple[dict[str, Any], list[str]]] = {}
     for name, event in journal.new.items():
-        text = json.dumps({key: value for key, value in event.items() if key != "id"})
-        by_text.setdefault(text, (event, []))[1].append(name)
+        by_key.setdefault(event["key"], (event, []))[1].append(name)
     launches: list[Launch] = []
-    for event, names in by_text.values():
+    keys: list[str] = []
+    for event, names in by_key.values():
         path, kernel = kernels[event["kernel"]]
         if kernel.source is None:
             journal.notes[
@@ -259,6 +230,8 @@ def _launches(
         )
         save_launch(launch, folder / "launches" / f"{launch.ordinal}.json")
         launches.append(launch)
+        keys.append(event["key"])
+    (folder / KEYS).write_text(json.dumps(keys), "utf-8")
     return launches
 
 
@@ -344,8 +317,9 @@ def _computed(
     for name, event in journal.ran.items():
         if not event["computed"] and event["why"] != "off":
             symbol = journal.new[name]["kernel"]
-            source = kernels[symbol][1].source
-            reason = "it uses what only the GPU has"
+            kernel = kernels[symbol][1]
+            source = kernel.source
+            reason = f"`{kernel.foreign}` is the GPU's alone"
             if event["why"] == "budget":
                 reason = f"about {event['seconds']:.0f} s; the budget is {_BUDGET_SECONDS:g} s"
             why[source.entry.name if source else symbol] = reason

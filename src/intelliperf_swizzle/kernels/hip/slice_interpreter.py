@@ -143,7 +143,7 @@ class Interpreter:
         if step.opcode == "br":
             self._branch(step, block, mask)
         elif step.opcode == "load":
-            self._env[step.id] = self._load(step)
+            self._env[step.id] = self._load(step, mask)
         elif step.opcode == "call":
             self._call(step, mask)
         elif step.opcode not in ("ret", "unreachable"):
@@ -182,21 +182,22 @@ class Interpreter:
 
     # --- memory --------------------------------------------------------------------------------
 
-    def _load(self, step: Step) -> Number:
+    def _load(self, step: Step, mask: Mask) -> Number:
         address = self._sum(step.operands[0])
         number = self._loaded.get(self._uncast(step.operands[0]))
         if number is not None:
             self._value_loads[number] = self._memory.all_places
         parts = tuple(
-            self._read(terms.add(address, Sum(lane * step.bytes)), step)
+            self._read(terms.add(address, Sum(lane * step.bytes)), step, mask)
             for lane in range(step.lanes or 1)
         )
         return parts if step.lanes else parts[0]
 
-    def _read(self, address: Sum, step: Step) -> Sum:
+    def _read(self, address: Sum, step: Step, mask: Mask) -> Sum:
         if not address.terms:
             return Sum(self._memory.read_one(address.c, step.bytes))
-        return terms.of(self._memory.read(address.array(), step.bytes))
+        found = self._memory.read(address.array(), step.bytes, lambda: terms.whole(mask))
+        return terms.of(found)
 
     def _touch(self, step: Step, mask: Mask) -> None:
         address = self._sum(step.operands[0])

@@ -27,7 +27,7 @@ _CROSS_LANE = re.compile(
     r"set\.inactive|wqm|wwm|strict|s\.memtime|s\.getreg)"
 )
 _PLACES = re.compile(r"@llvm\.amdgcn\.(workitem|workgroup|implicitarg|dispatch)")
-_MOVES = re.compile(r"@llvm\.(memcpy|memmove|memset)[\w.]*\(")
+MOVES = re.compile(r"@llvm\.(memcpy|memmove|memset)[\w.]*\(")
 POINTER = re.compile(
     r"ptr(?: addrspace\((\d+)\))? "
     r"((?:getelementptr|addrspacecast|inttoptr)[^(]*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
@@ -37,6 +37,13 @@ _SIZES = {"float": 4, "double": 8, "half": 2, "bfloat": 2}
 VARIABLES = -1
 UPDATES = ("xchg", "cas")
 """Atomic operations by number: those that do not commute; further ones as they are met."""
+
+
+def moved(line: str, how: str) -> tuple[str, list[tuple[str, str]]]:
+    """Of a call that copies or fills: how many bytes, and to where and, of a copy, from where."""
+    size = re.search(r", i(?:32|64) (\S+), i1", line)
+    arguments = re.sub(r"(?:align \d+|noundef|nonnull|\w+\(\d+\)) ", "", line).split("(", 1)[1]
+    return size[1] if size else "", POINTER.findall(arguments)[: 1 if how == "memset" else 2]
 
 
 @dataclass(frozen=True)
@@ -74,12 +81,13 @@ def size_of(kind: str) -> int:
 
 
 def optimised(bitcode: bytes, cpu: str) -> llvm.Module:
-    """The module with nothing in it but its kernels and what they use, loops left rolled."""
+    """The module as clang optimises it, with nothing in it but its kernels and what they use."""
     module = llvm.parse(bitcode)
     names = {kernel.name for kernel in llvm.kernels(module)}
     for function in module.functions:
         if not function.is_declaration and function.name not in names:
             function.linkage = "internal"
+    llvm.optimise(module, TRIPLE, cpu, level=3)
     llvm.optimise(module, TRIPLE, cpu)
     return module
 
@@ -162,8 +170,8 @@ class _Draft:
             return [plain]
         if _ORDERING.search(plain) or "@llvm.assume" in plain:
             return []
-        if moved := _MOVES.search(plain):
-            return self._edit_move(plain, moved[1], site)
+        if move := MOVES.search(plain):
+            return self._edit_move(plain, move[1], site)
         if _PLACES.search(plain):
             return [plain]
         what = _what_is_opaque(plain)
@@ -195,17 +203,15 @@ class _Draft:
 
     def _edit_move(self, plain: str, how: str, site: int) -> list[str]:
         """A copy or a fill of a constant size is one access."""
-        size = re.search(r", i(?:32|64) (\d+), i1", plain)
-        arguments = re.sub(r"(?:align \d+|noundef|nonnull|\w+\(\d+\)) ", "", plain)
-        pointers = POINTER.findall(arguments.split("(", 1)[1])[: 1 if how == "memset" else 2]
+        size, pointers = moved(plain, how)
         touched: list[str] = []
         for kind, pointer in zip((1, 0), pointers, strict=False):
             if pointer[0] not in ("", "0", "1"):
                 continue
-            if size is None:
+            if not size.isdecimal():
                 self._opaque[site] = (f"the size of a {how}", plain)
                 return [f"  call void @sw_unknown(i32 {site})"]
-            touched += _touch(pointer, int(size[1]), kind, 0, site)
+            touched += _touch(pointer, int(size), kind, 0, site)
         return touched
 
     def _update(self, plain: str, one: Instruction) -> int:
@@ -261,7 +267,7 @@ def _reached(instructions: list[Instruction]) -> set[int]:
             todo += [address] if space(address) in _GLOBAL else []
         elif one.opcode in ("br", "switch"):
             todo += operands[:1]
-        elif one.opcode == "call" and _MOVES.search(str(operands[-1].name) + "("):
+        elif one.opcode == "call" and MOVES.search(str(operands[-1].name) + "("):
             todo += operands
     found: set[int] = set()
     while todo:

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,66 +51,68 @@ class DebugInfo:
             entry = self._entries.get(entry.fields.get("inlinedAt", ""))
         return None
 
-    def source(self, symbol: str, project: Path) -> KernelSource | None:
-        """The text of a kernel and of what was inlined into it, of files that are the user's.
+    def function(self, symbol: str) -> tuple[str, str, int, int] | None:
+        """Name without template arguments, file, and lines of the name and of the body's brace."""
+        number = self._functions.get(symbol)
+        fields = self._entries[number].fields if number in self._entries else {}
+        if number is None or "line" not in fields:
+            return None
+        line = int(fields["line"])
+        name = fields.get("name", "").partition("<")[0]
+        return name, self._file(number) or "", line, int(fields.get("scopeLine", line))
+
+    def is_users(self, symbol: str) -> bool:
+        """Whether a function is the user's, and not of HIP's or the compiler's headers."""
+        number = self._functions.get(symbol)
+        file = self._file(number) if number else None
+        return file is not None and not any(part in file for part in _HEADERS)
+
+    def source(
+        self, symbol: str, reached: Sequence[str], project: Path, copy: Path
+    ) -> KernelSource | None:
+        """The text of a kernel and of what it calls, of files that are the user's.
 
         Args:
             symbol: the kernel's mangled name.
+            reached: those of the functions that it calls.
             project: holds the user's files.
+            copy: of it, that was built.
         """
-        number = self._functions.get(symbol)
-        if number is None:
-            return None
         functions: dict[str, SourceFunction] = {}
-        for one in (number, *self._inlined(number)):
-            function = self._read(one, project, always=one == number)
+        for one in (symbol, *reached):
+            function = self._read(one, project, copy, always=one == symbol)
             if function is not None:
                 functions.setdefault(function.name, function)
-        entry = self._entries[number].fields.get("name", symbol).partition("<")[0]
-        return KernelSource(entry, functions) if entry in functions else None
-
-    def _inlined(self, kernel: str) -> list[str]:
-        """The functions that have lines inlined at a line of the kernel."""
-        found: dict[str, None] = {}
-        for entry in self._entries.values():
-            at = entry
-            while entry.kind == "DILocation" and "inlinedAt" in at.fields:
-                at = self._entries.get(at.fields["inlinedAt"], _Entry("", {}))
-            if at is not entry and self._function(at.fields.get("scope")) == kernel:
-                function = self._function(entry.fields.get("scope"))
-                if function is not None:
-                    found[function] = None
-        return list(found)
-
-    def _function(self, scope: str | None) -> str | None:
-        while scope is not None and scope in self._entries:
-            if self._entries[scope].kind == "DISubprogram":
-                return scope
-            scope = self._entries[scope].fields.get("scope")
-        return None
+        entry = self.function(symbol)
+        return KernelSource(entry[0], functions) if entry and entry[0] in functions else None
 
     def _file(self, scope: str | None) -> str | None:
         while scope is not None and scope in self._entries:
             fields = self._entries[scope].fields
             if "file" in fields:
                 file = self._entries[fields["file"]].fields
-                return str(Path(file.get("directory", ""), file.get("filename", "")))
+                path = Path(file.get("directory", ""), file.get("filename", ""))
+                return os.path.normpath(path)
             scope = fields.get("scope")
         return None
 
-    def _read(self, number: str, project: Path, *, always: bool) -> SourceFunction | None:
-        fields = self._entries[number].fields
-        file = Path(self._file(number) or "")
-        if "line" not in fields or not (always or project in file.parents):
+    def _read(
+        self, symbol: str, project: Path, copy: Path, *, always: bool
+    ) -> SourceFunction | None:
+        function = self.function(symbol)
+        if function is None:
             return None
+        name, file, line, _ = function
+        within = project in Path(file).parents
+        if not (always or within):
+            return None
+        built = copy / Path(file).relative_to(project) if within else Path(file)
         try:
-            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = built.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             return None
-        first, last = _extent(lines, int(fields["line"]))
-        text = "\n".join(lines[first - 1 : last]) + "\n"
-        name = fields.get("name", "").partition("<")[0]
-        return SourceFunction(name, str(file), first, text)
+        first, last = _extent(lines, line)
+        return SourceFunction(name, file, first, "\n".join(lines[first - 1 : last]) + "\n")
 
 
 def _extent(lines: list[str], named: int) -> tuple[int, int]:

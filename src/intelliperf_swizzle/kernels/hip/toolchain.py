@@ -82,12 +82,14 @@ class Toolchain:
 
 
 FLAGS = (
-    "-fembed-bitcode",
+    "-Xclang",
+    "-fembed-bitcode=all",
     "-gline-tables-only",
     "-fno-discard-value-names",
     "--no-offload-compress",
 )
-"""What makes clang keep what is needed in the executable: bitcode, lines, names of arguments."""
+"""What makes clang keep what is needed in the executable: bitcode as it is before optimisation,
+lines, names of arguments."""
 OVERRIDE = "#" + " ".join(f"+{flag}" for flag in FLAGS)
 """The same for every clang that a build starts, silently. Source: clang/tools/driver/driver.cpp."""
 

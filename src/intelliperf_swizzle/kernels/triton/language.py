@@ -32,7 +32,7 @@ class Triton:
 
     name = "Triton"
     builds = False
-    edits = True
+    measures = True
     record = staticmethod(record)
     with_loops = staticmethod(with_loops)
     trace = staticmethod(trace)

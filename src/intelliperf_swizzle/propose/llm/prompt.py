@@ -19,7 +19,7 @@ CHARACTERS_PER_TOKEN = 4
 
 def analysis(formula: Formula, context: HardwareContext) -> Question:
     """The first call: an analysis of the kernel's use of memory, in words."""
-    return Question(words(formula, "analysis"), _told(formula, context), ANALYSIS)
+    return Question(_words(formula, "analysis", context), _told(formula, context), ANALYSIS)
 
 
 def proposal(
@@ -46,7 +46,7 @@ def proposal(
         inputs["history"] = remembered(attempts, best, formula.counters, budget)
     inputs["request"] = _request(formula, attempts)
     return Question(
-        instructions=f"{words(formula, 'task')}\n\n{words(formula, 'language')}",
+        instructions=f"{_words(formula, 'task', context)}\n\n{words(formula, 'language')}",
         inputs=inputs,
         outputs=outputs(critiques=bool(attempts)),
     )
@@ -63,22 +63,32 @@ def estimated_tokens(text: str) -> int:
     return len(text) // CHARACTERS_PER_TOKEN
 
 
+def _words(formula: Formula, name: str, context: HardwareContext) -> str:
+    return words(formula, name).replace("{language}", _language(context)[0])
+
+
+def _language(context: HardwareContext) -> tuple[str, str]:
+    """What the kernel is written in, and what a code fence calls it."""
+    is_python = context.launch.source.entry.file.endswith(".py")
+    return ("Triton", "python") if is_python else ("HIP C++", "cpp")
+
+
 def _told(formula: Formula, context: HardwareContext) -> dict[str, str]:
     told = {name: render(context, name, formula.counters) for name in formula.context}
     if "source" in told:
-        told["source"] = _fenced(told["source"])
+        told["source"] = _fenced(told["source"], _language(context)[1])
     if formula.documents:
         texts = [path.read_text(encoding="utf-8") for path in formula.documents]
         told["documents"] = "\n\n".join(texts)
     return told
 
 
-def _fenced(source: str) -> str:
+def _fenced(source: str, language: str) -> str:
     """Source in a code fence that nothing in it can close."""
     fence = "```"
     while fence in source:
         fence += "`"
-    return f"{fence}python\n{source}\n{fence}"
+    return f"{fence}{language}\n{source}\n{fence}"
 
 
 def _request(formula: Formula, attempts: Sequence[Attempt]) -> str:

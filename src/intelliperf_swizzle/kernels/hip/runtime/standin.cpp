@@ -12,6 +12,10 @@
 //   kernels.so      the kernels for the host, if there are any
 //   launches.jsonl  is written: a launch a line
 //   contents/       is written: contents of buffers that decide addresses, by their hash
+// SWIZZLE_HIP_COMPARE names a folder in which to compare these kernels with edited ones:
+//   edited.so       the edited kernels for the host
+//   compare.txt     a line for each launch: its hash, a file with the tile of each program (int64),
+//                   and programs that must be compared, the most telling first
 // SWIZZLE_HIP_COMPUTE is auto, always or never; SWIZZLE_HIP_BUDGET the seconds that auto may take;
 // SWIZZLE_HIP_LINES a file for the lines of each executed workgroup.
 #include <dlfcn.h>
@@ -114,6 +118,8 @@ void read_tables() {
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
+void read_comparison(const std::string& folder);
+
 void begin() {
   static bool begun = false;
   if (begun) return;
@@ -128,7 +134,9 @@ void begin() {
     compute_ = !strcmp(how, "never") ? NEVER : !strcmp(how, "always") ? ALWAYS : AUTO;
   if (const char* seconds = getenv("SWIZZLE_HIP_BUDGET")) budget_ = atof(seconds);
   read_tables();
-  if (compute_ != NEVER) library_ = dlopen((folder_ + "/kernels.so").c_str(), RTLD_NOW | RTLD_GLOBAL);
+  const char* compare = getenv("SWIZZLE_HIP_COMPARE");
+  if (compare) read_comparison(compare);
+  if (compute_ != NEVER || compare) library_ = dlopen((folder_ + "/kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   for (auto& [name, address] : globals_) {
     auto initial = symbol_of("sw_initial_" + name);
     if (initial) memcpy((void*)address, initial, live_[address].bytes);
@@ -292,8 +300,8 @@ void prepare(Fiber& fiber) {
   fiber.votes = false;
 }
 
-// A workgroup whose threads wait for each other; false if they wait for ever.
-bool run_fibers(uint32_t threads, dim3 block) {
+// A workgroup whose threads wait for each other.
+void run_fibers(uint32_t threads, dim3 block) {
   while (fibers_.size() < threads) {
     Fiber one{};
     one.stack = (uint8_t*)mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -315,7 +323,7 @@ bool run_fibers(uint32_t threads, dim3 block) {
     for (uint32_t t = 0; t < threads; t++)
       if (fibers_[t].state == WAVE || (fibers_[t].state == BARRIER && awaited == DONE))
         awaited = fibers_[t].state;
-    if (awaited == DONE) return true;
+    if (awaited == DONE) return;
     for (uint32_t t = 0; t < threads; t++)
       if (fibers_[t].state == awaited) fibers_[t].state = READY;
   }
@@ -376,36 +384,47 @@ double now() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
+struct Native {  // a kernel for the host
+  Entry entry;
+  bool fibers;
+};
+
+Native native_of(void* library, const std::string& symbol) {
+  auto at = [&](const char* what) { return library ? dlsym(library, (what + symbol).c_str()) : nullptr; };
+  auto fibers = (const int*)at("sw_fibers_");
+  return {(Entry)at("sw_entry_"), fibers && *fibers};
+}
+
+void run_group(const Native& kernel, const Configuration& how, void** arguments, int64_t group) {
+  const uint32_t threads = how.block.x * how.block.y * how.block.z;
+  entry_ = kernel.entry, arguments_ = arguments;
+  sw_group[0] = group % how.grid.x;
+  sw_group[1] = group / how.grid.x % how.grid.y;
+  sw_group[2] = group / how.grid.x / how.grid.y;
+  if (kernel.fibers) return run_fibers(threads, how.block);
+  for (uint32_t t = 0; t < threads; t++) {
+    sw_thread[0] = t % how.block.x;
+    sw_thread[1] = t / how.block.x % how.block.y;
+    sw_thread[2] = t / how.block.x / how.block.y;
+    entry_(arguments);
+  }
+}
+
 // Executes a launch as far as the budget goes; says how much of it and why not more.
 std::string execute(const Kernel& kernel, const Configuration& how, void** arguments, int ordinal) {
   if (compute_ == NEVER || !kCanCompute) return "\"computed\": false, \"why\": \"off\"";
-  entry_ = (Entry)symbol_of("sw_entry_" + kernel.symbol);
-  if (!entry_) return "\"computed\": false, \"why\": \"not compiled\"";
-  auto fibers = (const int*)symbol_of("sw_fibers_" + kernel.symbol);
-  arguments_ = arguments;
+  const Native native = native_of(library_, kernel.symbol);
+  if (!native.entry) return "\"computed\": false, \"why\": \"not compiled\"";
   fill_implicit(how);
   const double start = now();
-  const uint32_t threads = how.block.x * how.block.y * how.block.z;
   const int64_t groups = (int64_t)how.grid.x * how.grid.y * how.grid.z;
   int64_t done = 0;
   double spent = 0;
   for (; done < groups; done++) {
     if (compute_ == AUTO && done && spent / done * groups > budget_) break;
-    sw_group[0] = done % how.grid.x;
-    sw_group[1] = done / how.grid.x % how.grid.y;
-    sw_group[2] = done / how.grid.x / how.grid.y;
     touched_.stamp++;
     touched_.found.clear();
-    if (fibers && *fibers) {
-      run_fibers(threads, how.block);
-    } else {
-      for (uint32_t t = 0; t < threads; t++) {
-        sw_thread[0] = t % how.block.x;
-        sw_thread[1] = t / how.block.x % how.block.y;
-        sw_thread[2] = t / how.block.x / how.block.y;
-        entry_(arguments);
-      }
-    }
+    run_group(native, how, arguments, done);
     if (lines_ >= 0) write_lines(ordinal, done);
     spent = now() - start;
   }
@@ -415,6 +434,125 @@ std::string execute(const Kernel& kernel, const Configuration& how, void** argum
            done == groups ? "true" : "false", done ? spent / done * groups : 0.0,
            done == groups ? "" : "budget");
   return text;
+}
+
+// --- an edited kernel beside this one ------------------------------------------------------------------------
+
+struct Compared {
+  std::string tiles;
+  std::vector<int64_t> programs;
+};
+std::unordered_map<std::string, Compared> wanted_;  // by the hash of the launch
+void* edited_ = nullptr;
+double compare_budget_ = 0;
+
+void read_comparison(const std::string& folder) {
+  std::ifstream rows(folder + "/compare.txt");
+  rows >> compare_budget_;
+  for (std::string line; std::getline(rows, line);) {
+    std::istringstream words(line);
+    std::string key;
+    Compared one;
+    if (!(words >> key >> one.tiles)) continue;
+    for (int64_t program; words >> program;) one.programs.push_back(program);
+    wanted_[key] = one;
+  }
+  edited_ = dlopen((folder + "/edited.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+// What a workgroup has written: places, and what they held before or hold now.
+struct Changes {
+  struct Place { uint8_t* at; size_t bytes; };
+  std::vector<Place> places;
+  std::vector<uint8_t> before, after;
+
+  void add(uintptr_t at, size_t bytes) {
+    places.push_back({(uint8_t*)at, bytes});
+    before.insert(before.end(), (uint8_t*)at, (uint8_t*)at + bytes);
+  }
+  void end() {
+    for (auto& one : places) after.insert(after.end(), one.at, one.at + one.bytes);
+  }
+  void undo() const {
+    size_t from = before.size();
+    for (size_t i = places.size(); i--;)
+      memcpy(places[i].at, before.data() + (from -= places[i].bytes), places[i].bytes);
+  }
+  void redo() const {
+    size_t from = 0;
+    for (auto& one : places) memcpy(one.at, after.data() + from, one.bytes), from += one.bytes;
+  }
+  const uint8_t* first_difference() const {  // of memory from what they are to hold
+    size_t from = 0;
+    for (auto& one : places) {
+      for (size_t k = 0; k < one.bytes; k++)
+        if (one.at[k] != after[from + k]) return one.at + k;
+      from += one.bytes;
+    }
+    return nullptr;
+  }
+};
+Changes* noting_ = nullptr;
+
+// Whether an edited workgroup leaves the bytes that an original one leaves; memory is as before.
+const uint8_t* difference(const Native& original, const Native& edited, const Configuration& how,
+                          void** arguments, int64_t tile, int64_t program, Changes& expected) {
+  Changes found;
+  noting_ = &expected;
+  run_group(original, how, arguments, tile);
+  expected.end();
+  expected.undo();
+  noting_ = &found;
+  run_group(edited, how, arguments, program);
+  noting_ = nullptr;
+  found.end();
+  const uint8_t* at = expected.first_difference();
+  found.undo();
+  expected.redo();
+  if (!at) at = found.first_difference();
+  expected.undo();
+  return at;
+}
+
+// Compares a launch if that is wanted, in the order of its tiles; whether all of it is executed now.
+bool compared(const std::string& key, const Kernel& kernel, const Configuration& how, void** arguments) {
+  auto it = wanted_.find(key);
+  if (it == wanted_.end()) return false;
+  const Native original = native_of(library_, kernel.symbol), edited = native_of(edited_, kernel.symbol);
+  const int64_t groups = (int64_t)how.grid.x * how.grid.y * how.grid.z;
+  std::vector<int64_t> tile(groups), program(groups);
+  std::ifstream file(it->second.tiles, std::ios::binary);
+  file.read((char*)tile.data(), groups * 8);
+  int64_t done = 0, last = 0;
+  const uint8_t* at = nullptr;
+  bool all = false;
+  if (kCanCompute && original.entry && edited.entry && file) {
+    fill_implicit(how);
+    const double start = now();
+    auto compare = [&](int64_t t, int64_t p, bool keep) {
+      Changes expected;
+      at = difference(original, edited, how, arguments, t, p, expected);
+      if (keep) expected.redo();
+      done++, last = t;
+    };
+    for (int64_t p : it->second.programs) {
+      compare(tile[p], p, false);
+      if (at || now() - start > compare_budget_) break;
+    }
+    all = !at && (now() - start) / done * groups < compare_budget_;
+    if (all) {
+      for (int64_t p = 0; p < groups; p++) program[tile[p]] = p;
+      done = 0;
+      for (int64_t t = 0; t < groups && !at; t++) compare(t, program[t], true);
+    }
+  }
+  char text[200];
+  snprintf(text, sizeof text, "{\"event\": \"compared\", \"key\": \"%s\", \"tiles\": %" PRId64 ", \"tile\": %" PRId64 ", \"differs_at\": %" PRIu64 "}\n",
+           key.c_str(), done, last, (uint64_t)at);
+  write_line(log_, text);
+  wanted_.erase(it);
+  if (wanted_.empty()) _exit(0);
+  return all;
 }
 
 hipError_t launch(const std::string& symbol, const Configuration& how, void** given, void** extra) {
@@ -439,8 +577,12 @@ hipError_t launch(const std::string& symbol, const Configuration& how, void** gi
   std::string text = describe(kernel, how, values);
   auto [place, fresh] = seen_.insert({text, (int)seen_.size()});
   std::string id = "\"id\": \"" + std::to_string(getpid()) + "-" + std::to_string(place->second) + "\", ";
-  if (fresh) write_line(log_, "{\"event\": \"new\", " + id + text + "}\n");
-  std::string how_far = execute(kernel, how, arguments.data(), place->second);
+  char key[24];
+  snprintf(key, sizeof key, "%016" PRIx64, hash_of(text.data(), text.size()));
+  if (fresh) write_line(log_, "{\"event\": \"new\", " + id + "\"key\": \"" + key + "\", " + text + "}\n");
+  std::string how_far = compared(key, kernel, how, arguments.data())
+                            ? "\"computed\": true, \"seconds\": 0, \"why\": \"\""
+                            : execute(kernel, how, arguments.data(), place->second);
   write_line(log_, "{\"event\": \"ran\", " + id + how_far + "}\n");
   return hipSuccess;
 }
@@ -549,11 +691,14 @@ EXPORT int32_t sw_first(int32_t value) {
 }
 EXPORT int32_t sw_bpermute(int32_t byte_lane, int32_t value) { return sw_exchange(byte_lane >> 2, value); }
 // Kind 0 reads, 1 writes, 2 updates.
-EXPORT void sw_touch(const void* address, int32_t bytes, int32_t kind) {
+EXPORT void sw_move(const void* address, int64_t bytes, int32_t kind) {
   auto at = (uint64_t)address;
-  if (lines_ < 0 || at < kGlobals || at >= kEnd) return;
+  if (at < kGlobals || at >= kEnd || bytes <= 0) return;
+  if (noting_ && kind) noting_->add(at, bytes);
+  if (lines_ < 0) return;
   for (uint64_t line = at >> 7; line <= (at + bytes - 1) >> 7; line++) touched_.note(line << 2 | kind);
 }
+EXPORT void sw_touch(const void* address, int32_t bytes, int32_t kind) { sw_move(address, bytes, kind); }
 
 // --- registration and launches --------------------------------------------------------------------------------------
 
@@ -620,6 +765,10 @@ EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gx, uns
   return launch(((Kernel*)function)->symbol, {dim3(gx, gy, gz), dim3(bx, by, bz), shared, stream}, arguments, extra);
 }
 EXPORT hipError_t hipExtModuleLaunchKernel(hipFunction_t function, uint32_t x, uint32_t y, uint32_t z, uint32_t bx, uint32_t by, uint32_t bz, size_t shared, hipStream_t stream, void** arguments, void** extra, hipEvent_t, hipEvent_t, uint32_t) {
+  if (!bx || !by || !bz || x % bx || y % by || z % bz) {
+    write_line(log_, "{\"event\": \"note\", \"text\": \"a launch whose last workgroups are smaller than the others was refused\"}\n");
+    return failed(hipErrorNotSupported);
+  }
   return hipModuleLaunchKernel(function, x / bx, y / by, z / bz, bx, by, bz, shared, stream, arguments, extra);
 }
 EXPORT hipError_t hipFuncSetAttribute(const void*, hipFuncAttribute, int) { return hipSuccess; }

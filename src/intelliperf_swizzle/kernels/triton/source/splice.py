@@ -35,6 +35,7 @@ from intelliperf_swizzle.edit import (
     Edit,
     Place,
     change_lines,
+    headline,
     lines_of,
     patch_root,
     read_exactly,
@@ -59,8 +60,6 @@ from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction, Ti
 
 __all__ = ["Edit", "splice"]
 
-MOST_NAME_CHARACTERS = 60
-"""Of a swizzle's name in the comment."""
 MOST_USERS = 3
 """Other users of a function that a refusal names."""
 
@@ -284,7 +283,12 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
     )
     outputs, naming = _named(code.outputs, prefix)
     before_line = _first_line(function, tree, reads, request.swizzle)
-    block = (_comment(request), *_fixed_axes(reads, language), *code.lines, *naming)
+    block = (
+        f"# {headline(request.name, request.target.name)}",
+        *_fixed_axes(reads, language),
+        *code.lines,
+        *naming,
+    )
     return _Change(
         replacements=tuple((read.place, outputs[read.axis]) for read in reads),
         insertions={before_line: block},
@@ -335,7 +339,11 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             tl=language,
         )
         outputs, naming = _named(code.outputs, prefix)
-        insertions[counter.line] = (_comment(request), *code.lines, *naming)
+        insertions[counter.line] = (
+            f"# {headline(request.name, request.target.name)}",
+            *code.lines,
+            *naming,
+        )
         replacements += [
             (place(function.text, node), outputs[0])
             for statement in scope
@@ -362,12 +370,6 @@ def _program(language: str, axes: int) -> dict[str, str]:
 def _assigned(tree: ast.FunctionDef) -> frozenset[str]:
     """The names that statements of a function assign."""
     return frozenset().union(*(bound_names(statement) for statement in tree.body))
-
-
-def _comment(request: _Splice) -> str:
-    """One line, whatever the name holds: it may be a language model's."""
-    name = " ".join("".join(c if c.isprintable() else " " for c in request.name).split())
-    return f"# swizzle {name[:MOST_NAME_CHARACTERS]} for {request.target.name}"
 
 
 def _named(outputs: Mapping[int, str], prefix: str) -> tuple[dict[int, str], list[str]]:

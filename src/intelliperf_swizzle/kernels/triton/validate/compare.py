@@ -19,13 +19,13 @@ from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.kernels.triton.tile_loops.marks import END, WATCH, mark
 from intelliperf_swizzle.kernels.triton.validate.probe import Probe, probe
 from intelliperf_swizzle.kernels.triton.validate.request import EDITED, Answer, Request
-from intelliperf_swizzle.kernels.triton.validate.sample import sample_tiles
 from intelliperf_swizzle.kernels.triton.validate.tree import (
     Difference,
     reads_program_id,
     same_loop,
     same_tree,
 )
+from intelliperf_swizzle.mapping.sample import sample_tiles
 from intelliperf_swizzle.records import (
     Access,
     Int64Array,

@@ -1,0 +1,201 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Whether a swizzled HIP kernel does what the original does: same reads, same accesses, same bytes.
+
+The edited program is built by the user's command. In its bitcode, before anything is inlined or
+merged, each read of a workgroup's number must stand in the inserted lines. Every workgroup must
+touch what the original's workgroup of that tile touches, in order. And workgroups of both kernels,
+executed on the CPU in one process on the same memory, must leave the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from intelliperf_swizzle import children
+from intelliperf_swizzle.dependence import find_dependence, safe_order
+from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit.copy import moved_command
+from intelliperf_swizzle.errors import TraceError, ValidationError
+from intelliperf_swizzle.kernels.hip.building import PROJECT
+from intelliperf_swizzle.kernels.hip.device_code import read_kernel, read_kernels, recording_of
+from intelliperf_swizzle.kernels.hip.preparing import make_edited, recipe_of
+from intelliperf_swizzle.kernels.hip.record_program import KEYS
+from intelliperf_swizzle.kernels.hip.splice import inserted_lines, same_place
+from intelliperf_swizzle.kernels.hip.toolchain import find_toolchain
+from intelliperf_swizzle.kernels.hip.tracing import trace
+from intelliperf_swizzle.mapping.sample import sample_tiles
+from intelliperf_swizzle.records import Launch, MappedLaunch, Validation
+from intelliperf_swizzle.trace.difference import access_difference
+
+_LIMIT_SECONDS = 240.0
+"""What the application may take beyond ten budgets."""
+
+
+def find_unsafe_order(mapped: Sequence[MappedLaunch]) -> str | None:
+    """Why programs that depend on each other may not come in these orders."""
+    reasons = (safe_order(find_dependence(one.trace, one.launch), one.tile) for one in mapped)
+    return next(filter(None, reasons), None)
+
+
+def validate(
+    mapped: Sequence[MappedLaunch],
+    edit: Edit,
+    *,
+    budget_seconds: float,
+) -> Validation:
+    """Compares a kernel with its swizzled form; as of `kernels.base.KernelLanguage.validate`.
+
+    Each tile starts from the same memory in both kernels, and all of them come in the order of
+    their numbers: so atomic additions of floats must agree bit for bit, too.
+
+    Raises:
+        BuildError: the edited program does not build.
+        ValidationError: a launch cannot be executed on the CPU, or does not come again.
+    """
+    launch = mapped[0].launch
+    difference = find_unsafe_order(mapped)
+    compared = [0 for _ in mapped]
+    if difference is None:
+        folder = make_edited(recording_of(launch), edit)
+        difference = _stray_read(launch, edit, folder) or _trace_difference(mapped, folder)
+        if difference is None:
+            compared, difference = _execute(mapped, folder, budget_seconds / len(mapped))
+    tiles = sum(one.launch.programs for one in mapped)
+    return Validation(
+        method="all-tiles" if sum(compared) == tiles else "traces-reads-and-sample",
+        launches=len(mapped),
+        tiles_compared=sum(compared),
+        tiles=tiles,
+        same_bits=difference is None,
+        difference=difference,
+    )
+
+
+# --- what reads the number ------------------------------------------------------------------------
+
+
+def _stray_read(launch: Launch, edit: Edit, folder: Path) -> str | None:
+    """A read of the number that the launch gives, outside of the inserted lines; in words.
+
+    Of every kernel of the program, so that none but this one reads it in them.
+    """
+    [(file, before)] = edit.before.items()
+    allowed = {f"{file}:{line}" for line in inserted_lines(before, edit.files[file])}
+    original = read_kernels(recording_of(launch))
+    own = {symbol for symbol, (_, one) in original.items() if same_place(one, launch.source)}
+    for symbol, (_, kernel) in read_kernels(folder).items():
+        swizzled = symbol in own
+        for reader in kernel.readers:
+            for read in reader.reads:
+                if (read.place in allowed and not read.through) != swizzled:
+                    name = kernel.source.entry.name if kernel.source else kernel.code.symbol
+                    how = f" through `{read.through}`" if read.through else ""
+                    what = "the number that the launch gives it" if swizzled else "another number"
+                    return f"`{reader.name}`, in kernel `{name}`, reads {what}{how} ({read.place})"
+    return None
+
+
+# --- what is accessed -----------------------------------------------------------------------------
+
+
+def _trace_difference(mapped: Sequence[MappedLaunch], folder: Path) -> str | None:
+    kernels = read_kernels(folder)
+    for one in mapped:
+        original = read_kernel(one.launch)
+        path, edited = kernels.get(original.code.symbol, (Path(), None))
+        if edited is None or edited.variables != original.variables:
+            return f"the swizzled program has another `{one.launch.kernel}`, or other variables"
+        options = {**one.launch.options, "device_kernel": str(path)}
+        try:
+            found = trace(replace(one.launch, options=options))
+        except TraceError as error:
+            raise ValidationError(
+                f"the swizzled kernel cannot be traced: {error.fact}", hint=error.hint
+            ) from None
+        difference = access_difference(one.trace, found, one.tile)
+        if difference is not None:
+            return difference
+    return None
+
+
+# --- what is computed -----------------------------------------------------------------------------
+
+
+def _execute(
+    mapped: Sequence[MappedLaunch], folder: Path, seconds: float
+) -> tuple[list[int], str | None]:
+    """How many tiles of each launch were compared, and the first difference in words.
+
+    The application runs until all launches have come, each with both kernels.
+    """
+    recording = recording_of(mapped[0].launch)
+    for one in mapped:
+        kernel = read_kernel(one.launch)
+        if kernel.foreign:
+            raise ValidationError(
+                f"`{one.launch.kernel}` cannot be executed on the CPU: {kernel.foreign}"
+            )
+    keys = json.loads((recording / KEYS).read_text("utf-8"))
+    with temporary_folder("compare") as place:
+        rows = [f"{seconds}"]
+        for one in mapped:
+            tiles = place / f"{one.launch.ordinal}.tiles"
+            one.tile.astype(np.int64).tofile(tiles)
+            sample, _ = sample_tiles(one.launch.grid, one.tile)
+            rows.append(" ".join(map(str, (keys[one.launch.ordinal], tiles, *sample))))
+        (place / "compare.txt").write_text("\n".join(rows) + "\n", "utf-8")
+        for name in ("kernels.txt", "globals.txt", "kernels.so"):
+            (place / name).symlink_to(recording / name)
+        (place / "edited.so").symlink_to(folder / "kernels.so")
+        (place / "contents").mkdir()
+        ended = _run(recording, place, 10 * seconds * len(mapped) + _LIMIT_SECONDS)
+        found = _answers(place)
+    compared = []
+    for one in mapped:
+        answer = found.get(keys[one.launch.ordinal])
+        if answer is None or not answer["tiles"]:
+            raise ValidationError(
+                f"launch {one.launch.ordinal + 1}, of `{one.launch.kernel}`, was not compared: "
+                + ("it did not come again" if answer is None else "nothing of it was executed"),
+                details=ended.last_lines(8),
+            )
+        compared.append(answer["tiles"])
+        if answer["differs_at"]:
+            return compared, f"tile {answer['tile']} leaves other bytes {_where(one, answer)}"
+    return compared, None
+
+
+def _run(recording: Path, place: Path, limit_seconds: float) -> children.Ended:
+    recipe = recipe_of(recording)
+    project = recording / PROJECT
+    environment = find_toolchain(os.environ).run_environment(os.environ) | {
+        "SWIZZLE_HIP_FOLDER": str(place),
+        "SWIZZLE_HIP_COMPARE": str(place),
+    }
+    command = moved_command(recipe.command, Path(recipe.project), project)
+    return children.run(command, cwd=project, environment=environment, limit_seconds=limit_seconds)
+
+
+def _answers(place: Path) -> dict[str, Mapping[str, int]]:
+    """What the stand-in says of each launch that it compared, by the launch's hash."""
+    log = place / "launches.jsonl"
+    events = map(json.loads, log.read_text("utf-8").splitlines() if log.exists() else ())
+    return {event["key"]: event for event in events if event["event"] == "compared"}
+
+
+def _where(one: MappedLaunch, answer: Mapping[str, int]) -> str:
+    address = answer["differs_at"]
+    begins = one.launch.options["addresses"]
+    for name, tensor in one.launch.tensors():
+        begin = begins[tensor.storage]
+        if begin <= address < begin + one.launch.storages[tensor.storage].bytes:
+            return f"at byte {address - begin} of `{name}`"
+    return "in a variable"

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+// SPDX-License-Identifier: MIT
+//
+// Kernels that a patch may easily get wrong.
+#include <hip/hip_runtime.h>
+
+#include "elsewhere.h"
+
+#define TILE(width) (blockIdx.y * gridDim.x + hipBlockIdx_x) * (width)
+
+__device__ int shared_helper() { return blockIdx.x * blockDim.x; }
+__device__ int weight() { return blockIdx.x * 3 + 1; }  // decides values only
+__device__ int first() { return blockIdx.x * 64; }
+template <typename T>
+__device__ T of_template(T by) { return blockIdx.x * by; }
+
+__global__ void uses_helper(int* out) { out[shared_helper() + threadIdx.x] = 1; }
+__global__ void uses_it_too(int* out) { out[shared_helper() + threadIdx.x] = 2; }
+
+__global__ void in_macro(int* out) {  // TILE
+  const int at = TILE(64) + threadIdx.x;
+  out[at] = at ^ blockIdx.x;
+}
+
+__global__ void in_lambda(int* out, int width) {
+  auto place = [&](int k) {
+    const dim3 tile(blockIdx);
+    return tile.x * width + k;
+  };
+  out[place(threadIdx.x)] = place(1);
+}
+
+__global__ void in_another_file(int* out) { out[row_of(4u) * 64 + threadIdx.x] = 1; }
+
+__global__ void striding(const int* in, int* out, int count) {
+  for (int at = blockIdx.x * blockDim.x + threadIdx.x; at < count; at += gridDim.x * blockDim.x)
+    out[at] = in[at] + 1;
+}
+
+__global__ void in_place(int* cells) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+  cells[at + 64] = cells[at] + 1;
+}
+
+__global__ void ticket(int* counter, int* out) {
+  __shared__ int mine;
+  if (threadIdx.x == 0) mine = atomicAdd(counter, 1);
+  __syncthreads();
+  out[mine * 64 + threadIdx.x] = blockIdx.x;
+}
+
+__global__ void last_block(const float* in, float* part, float* sum, unsigned* done) {
+  __shared__ bool last;
+  part[blockIdx.x] = in[blockIdx.x * 64];
+  __threadfence();
+  if (threadIdx.x == 0) last = atomicInc(done, gridDim.x) == gridDim.x - 1;
+  __syncthreads();
+  if (last && threadIdx.x == 0)
+    for (unsigned k = 0; k < gridDim.x; k++) *sum += part[k];
+}
+
+template <typename T, int Width>
+__global__ void __launch_bounds__(64, 4) twice(const T* in, T* out) {
+  __shared__ T kept[Width];
+  kept[threadIdx.x] = in[blockIdx.x * Width + threadIdx.x];
+  __syncthreads();
+  T sum = kept[Width - 1 - threadIdx.x];
+  for (int offset = 32; offset; offset /= 2) sum += __shfl_xor(sum, offset);
+  atomicAdd(out + blockIdx.x * Width + threadIdx.x % 4, sum + T(weight() + __popcll(__ballot(threadIdx.x & 1))));
+}
+
+__global__ void by_intrinsic(int* out) {
+  out[__builtin_amdgcn_workgroup_id_x() * 64 + threadIdx.x] = 1;
+}
+
+__global__ void two_readers(int* out) { out[first() + threadIdx.x] = blockIdx.x; }
+
+__global__ void uses_template(int* out) { out[of_template(64) + threadIdx.x] = 1; }
+template <typename T>
+__global__ void never_made(T* out) { out[of_template(1)] = 1; }
+
+int main() {
+  int* a;
+  float *b, *c;
+  if (hipMalloc(&a, 1 << 16) || hipMalloc(&b, 1 << 16) || hipMalloc(&c, 1 << 16)) return 1;
+  uses_helper<<<12, 64>>>(a);
+  uses_it_too<<<12, 64>>>(a);
+  in_macro<<<dim3(3, 4), 64>>>(a);
+  in_lambda<<<12, 64>>>(a, 64);
+  in_another_file<<<12, 64>>>(a);
+  striding<<<12, 64>>>((int*)b, a, 2000);
+  in_place<<<12, 64>>>(a);
+  ticket<<<12, 64>>>(a, (int*)b);
+  last_block<<<12, 64>>>(b, c, c + 64, (unsigned*)a);
+  twice<float, 64><<<12, 64>>>(b, c);
+  twice<int, 64><<<10, 64>>>((int*)b, a);
+  by_intrinsic<<<12, 64>>>(a);
+  two_readers<<<12, 64>>>(a);
+  uses_template<<<12, 64>>>(a);
+  return hipDeviceSynchronize() != hipSuccess;
+}
