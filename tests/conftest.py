@@ -36,7 +36,7 @@ LONG = (
     "documentation", "end_to_end", "hip", "host/test_run.py", "language/test_emitters_agree.py",
     "llm/test_command.py", "loop", "packaging", "search/test_application.py",
     "search/test_backends.py", "search/test_cures.py",
-    "source_proofs/test_sizes.py",
+    "source_proofs/test_sizes.py", "tile_loops",
 )  # fmt: skip
 """Where the tests take many seconds each."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"

@@ -8,6 +8,9 @@ import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
 
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.errors import RecordError, UsageError
@@ -69,7 +72,10 @@ def as_text(launch: Launch) -> str:
     }
     storages = {number: replace(one, contents=None) for number, one in launch.storages.items()}
     alike = replace(launch, storages=storages, count=1, computed=False, ordinal=0)
-    return repr((alike, digests))
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    text = dumps(encode(alike, arrays))
+    held = {name: hashlib.blake2b(one.tobytes()).hexdigest() for name, one in arrays.items()}
+    return repr((text, sorted(digests.items()), sorted(held.items())))
 
 
 def _digest(path: str) -> str:

@@ -135,6 +135,11 @@ class Options:
     )
 
     # ours
+    renumber: str | None = _option(
+        None,
+        "what is renumbered: a variable that counts the tiles of a loop, or `program`"
+        " (default: tiles where programs take several)",
+    )
     target: str | None = _option(
         None,
         f"GPU: a name or a YAML file (default: the one present, else {DEFAULT_TARGET})",

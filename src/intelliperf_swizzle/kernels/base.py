@@ -144,6 +144,19 @@ class KernelLanguage(Protocol):
     def record(self, request: RecordRequest) -> Capture:
         """Runs the application and records its launches; raises CaptureError."""
 
+    def with_loops(
+        self, launches: Sequence[Launch], name: str | None
+    ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
+        """The launches of a kernel with the loop whose tiles are renumbered, if there is one.
+
+        Args:
+            launches: all of one kernel.
+            name: of the variable that holds the number of a tile; None = any.
+
+        Returns:
+            The launches, and in sentences why other loops are not.
+        """
+
     def trace(self, launch: Launch) -> Trace:
         """The cache lines that each tile of a launch touches; raises TraceError."""
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from intelliperf_swizzle.errors import LanguageError, UsageError
-from intelliperf_swizzle.language import Swizzle, check, evaluate
+from intelliperf_swizzle.language import Owners, Swizzle, check, evaluate
 from intelliperf_swizzle.language.evaluate import outside_axis
 from intelliperf_swizzle.records import Constants, Grid, Int64Array, Proof, Witness
 
@@ -32,6 +32,7 @@ def prove(
     num_xcds: int,
     cus_per_xcd: int,
     sweep: Iterable[Grid] = (),
+    owners: Owners | None = None,
 ) -> Proof | Witness:
     """Evaluate a swizzle on the whole grid and say whether each tile is computed exactly once.
 
@@ -43,6 +44,7 @@ def prove(
         cus_per_xcd: of the target.
         sweep: further grids on which to try the same text with the same constants, e.g.
             `sweep_grids(grid)`; what holds there goes into the proof and decides nothing.
+        owners: as of `evaluate`; on further grids the programs take numbers in turn.
 
     Returns:
         A proof, whose `grids_checked` counts the launch's own grid too, or a witness.
@@ -57,12 +59,14 @@ def prove(
     _check_size(grid)
     check(swizzle, constants)
     try:
-        tile = evaluate(swizzle, grid, constants, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd)
+        tile = evaluate(
+            swizzle, grid, constants, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd, owners=owners
+        )
     except LanguageError as error:
         return Witness(None, (), math.prod(grid), (), 0.0, failure=str(error))
     if not _is_permutation(tile):
         witness = _witness(tile)
-        for program, _ in witness.out_of_range[:1]:
+        for program, _ in () if owners else witness.out_of_range[:1]:
             place = outside_axis(
                 swizzle, grid, constants, program, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd
             )
@@ -70,7 +74,12 @@ def prove(
         return witness
 
     further = tuple(dict.fromkeys(sweep))
-    holds = [_holds(swizzle, other, constants, num_xcds, cus_per_xcd) for other in further]
+    holds = []
+    for other in further:
+        turns = None
+        if owners:
+            turns = Owners(np.arange(math.prod(other)) % owners.programs, owners.programs)
+        holds.append(_holds(swizzle, other, constants, num_xcds, cus_per_xcd, turns))
     held = [other for other, held in zip(further, holds, strict=True) if held]
     return Proof(
         grid=grid,
@@ -91,10 +100,17 @@ def _check_size(grid: Grid) -> None:
 
 
 def _holds(
-    swizzle: Swizzle, grid: Grid, constants: Constants, num_xcds: int, cus_per_xcd: int
+    swizzle: Swizzle,
+    grid: Grid,
+    constants: Constants,
+    num_xcds: int,
+    cus_per_xcd: int,
+    owners: Owners | None,
 ) -> bool:
     try:
-        tile = evaluate(swizzle, grid, constants, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd)
+        tile = evaluate(
+            swizzle, grid, constants, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd, owners=owners
+        )
     except LanguageError:
         return False
     return _is_permutation(tile)

@@ -103,5 +103,5 @@ def pose_problem(
         attempts=attempts.all,
         seed=setup.options.seed,
         iterations=setup.options.num_attempts,
-        row_lengths=row_lengths(max(traced, key=lambda one: one.launch.programs).trace),
+        row_lengths=row_lengths(max(traced, key=lambda one: one.launch.tiles).trace),
     )

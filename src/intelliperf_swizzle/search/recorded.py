@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from intelliperf_swizzle.records import (
     KernelSummary,
     Launch,
     Measurement,
+    TileLoop,
     Trace,
 )
 from intelliperf_swizzle.search.builds import (
@@ -48,6 +50,10 @@ from intelliperf_swizzle.search.subject import Subject, check_editable
 MOST_LAUNCHES = 16
 """Distinct launches of one kernel that are measured and validated, the largest. All are proved and
 checked for programs that depend on each other."""
+
+
+PROGRAM = "program"
+"""What `--renumber` calls the programs themselves."""
 
 
 @contextmanager
@@ -103,9 +109,7 @@ def examine_kernels(
         name = launches[0].kernel
         progress.phase(f"tracing {name}")
         try:
-            if to_edit:
-                check_editable(setup, launches)
-            subject = examine_kernel(launches, setup, progress)
+            subject = _examine_numbered(launches, setup, progress, to_edit=to_edit)
             cautions = (*recorded.cautions, *subject.cautions)
             subjects.append(replace(subject, cautions=cautions))
         except (SpliceError, TraceError, ProfileError) as error:
@@ -113,9 +117,70 @@ def examine_kernels(
             rows.append(_row(launches, error.fact))
     if not subjects:
         raise failures[0]
+    _check_renumbered(subjects, setup.options.renumber)
     beyond = f"not looked at: --top_n {setup.options.top_n}"
     rows += [_row(launches, beyond) for launches in chosen[setup.options.top_n :]]
     return rank_subjects(subjects, setup.target), rows
+
+
+def _examine_numbered(
+    launches: Sequence[Launch], setup: Setup, progress: Progress, *, to_edit: bool
+) -> Subject:
+    """The kernel, by the tiles that its programs take in a loop if that can be, else by programs.
+
+    Raises:
+        SpliceError: it cannot be edited, and that is wanted.
+        SwizzleError: as of `examine_kernel`.
+    """
+    asked = setup.options.renumber
+    reasons: tuple[str, ...] = ()
+    if asked != PROGRAM:
+        looped, reasons = _with_loops(launches, setup)
+        if loop := looped[0].loop:
+            entry = looped[0].source.entry
+            where = f"{Path(entry.file).name}:{entry.first_line + loop.line - 1}"
+            most = max(looped, key=lambda one: one.tiles)
+            note = f"`{loop.name}` is renumbered, which counts the tiles of the loop at {where}: "
+            note += f"{most.tiles} on {most.programs} programs (--renumber {PROGRAM}: the programs)"
+            try:
+                if to_edit:
+                    check_editable(setup, looped)
+                subject = examine_kernel(looped, setup, progress)
+                return replace(subject, notes=(note, *reasons, *subject.notes))
+            except (SpliceError, TraceError) as error:
+                reasons = (*reasons, f"the tiles of the loop at {where} keep their order: "
+                                     f"{error.fact}")  # fmt: skip
+    if to_edit:
+        check_editable(setup, launches)
+    subject = examine_kernel(launches, setup, progress)
+    return replace(subject, notes=(*reasons, *subject.notes))
+
+
+def _with_loops(
+    launches: Sequence[Launch], setup: Setup
+) -> tuple[Sequence[Launch], tuple[str, ...]]:
+    """As of the language; what an earlier run has found is used again."""
+
+    def find() -> tuple[list[TileLoop | None], tuple[str, ...]]:
+        looped, reasons = setup.language.with_loops(launches, setup.options.renumber)
+        return [one.loop for one in looped], reasons
+
+    decided_by = ([as_text(one) for one in launches], setup.options.renumber)
+    loops, reasons = setup.kept.call("loops", decided_by, find)
+    both = zip(launches, loops, strict=True)
+    return [replace(launch, loop=loop) for launch, loop in both], reasons
+
+
+def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
+    """Raises UsageError if no kernel is renumbered by the variable that is asked for."""
+    loops = {one.launches[0].loop for one in subjects} - {None}
+    if name in (None, PROGRAM) or any(loop and loop.name == name for loop in loops):
+        return
+    raise UsageError(
+        f"no kernel takes tiles in a loop by `{name}`, each from 0 to their number once",
+        hint=f"leave --renumber out, or --renumber {PROGRAM}",
+        details=tuple(dict.fromkeys(note for one in subjects for note in one.notes)),
+    )
 
 
 def _row(launches: Sequence[Launch], note: str) -> KernelSummary:
@@ -150,7 +215,7 @@ def examine_kernel(launches: Sequence[Launch], setup: Setup, progress: Progress)
         ProfileError: the profiler fails.
     """
     kernel, target = launches[0].kernel, setup.target
-    largest = sorted(launches, key=lambda one: (-one.programs * one.count, one.ordinal))
+    largest = sorted(launches, key=lambda one: (-one.tiles * one.count, one.ordinal))
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(compile_variants, largest, setup)
@@ -199,7 +264,7 @@ def _rates(traced: Sequence[TracedLaunch], setup: Setup) -> tuple[Measurement, C
     """
 
     def model() -> tuple[Measurement, Ceiling]:
-        identity = [np.arange(one.launch.programs) for one in traced]
+        identity = [np.arange(one.trace.tiles) for one in traced]
         counts = [one.launch.count for one in traced]
         bound = ceiling([one.trace for one in traced], setup.target, counts)
         if setup.profiler is not None and setup.device is None:

@@ -35,6 +35,12 @@ class Hip:
     find_dependences = staticmethod(find_dependences)
     names_program = staticmethod(names_device_code)
 
+    def with_loops(
+        self, launches: Sequence[Launch], name: str | None
+    ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
+        """The launches as they are: programs are renumbered."""
+        return tuple(launches), ()
+
     def trace_each(self, launches: Sequence[Launch]) -> list[Trace | None]:
         """None for each: a launch with other arguments than the recorded ones is not made yet."""
         return [None for _ in launches]

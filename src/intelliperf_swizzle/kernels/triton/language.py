@@ -16,6 +16,7 @@ from intelliperf_swizzle.kernels.triton.source.build import build
 from intelliperf_swizzle.kernels.triton.source.splice import splice
 from intelliperf_swizzle.kernels.triton.source_proofs import prove_launches
 from intelliperf_swizzle.kernels.triton.source_proofs.sizes import scale_launch
+from intelliperf_swizzle.kernels.triton.tile_loops import with_loops
 from intelliperf_swizzle.kernels.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.kernels.triton.trials import on_gpu
 from intelliperf_swizzle.kernels.triton.validate import difference_of_text, validate
@@ -33,6 +34,7 @@ class Triton:
     builds = False
     edits = True
     record = staticmethod(record)
+    with_loops = staticmethod(with_loops)
     trace = staticmethod(trace)
     trace_each = staticmethod(trace_each)
     resize = staticmethod(scale_launch)

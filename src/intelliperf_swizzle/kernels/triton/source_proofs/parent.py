@@ -102,7 +102,7 @@ def _observe(
         folders = [place / "all" / f"{number:06}" for number in range(len(launches))]
         for launch, folder in zip(launches, folders, strict=True):
             folder.mkdir(parents=True)
-            save_launch(launch, folder / "launch.json")
+            save_launch(replace(launch, loop=None), folder / "launch.json")
         died = _watch(place / "all", timeout_seconds)
         seen = []
         for folder in folders:

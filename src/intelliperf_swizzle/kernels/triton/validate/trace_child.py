@@ -37,10 +37,11 @@ def compare_traces(launches: Sequence[tuple[Request, Trace]], folder: Path) -> I
         ValidationError: the swizzled kernel cannot be traced.
     """
     for request, original in launches:
-        live = revive(request.launch, folder, edits=request.edits)
-        reads = NumberReads(_blocks(live, request))
+        live = revive(request.launch, folder, edits=request.marked or request.edits)
+        reads = NumberReads(_blocks(live, request)) if request.probes else Origins()
+        numbers = _Numbers(request.tile[: request.launch.tiles])
         try:
-            trace, _, _ = record_accesses(live, reads)
+            trace, _, _ = record_accesses(live, reads, numbers.check)
         except NotBatchableError as refusal:
             fact = f"the swizzled kernel cannot be traced: {refusal.reason}"
             raise ValidationError(fact) from refusal
@@ -48,7 +49,33 @@ def compare_traces(launches: Sequence[tuple[Request, Trace]], folder: Path) -> I
             words = " ".join(str(error).split())[:200]
             yield f"the swizzled kernel fails: {type(error).__name__}: {words}"
         else:
-            yield reads.stray or access_difference(original, trace, request.tile)
+            stray = reads.stray if isinstance(reads, NumberReads) else numbers.difference
+            yield stray or access_difference(original, trace, request.tile)
+
+
+class _Numbers:
+    """Compares the numbers that the edited text computes in a loop with those that were proved.
+
+    Attributes:
+        difference: the first one in words, None if there is none.
+    """
+
+    def __init__(self, tile: Int64Array) -> None:
+        self._tile = tile
+        self.difference: str | None = None
+
+    def check(self, counter: int, *values: Int64Array) -> None:
+        """A counter's number and the new one, of each program or one for all."""
+        if len(values) != 2:
+            return
+        number, new = np.broadcast_arrays(*values)
+        inside = (number >= 0) & (number < len(self._tile))  # others leave the loop
+        wrong = inside & (self._tile[np.where(inside, number, 0)] != new)
+        for at in np.flatnonzero(wrong)[:1]:
+            self.difference = self.difference or (
+                f"the emitted code gives number {number[at]} the tile {new[at]}, the proof "
+                f"{self._tile[number[at]]}"
+            )
 
 
 class NumberReads(Origins):
