@@ -8,6 +8,9 @@ import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
 
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.errors import RecordError, UsageError
@@ -68,11 +71,11 @@ def as_text(launch: Launch) -> str:
         for number, storage in launch.storages.items()
     }
     storages = {number: replace(one, contents=None) for number, one in launch.storages.items()}
-    loop = launch.loop
-    tiles = loop and (loop.line, loop.count, loop.counters, loop.most_turns, loop.program.tobytes(),
-                      loop.turn.tobytes())  # fmt: skip
-    alike = replace(launch, storages=storages, count=1, computed=False, ordinal=0, loop=None)
-    return repr((alike, digests, tiles))
+    alike = replace(launch, storages=storages, count=1, computed=False, ordinal=0)
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    text = dumps(encode(alike, arrays))
+    held = {name: hashlib.blake2b(one.tobytes()).hexdigest() for name, one in arrays.items()}
+    return repr((text, sorted(digests.items()), sorted(held.items())))
 
 
 def _digest(path: str) -> str:

@@ -188,6 +188,18 @@ def test_the_history_keeps_to_its_budget_and_says_what_it_leaves_out():
     assert "older entries are left out" in text
 
 
+def test_the_history_says_how_an_attempt_stands_to_the_best() -> None:
+    better = replace(SLOWER, verdict=Verdict("better", "L2 hit rate 40.0 % → 41.0 %"))
+    screened = replace(
+        SLOWER, number=4, measurement=None, verdict=Verdict("screened out", "screened at 30.0 %")
+    )
+    told = remembered([BEST, better, screened], BEST, (), 10_000)
+    assert "→ 41.0 %; L2 hit rate -14.0 points against attempt 2, the one to beat" in told
+    assert "→ 55.0 %\n" in told
+    assert "They are not to be compared with the rates of a report" in told
+    assert "of a fast model" not in remembered([BEST, better], BEST, (), 10_000)
+
+
 def test_stuck_after_two_iterations_without_gain():
     assert not stuck([])
     assert not stuck([BEST])

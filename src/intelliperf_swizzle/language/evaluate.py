@@ -139,7 +139,8 @@ def outside_axis(
     """
     pid = np.array([program], np.int64)
     numbers = _numbers(swizzle.names, grid, constants, num_xcds, cus_per_xcd)
-    evaluation = _Evaluation({**numbers, **_program_ids(swizzle.names, pid, grid)})
+    ids = {**_program_ids(swizzle.names, pid, grid), "program": _Lanes(pid, program, program)}
+    evaluation = _Evaluation({**numbers, **ids})
     evaluation.run(swizzle.statements)
     for axis, name in enumerate(AXES):
         if name in swizzle.outputs:

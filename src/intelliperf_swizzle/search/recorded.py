@@ -159,16 +159,16 @@ def _examine_numbered(
 def _with_loops(
     launches: Sequence[Launch], setup: Setup
 ) -> tuple[Sequence[Launch], tuple[str, ...]]:
-    name = setup.options.renumber
+    """As of the language; what an earlier run has found is used again."""
 
     def find() -> tuple[list[TileLoop | None], tuple[str, ...]]:
-        looped, reasons = setup.language.with_loops(launches, name)
+        looped, reasons = setup.language.with_loops(launches, setup.options.renumber)
         return [one.loop for one in looped], reasons
 
-    decided_by = ([as_text(one) for one in launches], name)
+    decided_by = ([as_text(one) for one in launches], setup.options.renumber)
     loops, reasons = setup.kept.call("loops", decided_by, find)
-    pairs = zip(launches, loops, strict=True)
-    return [replace(launch, loop=loop) for launch, loop in pairs], reasons
+    both = zip(launches, loops, strict=True)
+    return [replace(launch, loop=loop) for launch, loop in both], reasons
 
 
 def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
