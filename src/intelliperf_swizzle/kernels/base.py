@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -156,6 +156,14 @@ class KernelLanguage(Protocol):
 
     def trace_each(self, launches: Sequence[Launch]) -> Sequence[Trace | None]:
         """The same of several, which may be made up; None for what cannot be traced."""
+
+    def resize(self, launch: Launch, counts: Callable[[int], Iterable[int]]) -> Sequence[Launch]:
+        """A launch at other problem sizes, the smallest first; empty if none can be made.
+
+        Args:
+            launch: as recorded.
+            counts: how many tiles to have along a size that has so many.
+        """
 
     def find_dependences(
         self, launches: Sequence[Launch], *, timeout_seconds: float

@@ -52,6 +52,7 @@ from intelliperf_swizzle.records.quantities import (
     UInt8Array,
 )
 from intelliperf_swizzle.records.runs import KernelSummary, Run
+from intelliperf_swizzle.records.sizes import OtherSize, Sizes
 from intelliperf_swizzle.records.traces import Access, MappedLaunch, Segment, Trace
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "MappedLaunch",
     "Measurement",
     "MissCauses",
+    "OtherSize",
     "Padding",
     "Picture",
     "Placement",
@@ -90,6 +92,7 @@ __all__ = [
     "Rate",
     "Run",
     "Segment",
+    "Sizes",
     "SourceFunction",
     "Storage",
     "TensorAccess",

@@ -10,6 +10,7 @@ from intelliperf_swizzle.records.attempts import Attempt, Ceiling, Measurement, 
 from intelliperf_swizzle.records.cures import Cures
 from intelliperf_swizzle.records.pictures import Picture
 from intelliperf_swizzle.records.quantities import Constants, Grid
+from intelliperf_swizzle.records.sizes import Sizes
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Run:
         domain_name: what the target calls an L2 with the CUs that it serves.
         interrupted: a signal ended the search; `best` is the best so far.
         cures: what could be done about the misses; None where it does not matter, or was not asked.
+        sizes: how the best does at other sizes; None where there is none, or it is not known.
     """
 
     kernel: str
@@ -105,6 +107,7 @@ class Run:
     domain_name: str = "XCD"
     interrupted: bool = False
     cures: Cures | None = None
+    sizes: Sizes | None = None
 
     @property
     def modelled(self) -> bool:

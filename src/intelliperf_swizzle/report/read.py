@@ -80,6 +80,7 @@ def run_of(fields: object) -> Run:
         domain_name=own.domain_name,
         interrupted=own.interrupted,
         cures=own.cures,
+        sizes=own.sizes,
     )
 
 

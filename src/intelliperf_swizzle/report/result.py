@@ -25,6 +25,7 @@ from intelliperf_swizzle.records import (
     Picture,
     Rate,
     Run,
+    Sizes,
     Usage,
     Validation,
 )
@@ -86,6 +87,7 @@ class OwnPart:
     interrupted: bool
     best: NamedAttempt | None
     cures: Cures | None
+    sizes: Sizes | None
     attempts: tuple[Attempt, ...]
     cautions: tuple[str, ...]
     notes: tuple[str, ...]
@@ -184,6 +186,7 @@ def _own(run: Run) -> OwnPart:
         interrupted=run.interrupted,
         best=_named(run.best) if run.best else None,
         cures=run.cures,
+        sizes=run.sizes,
         attempts=run.attempts,
         cautions=run.cautions,
         notes=run.notes,

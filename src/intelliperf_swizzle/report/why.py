@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from intelliperf_swizzle.context.miss_causes import CLASSES, describe_causes, total
-from intelliperf_swizzle.records import Cure, MissCauses, Picture, Run, TensorPicture
-from intelliperf_swizzle.units import percent, size
+from intelliperf_swizzle.records import Cure, Measurement, MissCauses, Picture, Run, TensorPicture
+from intelliperf_swizzle.units import milliseconds, percent, size
 
 TOGETHER = 0.1
 """How much more often neighbours must run on one domain before that is called the reason."""
@@ -21,8 +22,19 @@ def lines(run: Run) -> list[str]:
     said = [f"{title}: {describe_causes(causes, run.domain_name)}." for title, causes in (
         ("Why it misses", before), ("With the swizzle", after)
     ) if causes]  # fmt: skip
-    helped = why_it_helps(run)
-    return [*said, *([helped] if helped else [])]
+    told = (why_it_helps(run), bound_by_arithmetic(run.predicted or run.baseline))
+    return [*said, *(one for one in told if one)]
+
+
+def bound_by_arithmetic(kernel: Measurement) -> str:
+    """Says so where the kernel's operations take longer than its traffic, else nothing."""
+    arithmetic, memory = kernel.arithmetic_time_ms, kernel.modelled_memory_time_ms
+    if not arithmetic or not memory or arithmetic < memory:
+        return ""
+    return (
+        f"Bound by arithmetic: its operations take at least {milliseconds(arithmetic)}, its memory "
+        f"traffic {milliseconds(memory)} (modelled); fewer misses save little time."
+    )
 
 
 def _causes(run: Run) -> tuple[tuple[MissCauses, ...] | None, tuple[MissCauses, ...] | None]:
@@ -117,6 +129,26 @@ def cures(run: Run) -> list[str]:
         for one in found.cures
     ]
     return [f"Recommended: {told[0]}.", *(f"Else: {one}." for one in told[1:])]
+
+
+def sizes(run: Run) -> list[str]:
+    """How the best swizzle does at other sizes; modelled."""
+    if run.sizes is None or not run.sizes.others:
+        return []
+    others = run.sizes.others
+    programs = [math.prod(one.grid) for one in others]
+    losing = sum(one.loses for one in others)
+    said = (
+        f"Of {len(others)} other sizes, {min(programs)} to {max(programs)} programs, the swizzle "
+    )
+    if not losing:
+        return [f"{said}loses at none (modelled)."]
+    end = (
+        f"there the patch leaves the kernel as it is: it renumbers where {run.sizes.guard}."
+        if run.sizes.guard
+        else "do not use it there."
+    )
+    return [f"{said}loses at {losing} (modelled); {end}"]
 
 
 def describe_cure(cure: Cure, patched: bool) -> str:

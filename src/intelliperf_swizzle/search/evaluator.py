@@ -54,6 +54,9 @@ class Evaluator(Protocol):
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
         """Measures or models each, and judges it; one that is refused has no measurement."""
 
+    def revise(self, one: Edited) -> Evaluated:
+        """Judges and validates an attempt anew whose text has changed, not its permutation."""
+
     def confirm(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The best that is better and whose outputs are the same; None if none is.
 

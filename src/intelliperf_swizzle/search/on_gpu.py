@@ -103,6 +103,12 @@ class OnGpu:
             refused.update(one.attempt.number for one in leaders[:LEADERS])
         return None
 
+    def revise(self, one: Edited) -> Evaluated:
+        """Validates, times and profiles it."""
+        del self._evaluated[one.attempt.number]
+        [evaluated] = self.evaluate([one])
+        return self.confirm([evaluated]) or evaluated
+
     def _confirm(self, leaders: Sequence[Evaluated]) -> Evaluated | None:
         others = f" against {len(leaders) - 1} more" if len(leaders) > 1 else ""
         self._setting.progress.phase(f"confirming {leaders[0].attempt.candidate.name}{others}")

@@ -89,6 +89,11 @@ class OnModel:
                 return self._validated[number]
         return None
 
+    def revise(self, one: Edited) -> Evaluated:
+        """Validates it."""
+        self._validated[one.attempt.number] = self.validate(one)
+        return self._validated[one.attempt.number]
+
     def validate(self, one: Edited) -> Evaluated:
         """Builds and compares; one that is refused comes back with the reason.
 

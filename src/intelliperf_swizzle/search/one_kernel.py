@@ -24,6 +24,7 @@ from intelliperf_swizzle.search.run_folder import (
     name_proposers,
     open_history,
 )
+from intelliperf_swizzle.search.sizes import check_sizes
 from intelliperf_swizzle.stopping import Interrupted, apart
 
 
@@ -46,11 +47,16 @@ def optimize_kernel(
         scratch = recorded.folder.parent
         evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
         best, effort, interrupted, seen, cures = None, Effort(), None, None, None
+        sizes = None
         try:
             if is_promising(setup, subject):
                 best, effort = apart(
                     lambda: search_kernel(setup, subject, proposers, evaluator, history, progress)
                 )
+            found = best
+            best, sizes = apart(
+                lambda: check_sizes(setup, subject, found, evaluator, history, progress)
+            )
             seen = apart(lambda: draw(setup, subject, best))
             cures = apart(lambda: compare_cures(setup, subject, best, progress))
         except Interrupted as signal:
@@ -62,6 +68,7 @@ def optimize_kernel(
             best=best.attempt if best else None,
             picture=seen,
             cures=cures,
+            sizes=sizes,
             interrupted=interrupted is not None,
             usage=effort.usage,
         )

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.disk import temporary_folder
@@ -43,6 +43,10 @@ class Hip:
     def trace_each(self, launches: Sequence[Launch]) -> list[Trace | None]:
         """None for each: a launch with other arguments than the recorded ones is not made yet."""
         return [None for _ in launches]
+
+    def resize(self, launch: Launch, counts: Callable[[int], Iterable[int]]) -> list[Launch]:
+        """None, for the same reason."""
+        return []
 
     def compiler(self, environment: Mapping[str, str]) -> Compiler:
         """The clang++ that is found, tried on ten lines: it must keep device bitcode."""

@@ -14,6 +14,7 @@ from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.source.build import build
 from intelliperf_swizzle.kernels.triton.source.splice import splice
 from intelliperf_swizzle.kernels.triton.source_proofs import prove_launches
+from intelliperf_swizzle.kernels.triton.source_proofs.sizes import scale_launch
 from intelliperf_swizzle.kernels.triton.tile_loops import with_loops
 from intelliperf_swizzle.kernels.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.kernels.triton.trials import on_gpu
@@ -35,6 +36,7 @@ class Triton:
     with_loops = staticmethod(with_loops)
     trace = staticmethod(trace)
     trace_each = staticmethod(trace_each)
+    resize = staticmethod(scale_launch)
     find_dependences = staticmethod(find_dependences)
     find_flaw = staticmethod(difference_of_text)
     validate = staticmethod(validate)

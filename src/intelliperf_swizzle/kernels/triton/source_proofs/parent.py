@@ -22,6 +22,11 @@ from intelliperf_swizzle.kernels.triton.source_proofs.sizes import scale_launch
 from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import Launch
 
+LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
+"""Blocks along a size that is changed."""
+MOST_BYTES = 1 << 30
+"""Of the tensors of a launch that is made."""
+
 
 def prove_launches(
     launches: Sequence[Launch], *, sweep: bool = False, timeout_seconds: float = 600.0
@@ -48,7 +53,11 @@ def _try_sizes(launch: Launch, seen: Observation | _Unseen, timeout_seconds: flo
     """The verdicts on a launch at other sizes; as `not_tried` says, where there are none."""
     if isinstance(seen, _Unseen) or seen.places_loaded:
         return SizesTried(not_tried="what a program does depends on what its tensors hold")
-    made = scale_launch(launch)
+    made = [
+        one
+        for one in scale_launch(launch, lambda count: (*LADDER, count))
+        if sum(storage.bytes for storage in one.storages.values()) <= MOST_BYTES
+    ]
     if not made:
         return SizesTried(not_tried="the grid does not follow from the sizes that are passed")
     found = [

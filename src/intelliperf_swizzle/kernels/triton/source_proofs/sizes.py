@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from intelliperf_swizzle.kernels.triton.source_proofs.stores import item_bytes_of
@@ -22,11 +22,6 @@ from intelliperf_swizzle.records import (
     Storage,
     TensorArgument,
 )
-
-LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
-"""Blocks along the size that is changed."""
-MOST_BYTES = 1 << 30
-"""Of the tensors of a launch that is made."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +40,15 @@ class _Factor:
         return self.block * (count - self.count) + self.size
 
 
-def scale_launch(launch: Launch) -> tuple[Launch, ...]:
-    """The launch at other sizes, itself among them; nothing where its grid is not explained."""
+def scale_launch(launch: Launch, counts: Callable[[int], Iterable[int]]) -> tuple[Launch, ...]:
+    """The launch at other sizes, from the smallest grid to the largest.
+
+    Nothing where its grid is not explained, or it cannot be made anew from its own sizes.
+
+    Args:
+        launch: as recorded.
+        counts: how many blocks to have along a size that has so many.
+    """
     factors = [_explain(launch, extent) for extent in launch.grid]
     sizes = dict.fromkeys(factor for axis in factors for factor in axis or () if factor.count > 1)
     pointers = any(view.targets for _, view in launch.tensors())
@@ -56,12 +58,14 @@ def scale_launch(launch: Launch) -> tuple[Launch, ...]:
     made = [
         _scaled(launch, explained, factor.size, size)
         for factor in sizes
-        for count in LADDER
+        for count in counts(factor.count)
         if (size := factor.resized(count)) > 0
     ]
-    small = (one for one in made if sum(s.bytes for s in one.storages.values()) <= MOST_BYTES)
+    again = (_scaled(launch, explained, factor.size, factor.size) for factor in sizes)
+    if any(one.arguments != launch.arguments for one in again):
+        return ()
     by_grid: dict[Grid, Launch] = {}
-    for one in small:
+    for one in made:
         by_grid.setdefault(one.grid, one)
     return tuple(by_grid[grid] for grid in sorted(by_grid, key=math.prod))
 
@@ -69,7 +73,8 @@ def scale_launch(launch: Launch) -> tuple[Launch, ...]:
 def _explain(launch: Launch, extent: int) -> tuple[_Factor, ...] | None:
     """Sizes and blocks whose counts multiply to an extent of the grid; None if there are none.
 
-    Arguments come before extents of tensors, and blocks that are constexpr before others.
+    Arguments come before constexprs, these before extents of tensors; blocks that are constexpr
+    before others.
     """
     if extent == 1:
         return ()
@@ -77,12 +82,12 @@ def _explain(launch: Launch, extent: int) -> tuple[_Factor, ...] | None:
     blocks = sorted(
         {(name not in launch.constexprs, value) for name, value in constants.items() if value > 1}
     )
-    sizes = [value for name, value in constants.items() if name not in launch.constexprs]
-    sizes += [value for name, value in constants.items() if name in launch.constexprs]
+    plain = [value for name, value in constants.items() if name not in launch.constexprs]
+    sizes = [*plain, *(constants[name] for name in launch.constexprs if name in constants)]
     dims = [dim for _, view in launch.tensors() for dim in view.shape]
-    if extent in sizes:
-        return (_Factor(extent, 1),)
-    for candidates in (sizes, [*sizes, *dims]):
+    for candidates in (plain, sizes, [*sizes, *dims]):
+        if extent in candidates:
+            return (_Factor(extent, 1),)
         factors = list(_factors(candidates, [block for _, block in blocks], extent))
         for number in (1, 2, 3):
             for chosen in itertools.combinations_with_replacement(factors, number):
@@ -120,7 +125,12 @@ def _scaled(launch: Launch, explained: list[tuple[_Factor, ...]], size: int, oth
         numbers = {stride: changed for stride, changed in pairs if stride > 1} | numbers
     sized = {name for name, value in launch.constants.items() if value == size}
     free = sized - set(launch.constexprs) or sized
-    kept = set(launch.constexprs) - free
+    blocks = {one.block for axis in explained for one in axis}
+    kept = {
+        name
+        for name in launch.constexprs
+        if name not in free and (name in sized or launch.constants.get(name) in blocks)
+    }
     arguments = {
         name: argument if name in kept else _renewed(argument, numbers, views)
         for name, argument in launch.arguments.items()

@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The best swizzle at other sizes than the recorded one, and a guard against those it loses at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from intelliperf_swizzle.history import History
+from intelliperf_swizzle.language import Swizzle
+from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.rank import judge
+from intelliperf_swizzle.records import Launch, OtherSize, Sizes, TensorArgument, Verdict, Witness
+from intelliperf_swizzle.search.changed_launch import Case
+from intelliperf_swizzle.search.evaluator import Evaluator
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.stages import (
+    Edited,
+    Evaluated,
+    Screened,
+    edit_source,
+    prove_candidate,
+    prove_on,
+)
+from intelliperf_swizzle.search.subject import Subject
+
+MOST_WORK = 2
+"""Programs that are traced at other sizes together, as a multiple of the largest launch's,"""
+FEWEST_PROGRAMS = 1 << 14
+"""… which may be so many at least."""
+FRACTIONS = (16, 8, 4, 2)
+"""Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
+
+
+def check_sizes(
+    setup: Setup,
+    subject: Subject,
+    best: Evaluated | None,
+    evaluator: Evaluator,
+    history: History,
+    progress: Progress,
+) -> tuple[Evaluated | None, Sizes | None]:
+    """Models the best swizzle at other sizes; where it loses, the patch gets a guard.
+
+    Cost: traces of `MOST_WORK` times the largest launch, two replays of each, and, where there is a
+    guard, a second validation.
+
+    Returns:
+        The best, guarded if need be and judged anew; and how it does at other sizes, None where
+        such launches cannot be made.
+    """
+    if best is None:
+        return None, None
+    launches = _other_launches(setup, subject)
+    if not launches:
+        return best, None
+    progress.phase(f"modelling {best.attempt.candidate.name} at {len(launches)} other sizes")
+    others = tuple(_model(setup, subject, best.proved.swizzle, launches))
+    if not any(one.loses for one in others):
+        return best, Sizes(others) if others else None
+    guard = _guard(math.prod(subject.traced[0].launch.grid), others)
+    guarded = _guarded(setup, subject, best, guard) if guard else None
+    if guarded is not None:
+        revised = evaluator.revise(guarded)
+        if revised.attempt.verdict.kind == "better":
+            return revised, Sizes(others, guard)
+        history.record(best.attempt)
+    return best, Sizes(others)
+
+
+def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
+    """The largest launch at other sizes, the cheapest first, as many as may be looked at."""
+    largest = subject.traced[0]
+    tensors = {
+        name for name, one in largest.launch.arguments.items() if isinstance(one, TensorArgument)
+    }
+    if largest.launch.loop or not tensors <= set(largest.trace.immaterial):
+        return []  # how many tiles there are, or what they touch, depends on more than the sizes
+    known = {one.grid for one in subject.launches}
+    left = max(FEWEST_PROGRAMS, MOST_WORK * largest.launch.programs)
+    chosen = []
+    for one in setup.language.resize(largest.launch, _counts):
+        left -= one.programs
+        if left >= 0 and one.grid not in known:
+            chosen.append(one)
+    return chosen
+
+
+def _counts(count: int) -> list[int]:
+    """Blocks along a size that has `count` of them."""
+    fewer = [count // part + more for part in FRACTIONS for more in (0, 1)]
+    return sorted({one for one in (*fewer, count - 1, count + 1, 2 * count) if one > 0})
+
+
+def _model(
+    setup: Setup, subject: Subject, swizzle: Swizzle, launches: Sequence[Launch]
+) -> Iterator[OtherSize]:
+    for launch, trace in zip(launches, setup.language.trace_each(launches), strict=True):
+        if trace is None:
+            continue
+        case = Case(setup, TracedLaunch(launch, trace, subject.traced[0].occupancy))
+        proofs = prove_on(swizzle, [launch], setup.target)
+        if isinstance(proofs, Witness):
+            yield OtherSize(launch.grid, case.before.l2_hit_rate, None, None, loses=True)
+            continue
+        after = case.replay(tile=proofs[0].tile)
+        yield OtherSize(
+            launch.grid,
+            case.before.l2_hit_rate,
+            after.l2_hit_rate,
+            (after.modelled_memory_time_ms or 0.0) / (case.before.modelled_memory_time_ms or 1.0),
+            loses=judge(after, case.before).kind in ("slower", "worse"),
+        )
+
+
+def _guard(programs: int, others: Sequence[OtherSize]) -> str | None:
+    """A condition that keeps the recorded size and none at which the swizzle loses.
+
+    What lies between a size that loses and the next one that does not is left alone, too. None
+    where a size of as many programs loses.
+    """
+    losing = [math.prod(one.grid) for one in others if one.loses]
+    holding = [programs, *(math.prod(one.grid) for one in others if not one.loses)]
+    below = max((one for one in losing if one < programs), default=0)
+    above = min((one for one in losing if one > programs), default=0)
+    if programs in losing:
+        return None
+    parts = []
+    if below:
+        parts.append(f"num_pids >= {min(one for one in holding if one > below)}")
+    if above:
+        parts.append(f"num_pids <= {max(one for one in holding if one < above)}")
+    return " and ".join(parts)
+
+
+def _guarded(setup: Setup, subject: Subject, best: Evaluated, guard: str) -> Edited | None:
+    """The best attempt under a condition: the same permutation of every recorded launch.
+
+    None where it is not: a smaller launch of the application may fall under the guard.
+    """
+    outputs = best.proved.swizzle.outputs
+    text = best.attempt.candidate.text.strip()
+    own = "own"
+    while f"{own}_" in text:
+        own += "_"
+    kept = [f"{own}_{name} = {name}" for name in outputs]
+    chosen = [f"{name} = where({guard}, {name}, {own}_{name})" for name in outputs]
+    candidate = replace(best.attempt.candidate, text="\n".join((*kept, text, *chosen)))
+    proved = prove_candidate(candidate, subject, setup.target)
+    if isinstance(proved, Verdict) or proved.fingerprint != best.proved.fingerprint:
+        return None
+    edited = edit_source(Screened(proved, replace(best.attempt, candidate=candidate)), setup)
+    return None if isinstance(edited, Verdict) else edited

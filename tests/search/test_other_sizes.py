@@ -1,0 +1,77 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A swizzle of a real stencil at sizes that it was not found for."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from intelliperf_swizzle import optimize, score
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.language import evaluate, parse
+from intelliperf_swizzle.records import OtherSize
+from intelliperf_swizzle.search.sizes import _guard as guard
+
+STENCIL = Path(__file__).parents[2] / "benchmarks" / "kernels" / "stencil_2d.py"
+TARGET = replace(load_target("mi300x"), l2_bytes_per_xcd=1 << 16, cus_per_xcd=4)
+
+
+def stencil(side: int) -> list[str]:
+    tiles = ["--block-m", "16", "--block-n", "32"]
+    return [sys.executable, str(STENCIL), "--m", str(side), "--n", str(side), *tiles]
+
+
+def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> None:
+    run = optimize(
+        stencil(512), target=TARGET, candidates=60, compute="never",
+        project_directory=str(tmp_path),
+    )  # fmt: skip
+    assert run.best is not None
+    assert run.sizes is not None
+    losing = [one for one in run.sizes.others if one.loses]
+    assert losing
+    assert run.sizes.guard
+    assert run.sizes.guard.split(" and ")[0].split()[-1] in run.best.diff
+    assert run.best.validation is not None
+    assert run.best.validation.same_bits
+
+    swizzle = parse(run.best.candidate.text)
+    constants = {"M": 512, "N": 512, "BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 32}
+
+    def moved(grid: tuple[int, int, int]) -> bool:
+        tile = evaluate(swizzle, grid, constants, num_xcds=8, cus_per_xcd=4)
+        return not np.array_equal(tile, np.arange(len(tile)))
+
+    assert moved(run.grid)
+    assert not any(moved(one.grid) for one in losing)
+
+    text = "\n".join(line for line in swizzle.text.splitlines() if "own_" not in line)
+    square = next(one for one in run.sizes.others if one.grid == (16, 8, 1))
+    again = score(text, stencil(256), target=TARGET, project_directory=str(tmp_path))
+    assert again.baseline.l2_hit_rate == pytest.approx(square.before)
+    assert again.attempt.measurement.l2_hit_rate == pytest.approx(square.after)
+
+
+def other(programs: int, *, loses: bool) -> OtherSize:
+    return OtherSize((programs, 1, 1), 0.5, 0.4, 1.1, loses)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ({16: True, 32: False, 128: False}, "num_pids >= 32"),
+        ({16: False, 32: True, 128: False}, "num_pids >= 64"),
+        ({32: False, 128: False, 256: True}, "num_pids <= 128"),
+        ({16: True, 128: True}, "num_pids >= 64 and num_pids <= 64"),
+        ({64: True}, None),
+    ],
+)
+def test_a_guard_keeps_the_recorded_size_and_none_that_loses(
+    sizes: dict[int, bool], expected: str | None
+) -> None:
+    assert guard(64, [other(size, loses=loses) for size, loses in sizes.items()]) == expected
