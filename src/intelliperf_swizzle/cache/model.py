@@ -129,7 +129,7 @@ def traffic(
 ) -> Traffic:
     """Replay one launch; what a launch adds to one just before it where caches are not cold."""
     if stream.program is not None:
-        stream = stream.whole_programs(tile)
+        stream = stream.whole_programs(tile, physics.turns)
         tile = np.arange(stream.tiles)
     if not physics.cold:
         twice = np.concatenate((tile, tile))

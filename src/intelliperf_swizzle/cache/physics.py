@@ -34,6 +34,7 @@ class Physics:
         domains: so many are replayed, the first ones; None = all. Hit rates, not bytes, of fewer
             stand for all: on orders of a transpose 8192² one of eight gives the same order as all
             (Kendall's τ 0.99). On NVIDIA both are always replayed.
+        turns: so many tiles of each program are replayed where it takes several; None = all.
     """
 
     dispatch: bool = True
@@ -51,6 +52,7 @@ class Physics:
     cold: bool = True
     seed: int = 0
     domains: int | None = None
+    turns: int | None = None
 
 
 FULL = Physics()

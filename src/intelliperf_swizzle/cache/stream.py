@@ -51,9 +51,11 @@ class Turns(NamedTuple):
     first: Int64Array
 
     @classmethod
-    def of(cls, program: Int32Array, turn: Int32Array) -> Turns:
-        """From the program and the turn of each number."""
+    def of(cls, program: Int32Array, turn: Int32Array, most: int | None = None) -> Turns:
+        """From the program and the turn of each number; at `most` so many turns."""
         number = np.lexsort((turn, program))
+        if most is not None:
+            number = number[turn[number] < most]
         programs = np.arange(int(program.max()) + 2)
         return cls(number, np.searchsorted(program[number], programs))
 
@@ -115,22 +117,24 @@ class ReferenceStream:
         """The program that runs each tile of the unmodified kernel: int64[tiles]."""
         return np.arange(self.tiles) if self.program is None else self.program.astype(np.int64)
 
-    def whole_programs(self, tile: Int64Array) -> ReferenceStream:
+    def whole_programs(self, tile: Int64Array, most: int | None = None) -> ReferenceStream:
         """The stream of programs that take several tiles, each from its first to its last.
 
         A program begins a tile when it has ended the one before it.
 
         Args:
             tile: int64[tiles]; number -> tile.
+            most: so many tiles of each program, the first ones; None = all.
         """
         if self.program is None or self.turn is None:
             return self
-        order = Turns.of(self.program, self.turn)
+        order = Turns.of(self.program, self.turn, most)
         program_offset, at = order.join(self.tile_offset, tile)
         arithmetic = None
         if self.tile_arithmetic is not None:
             arithmetic = np.zeros((len(program_offset) - 1, 3), np.int64)
-            np.add.at(arithmetic, self.program, self.tile_arithmetic[tile])
+            kept = order.number
+            np.add.at(arithmetic, self.program[kept], self.tile_arithmetic[tile[kept]])
         return replace(
             self,
             tile_offset=program_offset,

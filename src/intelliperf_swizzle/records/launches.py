@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from intelliperf_swizzle.records.quantities import Grid, Int32Array
 
 
@@ -177,10 +175,6 @@ class TileLoop:
     def tiles(self) -> int:
         """How many numbers there are."""
         return len(self.program)
-
-    def same_schedule(self, other: TileLoop) -> bool:
-        """Whether programs take the same numbers in the same order."""
-        return np.array_equal(self.program, other.program) and np.array_equal(self.turn, other.turn)
 
 
 @dataclass(frozen=True)
