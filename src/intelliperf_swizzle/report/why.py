@@ -17,16 +17,20 @@ TOGETHER = 0.1
 
 
 def lines(run: Run) -> list[str]:
-    """Why requests miss, before and after, why the swizzle helps, if it does, and what it takes."""
+    """Why requests miss, a sentence before and one after, and why the swizzle helps, if it does."""
     before, after = _causes(run)
     said = [f"{title}: {describe_causes(causes, run.domain_name)}." for title, causes in (
         ("Why it misses", before), ("With the swizzle", after)
     ) if causes]  # fmt: skip
     helped = why_it_helps(run)
+    return [*said, *([helped] if helped else [])]
+
+
+def takes(run: Run) -> list[str]:
+    """What the patched kernel takes of a CU, if it was compiled."""
     validation = run.best.validation if run.best else None
     build = validation.build if validation else None
-    takes = [f"The kernel with the swizzle takes {build}."] if build else []
-    return [*said, *([helped] if helped else []), *takes]
+    return [f"The kernel with the swizzle takes {build}."] if build else []
 
 
 def _causes(run: Run) -> tuple[tuple[MissCauses, ...] | None, tuple[MissCauses, ...] | None]:
