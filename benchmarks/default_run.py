@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The whole default command as a user runs it: time, peak memory, attempts, result.
 
-    python benchmarks/default_run.py                 # gemm 8192³, transpose 32768², stencil
+    python benchmarks/default_run.py                 # all of `APPLICATIONS`
     python benchmarks/default_run.py gemm -- --n 4096
     python benchmarks/default_run.py path/to/application.py -- 8192 8192
 
@@ -23,11 +23,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-KERNELS = {
+APPLICATIONS = {
     "gemm": ("--m", "8192", "--n", "8192", "--k", "8192"),
     "transpose": ("--m", "32768", "--n", "32768"),
     "stencil_2d": (),
+    "gemm_stream_k": (),
+    "transformer": (),
 }
+"""Their arguments; `gemm_stream_k` is persistent: 304 programs for 1024 tiles."""
 HERE = Path(__file__).parent
 
 
@@ -35,9 +38,10 @@ def run(kernel: str, arguments: Sequence[str]) -> tuple[float, float, dict[str, 
     """Seconds on the wall and of the processor, and the result file, of one run of the command."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        script = kernel if kernel.endswith(".py") else str(HERE / "kernels" / f"{kernel}.py")
+        found = HERE.glob(f"*/{kernel}.py")
+        script = kernel if kernel.endswith(".py") else str(next(found))
         application = [sys.executable, script, *arguments]
-        options = ["--target", "mi300x", "--report_dir", folder, "-o", str(result)]
+        options = ["--target", "mi300x", "--no_cache", "--report_dir", folder, "-o", str(result)]
         start, used = time.monotonic(), _processor_seconds()
         subprocess.run(
             [sys.executable, "-m", "intelliperf_swizzle", *options, "--", *application],
@@ -77,8 +81,8 @@ def main() -> None:
         "| L2 before % | after % | ceiling % |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
-    for kernel in own.split() or KERNELS:
-        given = arguments.split() or KERNELS.get(kernel, ())
+    for kernel in own.split() or APPLICATIONS:
+        given = arguments.split() or APPLICATIONS.get(kernel, ())
         print(row(kernel, given), flush=True)
 
 

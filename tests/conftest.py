@@ -36,7 +36,7 @@ LONG = (
     "documentation", "end_to_end", "hip", "host/test_run.py", "language/test_emitters_agree.py",
     "llm/test_command.py", "loop", "packaging", "search/test_application.py",
     "search/test_backends.py", "search/test_cures.py",
-    "source_proofs/test_sizes.py",
+    "source_proofs/test_sizes.py", "tile_loops",
 )  # fmt: skip
 """Where the tests take many seconds each."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"
@@ -47,6 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["INTELLIPERF_SWIZZLE_NO_CACHE"] = "1"  # a test finds nothing of another
     if not _on_gpu(config) and any(Path(one).exists() for one in ("/dev/nvidiactl", "/dev/kfd")):
         os.environ.update(CUDA_VISIBLE_DEVICES="", HIP_VISIBLE_DEVICES="")
 

@@ -69,7 +69,10 @@ def find_dependence(trace: Trace, launch: Launch) -> Dependence:
         return not_known("calls that differ in what float tensors hold were recorded as one launch")
     if not trace.shared_writes and not trace.waits:
         return Dependence(NO_PAIRS)
-    return _found(_ByIdentity(trace))
+    found = _found(_ByIdentity(trace))
+    if trace.program is not None and len(found.chains):
+        return not_known("tiles that programs take in a loop depend on each other")
+    return found
 
 
 def _holds_floats(launch: Launch) -> bool:

@@ -15,7 +15,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -166,6 +166,12 @@ def _locked_folder() -> tuple[Path, FolderLock]:
             lock = FolderLock(folder)
             if lock.holds(folder):  # else another process took it for one that was left behind
                 return folder, lock
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Where what may be thrown away is kept for the user; it need not be there."""
+    home = environment.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "intelliperf-swizzle"
 
 
 def remove_left_behind() -> None:

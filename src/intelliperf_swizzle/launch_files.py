@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,28 @@ def load_launch(path: str | os.PathLike[str]) -> Launch:
             for number, storage in launch.storages.items()
         },
     )
+
+
+def as_text(launch: Launch) -> str:
+    """All of a launch that decides what its programs do, contents by their digests."""
+    digests = {
+        number: storage.contents and _digest(storage.contents)
+        for number, storage in launch.storages.items()
+    }
+    storages = {number: replace(one, contents=None) for number, one in launch.storages.items()}
+    loop = launch.loop
+    tiles = loop and (loop.line, loop.count, loop.counters, loop.most_turns, loop.program.tobytes(),
+                      loop.turn.tobytes())  # fmt: skip
+    alike = replace(launch, storages=storages, count=1, computed=False, ordinal=0, loop=None)
+    return repr((alike, digests, tiles))
+
+
+def _digest(path: str) -> str:
+    state = hashlib.blake2b(digest_size=16)
+    with Path(path).open("rb") as stream:
+        while block := stream.read(1 << 20):
+            state.update(block)
+    return state.hexdigest()
 
 
 def _relative(contents: str | None, folder: Path) -> str | None:

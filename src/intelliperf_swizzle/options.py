@@ -93,7 +93,11 @@ class Options:
         None, "also write each measured attempt's kernel here", verbs=OPTIMIZE, host=True
     )
     num_attempts: int = _option(
-        10, "candidates to validate at most", read=positive, verbs=OPTIMIZE, host=True
+        10,
+        "iterations of a language model; candidates to validate at most",
+        read=positive,
+        verbs=OPTIMIZE,
+        host=True,
     )
     accordo_absolute_tolerance: float = _option(
         1e-6,
@@ -131,6 +135,11 @@ class Options:
     )
 
     # ours
+    renumber: str | None = _option(
+        None,
+        "what is renumbered: a variable that counts the tiles of a loop, or `program`"
+        " (default: tiles where programs take several)",
+    )
     target: str | None = _option(
         None,
         f"GPU: a name or a YAML file (default: the one present, else {DEFAULT_TARGET})",
@@ -171,6 +180,18 @@ class Options:
         "where candidates are scored by the model: local, loky, dask://HOST:PORT, ray://HOST:PORT",
     )
     seed: int = _option(0, "of every random choice", read=integer, verbs=OPTIMIZE)
+    configs: Literal["recorded", "all"] = _option(
+        "recorded",
+        "of kernels under triton.autotune: the recorded one, or all, with a search on each",
+        choices=("recorded", "all"),
+        verbs=OPTIMIZE,
+    )
+    no_cache: bool = _option(
+        False,
+        "record and trace anew, even if nothing has changed",
+        read=None,
+        flags=("--no-cache",),
+    )
     quiet: bool = _option(False, "say what came of the run and no more", read=None, tool=False)
     report_dir: str | None = _option(
         None, "where files go (default: ./swizzle-out/<kernel>)", verbs=OPTIMIZE

@@ -85,7 +85,7 @@ def picture(
     slices = _slices(launch, trace, columns)
     workgroups = target.cus_per_xcd * occupancy
     orders = [
-        _Schedule.of(one, target, workgroups)
+        _Schedule.of(trace, one, target, workgroups)
         for one in ([unchanged] if tile is None else [unchanged, tile])
     ]
     return Picture(
@@ -105,7 +105,7 @@ class _Schedule:
     """Where and when each tile runs.
 
     Attributes:
-        index: int64[tiles]; its launch index.
+        index: int64[tiles]; its launch index, or when its program in a loop comes to it.
         domain: int64[tiles].
         first_wave: bool[tiles]; whether it is among the first workgroups resident on domain 0.
     """
@@ -115,13 +115,14 @@ class _Schedule:
     first_wave: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, tile: Int64Array, target: Target, workgroups: int) -> _Schedule:
-        index = np.empty(len(tile), np.int64)
-        index[tile] = np.arange(len(tile))
+    def of(cls, trace: Trace, tile: Int64Array, target: Target, workgroups: int) -> _Schedule:
+        index, domain = np.empty(len(tile), np.int64), np.empty(len(tile), np.int64)
+        in_turn = tile[trace.rounds]
+        index[in_turn] = np.arange(len(tile))
+        domain[tile] = target.domain_of(trace.runs_in)
         first_wave = np.zeros(len(tile), np.bool_)
-        launched = target.domain_of(np.arange(len(tile)))
-        first_wave[tile[np.flatnonzero(launched == 0)[:workgroups]]] = True
-        return cls(index, target.domain_of(index), first_wave)
+        first_wave[in_turn[domain[in_turn] == 0][:workgroups]] = True
+        return cls(index, domain, first_wave)
 
 
 # --- where tiles are drawn ----------------------------------------------------------------------

@@ -143,8 +143,9 @@ def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
 def contenders(attempts: Sequence[Attempt], baseline: Measurement, places: int) -> list[Attempt]:
     """The attempts worth a place on the hardware: those predicted best, and of all kinds.
 
-    Half of the places go to the best predictions, round the kinds; the other half to the best of
-    each kind by the screen, whatever is predicted of it: a model is only a model.
+    Half of the places go to the best predictions, round the kinds; the other half, whatever is
+    predicted, to what people try by hand and then to the best of each kind by the screen: a model
+    is only a model.
 
     Args:
         attempts: screened, some of them predicted.
@@ -161,9 +162,25 @@ def contenders(attempts: Sequence[Attempt], baseline: Measurement, places: int) 
         one for one in attempts if one.screened_l2_hit_rate is not None and one.number not in chosen
     ]
     others.sort(key=lambda one: (-(one.screened_l2_hit_rate or 0), one.number))
-    chosen += [one.number for one in _round(others)][: places - len(chosen)]
+    by_hand = _by_hand(others)
+    rest = [one for one in _round(others) if one not in by_hand]
+    chosen += [one.number for one in (*by_hand, *rest)][: places - len(chosen)]
     originals = {one.number: one for one in attempts}
     return [originals[number] for number in chosen]
+
+
+BY_HAND = tuple(f"group={rows}" for rows in (8, 16, 4, 32, 2))
+"""Groups of rows that people try, as the last word of such a candidate's name."""
+
+
+def _by_hand(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Of each of these groups the first attempt."""
+    found: dict[str, Attempt] = {}
+    for one in attempts:
+        words = one.candidate.name.split()
+        if words[0] == "grouped-rows":
+            found.setdefault(words[-1], one)
+    return [found[group] for group in BY_HAND if group in found]
 
 
 def _round(attempts: Sequence[Attempt]) -> list[Attempt]:

@@ -173,6 +173,19 @@ def test_one_fence_is_opened_and_nothing_else_is_mended(offered, text):
     assert candidate(Reply({"swizzle": offered}, "", None, Usage()), "llm 1", 1).text == text
 
 
+@pytest.mark.parametrize(
+    ("offered", "said"),
+    [
+        ("```\npid = pid\n```\n```\npid = 0\n```", "has 2 code fences"),
+        ("Here it is:\n```\npid = pid\n```", "has text around its code fence"),
+    ],
+)
+def test_what_is_not_one_fence_is_said(offered, said):
+    from intelliperf_swizzle.records import Usage
+
+    assert said in str(candidate(Reply({"swizzle": offered}, "", None, Usage()), "a", 1).flaw)
+
+
 @pytest.mark.llm
 def test_a_live_endpoint(tmp_path: Path):
     """For people who have one: INTELLIPERF_SWIZZLE_TEST_MODEL, …_PROVIDER and LLM_GATEWAY_KEY."""

@@ -168,6 +168,12 @@ def test_a_long_witness_is_cut_and_says_so() -> None:
     )
 
 
+def test_a_witness_names_the_coordinate_that_leaves_its_axis() -> None:
+    witness = proved("old = pid_0\npid_0 = pid_1\npid_1 = old", (8, 4, 1))
+    assert isinstance(witness, Witness)
+    assert "program 4 → pid_1 = 4, grid_1 = 4" in describe(witness)
+
+
 def test_every_sweep_has_the_axes_of_its_grid() -> None:
     assert len(sweep_grids((7, 1, 1))) == 4096
     assert all(grid[2] == 1 for grid in sweep_grids((7, 2, 1)))

@@ -128,6 +128,15 @@ def test_contenders_are_the_best_predictions_and_the_best_of_every_kind() -> Non
     assert len(contenders(attempts, baseline, 50)) == 6
 
 
+def test_what_people_try_by_hand_has_a_place_whatever_is_predicted() -> None:
+    baseline = Measurement("model", "a GPU", 0.5, modelled_memory_time_ms=1.0)
+    flock = [predicted(n, f"window w={n}", 0.9, 0.9 - n / 1000) for n in range(30)]
+    by_hand = [predicted(40 + n, f"grouped-rows cols=3 group={n}", 0, 0.1) for n in (4, 8, 12, 32)]
+    other = predicted(90, "grouped-rows cols=5 group=8", 0, 0.05)
+    chosen = contenders([*flock, *by_hand, other], baseline, 8)
+    assert [one.number for one in chosen if one.number >= 40] == [48, 44, 72]
+
+
 def timed(
     rate: float, low: float, median: float, high: float, profiler: str = "ncu"
 ) -> Measurement:

@@ -10,6 +10,7 @@ import pty
 import re
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import pytest
@@ -223,6 +224,16 @@ def test_a_pipe_gets_plain_lines_and_quiet_gets_none() -> None:
         )
         assert piped.stderr.splitlines() == expected
         assert piped.stdout == ""
+
+
+def test_a_phase_that_says_nothing_shows_how_long_it_takes() -> None:
+    stream = io.StringIO()
+    with Lines(stream, silence_seconds=0.01) as lines:
+        lines.phase("tracing")
+        deadline = time.monotonic() + 30
+        while len(stream.getvalue().splitlines()) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert stream.getvalue().splitlines()[:3] == ["tracing", "  0 s so far", "  0 s so far"]
 
 
 def test_steps_of_a_pipe_are_two_seconds_apart() -> None:

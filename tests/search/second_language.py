@@ -103,7 +103,7 @@ class Sums:
     def on_gpu(self, request, gpu, traced, *, tolerance):  # type: ignore[no-untyped-def]
         raise NotImplementedError
 
-    def cautions(self, launches, prove_command):  # type: ignore[no-untyped-def]
+    def cautions(self, launches, prove_command, kept):  # type: ignore[no-untyped-def]
         return ()
 
 

@@ -16,9 +16,9 @@ from intelliperf_swizzle.api.given import (
     prepare_call,
     refuse_unread,
 )
-from intelliperf_swizzle.context import render
 from intelliperf_swizzle.options import options_of
 from intelliperf_swizzle.progress import Progress, Silent
+from intelliperf_swizzle.propose.llm.prompt import first_questions
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
@@ -89,15 +89,17 @@ def explain(
     progress: Progress | None = None,
     **options: Any,
 ) -> dict[str, str]:
-    """What a language model would be told of an application's kernel: section -> text.
+    """What a language model would be sent of an application's kernel: section -> text.
+
+    `instructions` come first, and documents are among the sections.
 
     Args as of `optimize`, with the options of `intelliperf-swizzle explain`; `formula` says which
     sections.
     """
     setup = prepare_call("explain", command, target, options, progress)
     context = single.explain(setup, progress)
-    counters = setup.formula.counters
-    return {section: render(context, section, counters) for section in setup.formula.context}
+    proposal = first_questions(setup.formula, context)[-1]
+    return {"instructions": proposal.instructions, **proposal.inputs}
 
 
 def optimize(

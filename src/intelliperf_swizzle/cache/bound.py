@@ -44,7 +44,7 @@ def ceiling(
     - Q counts every request that the program text makes. The L1s only take requests away.
     - C counts compulsory misses. Caches are cold at the start, so in each domain where a tile
       touches a line, the first touch misses. Which domain a launch index goes to is fixed and a
-      domain gets m of the n programs, so the tiles that touch a line, T of them, cannot lie in
+      domain gets m of the n tiles, so the tiles that touch a line, T of them, cannot lie in
       fewer than the least number of domains whose m add up to T. A first touch misses with as many
       requests as that kind of access counts (half a written line, the sectors of a read); where
       kinds differ, the least is taken, and none if the counter lets writes hit. Where a domain
@@ -86,14 +86,14 @@ def extremes(stream: ReferenceStream, target: Target) -> Extremes:
     lines = stream.unit_lines.astype(np.int64)
     ref_misses = misses_per_line(target)[stream.ref_code]
     tiles, first_touch = unit_tiles(stream.tile_offset, stream.ref_unit, ref_misses, stream.units)
-    misses = lines * first_touch * _fewest_domains(tiles, stream.tiles, target)
+    misses = lines * first_touch * _fewest_domains(tiles, stream, target)
     return Extremes(misses=int(misses.sum()), requests=stream_requests(stream, target))
 
 
-def _fewest_domains(tiles: Int64Array, programs: int, target: Target) -> Int64Array:
-    """The fewest domains in which so many programs miss: int64[n] -> int64[n]."""
+def _fewest_domains(tiles: Int64Array, stream: ReferenceStream, target: Target) -> Int64Array:
+    """The fewest domains in which so many tiles miss: int64[n] -> int64[n]."""
     if target.l2_copies_remote_lines:
         return np.minimum(tiles, 1)
-    room = np.bincount(target.domain_of(np.arange(programs)), minlength=target.num_xcds)
+    room = np.bincount(target.domain_of(stream.runs_in), minlength=target.num_xcds)
     fits = np.concatenate(([0], np.cumsum(np.sort(room)[::-1])))
     return np.searchsorted(fits, tiles).astype(np.int64)

@@ -37,7 +37,7 @@ class ReplayedLaunch(NamedTuple):
 
     Attributes:
         trace: of the launch.
-        tile: int64[programs]; launch index -> tile.
+        tile: int64[tiles]; launch index, or number of a loop -> tile.
         launches: how often it was launched.
         occupancy: workgroups resident on one CU.
     """
@@ -91,7 +91,20 @@ def replay(
     total = parts[0]
     for part in parts[1:]:
         total = total + part
-    return replace(measurement(total, target, physics), causes=_causes(total, names))
+    return replace(
+        measurement(total, target, physics),
+        causes=_causes(total, names),
+        arithmetic_time_ms=sum(_arithmetic_ms(one[0], target) * one[2] for one in runs) or None,
+    )
+
+
+def _arithmetic_ms(trace: Trace, target: Target) -> float:
+    """What the operations of a launch take on all CUs at once; 0 where none is known."""
+    flops, lanes, clock = target.flops_per_clock_cu, target.lanes_per_clock_cu, target.clock_ghz
+    if trace.tile_arithmetic is None or not (flops and lanes and clock):
+        return 0.0
+    _, products, vector = trace.tile_arithmetic.sum(axis=0).tolist()
+    return float((products / flops + vector / lanes) / target.cus / (clock * 1e6))
 
 
 def _causes(total: Traffic, names: Sequence[tuple[str, ...]]) -> tuple[MissCauses, ...] | None:
@@ -115,6 +128,9 @@ def traffic(
     tensors: Tensors = NO_TENSORS,
 ) -> Traffic:
     """Replay one launch; what a launch adds to one just before it where caches are not cold."""
+    if stream.program is not None:
+        stream = stream.whole_programs(tile)
+        tile = np.arange(stream.tiles)
     if not physics.cold:
         twice = np.concatenate((tile, tile))
         first = replace(physics, cold=True)

@@ -14,7 +14,7 @@ import numpy as np
 from intelliperf_swizzle.cache.counting import misses_per_line, stream_requests
 from intelliperf_swizzle.cache.drift import drift
 from intelliperf_swizzle.cache.layout import l2_parts
-from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
+from intelliperf_swizzle.cache.stream import ReferenceStream, Turns, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace
 
@@ -48,7 +48,12 @@ class Screen:
     def __init__(self, trace: Trace, target: Target, occupancy: int) -> None:
         stream = stream_of(trace)
         self._requests = stream_requests(stream, target)
-        domain = target.domain_of(np.arange(trace.tiles))
+        self._turns = None
+        programs = trace.tiles
+        if trace.program is not None and trace.turn is not None:
+            self._turns = Turns.of(trace.program, trace.turn)
+            programs = len(self._turns.first) - 1
+        domain = target.domain_of(np.arange(programs))
         self._by_domain = np.argsort(domain, kind="stable")
         self._domain_offset = np.searchsorted(
             domain[self._by_domain], np.arange(target.num_xcds + 1)
@@ -58,7 +63,7 @@ class Screen:
         self.parts, self._stream = _in_pieces(stream, target, *l2_parts(stream, target))
 
     def hit_rate(self, tile: Int64Array) -> float:
-        """The L2 hit rate of the order `tile: int64[programs]`, from 0 to 1; 0 without requests.
+        """The L2 hit rate of the order `tile: int64[tiles]`, from 0 to 1; 0 without requests.
 
         Cost: 5 to 20 ns a piece of a unit (a GEMM of 4096 tiles refers to 1.6 M).
         """
@@ -66,8 +71,14 @@ class Screen:
 
         if self._requests == 0:
             return 0.0
+        stream = self._stream
+        if self._turns is not None:
+            offset, at = self._turns.join(stream.tile_offset, tile)
+            pieces, misses_of = stream.ref_piece[at], stream.ref_misses[at]
+            stream = stream._replace(tile_offset=offset, ref_piece=pieces, ref_misses=misses_of)
+            tile = np.arange(len(offset) - 1)
         tiles = tile[self._by_domain].astype(np.int32)
-        misses = screen_misses(tiles, self._domain_offset, self._stream, self._drift)
+        misses = screen_misses(tiles, self._domain_offset, stream, self._drift)
         return 1.0 - misses / self._requests
 
     def hit_rates(self, tiles: Sequence[Int64Array]) -> list[float]:

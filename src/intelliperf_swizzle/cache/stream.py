@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -39,6 +39,41 @@ class Touches:
     kinds: Int64Array
 
 
+class Turns(NamedTuple):
+    """The numbers that programs take, program after program.
+
+    Attributes:
+        number: int64[tiles].
+        first: int64[programs + 1]; into the numbers.
+    """
+
+    number: Int64Array
+    first: Int64Array
+
+    @classmethod
+    def of(cls, program: Int32Array, turn: Int32Array) -> Turns:
+        """From the program and the turn of each number."""
+        number = np.lexsort((turn, program))
+        programs = np.arange(int(program.max()) + 2)
+        return cls(number, np.searchsorted(program[number], programs))
+
+    def join(self, tile_offset: Int64Array, tile: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """What tiles refer to, joined to what programs refer to.
+
+        Args:
+            tile_offset: int64[tiles + 1]; into the references.
+            tile: int64[tiles]; number -> tile.
+
+        Returns:
+            int64[programs + 1], into the references as they come now; and where each of them was.
+        """
+        order = tile[self.number]
+        lengths = np.diff(tile_offset)[order]
+        begins = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        moved = np.repeat(tile_offset[order] - begins[:-1], lengths)
+        return begins[self.first], moved + np.arange(len(moved))
+
+
 @dataclass(frozen=True)
 class ReferenceStream:
     """What each tile refers to, in order, in units of lines.
@@ -57,6 +92,7 @@ class ReferenceStream:
         tile_arithmetic: as `Trace` has it.
         unit_offset: int64[units + 1]; into `unit_line`.
         unit_line: int32[lines touched]; line numbers, grouped by unit.
+        program, turn: as `Trace` has them.
     """
 
     tile_offset: Int64Array
@@ -66,11 +102,45 @@ class ReferenceStream:
     unit_line: Int32Array
     ref_issue: UInt8Array
     tile_arithmetic: Int64Array | None = None
+    program: Int32Array | None = None
+    turn: Int32Array | None = None
 
     @property
     def tiles(self) -> int:
         """Number of tiles."""
         return len(self.tile_offset) - 1
+
+    @property
+    def runs_in(self) -> Int64Array:
+        """The program that runs each tile of the unmodified kernel: int64[tiles]."""
+        return np.arange(self.tiles) if self.program is None else self.program.astype(np.int64)
+
+    def whole_programs(self, tile: Int64Array) -> ReferenceStream:
+        """The stream of programs that take several tiles, each from its first to its last.
+
+        A program begins a tile when it has ended the one before it.
+
+        Args:
+            tile: int64[tiles]; number -> tile.
+        """
+        if self.program is None or self.turn is None:
+            return self
+        order = Turns.of(self.program, self.turn)
+        program_offset, at = order.join(self.tile_offset, tile)
+        arithmetic = None
+        if self.tile_arithmetic is not None:
+            arithmetic = np.zeros((len(program_offset) - 1, 3), np.int64)
+            np.add.at(arithmetic, self.program, self.tile_arithmetic[tile])
+        return replace(
+            self,
+            tile_offset=program_offset,
+            ref_unit=self.ref_unit[at],
+            ref_code=self.ref_code[at],
+            ref_issue=self.ref_issue[at] if len(self.ref_issue) else self.ref_issue,
+            tile_arithmetic=arithmetic,
+            program=None,
+            turn=None,
+        )
 
     @property
     def units(self) -> int:
@@ -152,11 +222,16 @@ _STREAMS: dict[int, ReferenceStream] = {}
 
 def stream_of(trace: Trace) -> ReferenceStream:
     """The stream of a trace, merged at the first call and kept as long as the trace lives."""
-    key = id(trace)
-    if key not in _STREAMS:
-        _STREAMS[key] = merge(trace)
-        weakref.finalize(trace, _STREAMS.pop, key, None)
-    return _STREAMS[key]
+    if id(trace) not in _STREAMS:
+        adopt(trace, merge(trace))
+    return _STREAMS[id(trace)]
+
+
+def adopt(trace: Trace, stream: ReferenceStream) -> Trace:
+    """The trace, whose stream is known already."""
+    _STREAMS[id(trace)] = stream
+    weakref.finalize(trace, _STREAMS.pop, id(trace), None)
+    return trace
 
 
 def merge(trace: Trace) -> ReferenceStream:
@@ -185,8 +260,9 @@ def merge(trace: Trace) -> ReferenceStream:
     ref_code = (codes & 63).astype(np.uint8)
     arithmetic = trace.tile_arithmetic
     return ReferenceStream(
-        tile_offset, ref_unit, ref_code, unit_offset, unit_line, ref_issue, arithmetic
-    )
+        tile_offset, ref_unit, ref_code, unit_offset, unit_line, ref_issue, arithmetic,
+        trace.program, trace.turn,
+    )  # fmt: skip
 
 
 def _issue(trace: Trace) -> UInt8Array | None:

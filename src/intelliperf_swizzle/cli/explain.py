@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""`explain`: what a language model would be told of the kernel."""
+"""`explain`: what a language model would be sent of the kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from intelliperf_swizzle.options import add_options, read_options
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Prints the sections of the formula's context."""
+    """Prints the first calls, instructions and documents included."""
     parser = Parser(
         prog=f"{PROGRAM} explain",
         description="Say what the formula would tell a language model of the kernel.",
@@ -25,7 +25,7 @@ def run(arguments: Sequence[str]) -> int:
     namespace, command = parse_with_application(parser, arguments)
     options = read_options(namespace)
 
-    from intelliperf_swizzle.context import render
+    from intelliperf_swizzle.propose.llm.prompt import first_questions
     from intelliperf_swizzle.search.setup import prepare
     from intelliperf_swizzle.search.single import explain
     from intelliperf_swizzle.search.user_commands import run_build
@@ -34,6 +34,6 @@ def run(arguments: Sequence[str]) -> int:
         setup = prepare(options, command, progress)
         run_build(setup)
         context = explain(setup, progress)
-    for section in setup.formula.context:
-        print(f"## {section}\n\n{render(context, section, setup.formula.counters)}\n")
+    for number, question in enumerate(first_questions(setup.formula, context), 1):
+        print(f"# call {number}\n\n{question.text}")
     return 0

@@ -53,6 +53,10 @@ def _run_source(arguments: Sequence[str]) -> int:
         "--limit_seconds", type=seconds, default=300.0,
         help="end the application if it takes longer (default: 300)",
     )  # fmt: skip
+    parser.add_argument(
+        "--no_cache", "--no-cache", action="store_true",
+        help="record and look anew, even if nothing has changed",
+    )  # fmt: skip
     options, command = parse_with_application(parser, arguments)
 
     from intelliperf_swizzle.kernels.triton.source_proofs import described, prove_source
@@ -67,6 +71,7 @@ def _run_source(arguments: Sequence[str]) -> int:
             quiet_seconds=options.quiet_seconds,
             limit_seconds=options.limit_seconds,
             sweep=options.sweep,
+            no_cache=options.no_cache,
             progress=progress,
         )
     print("\n".join(described(verdict) for verdict in verdicts))

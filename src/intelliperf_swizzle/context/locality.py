@@ -49,7 +49,8 @@ def hardware_context(
     Cost: about half a second a million references.
     """
     touches = stream_of(trace).touches
-    wave_of = _waves(trace.tiles, target, target.cus_per_xcd * occupancy)
+    wave_of = _waves(trace, target, target.cus_per_xcd * occupancy)
+    domain_of = target.domain_of(trace.runs_in)
     return HardwareContext(
         launch=launch,
         launches=tuple(launches) or (launch,),
@@ -57,8 +58,8 @@ def hardware_context(
         baseline=baseline,
         ceiling=ceiling,
         tensors=_tensors(trace, touches),
-        reuse=_reuse(touches, target, wave_of),
-        wave=_wave(touches, target, wave_of, occupancy),
+        reuse=_reuse(touches, target, domain_of, wave_of),
+        wave=_wave(touches, target, domain_of, wave_of, occupancy),
         trace=trace,
         sampled=touches.step,
     )
@@ -133,20 +134,22 @@ def _next_tiles(unit: Int64Array, tile: Int64Array, lines: Int64Array) -> tuple[
 # --- waves and reuse ----------------------------------------------------------------------------
 
 
-def _waves(tiles: int, target: Target, slots: int) -> Int64Array:
-    """In which wave of its domain each launch index runs: int64[tiles]."""
-    domain = target.domain_of(np.arange(tiles))
-    order = np.argsort(domain, kind="stable")
-    rank = np.empty(tiles, np.int64)
+def _waves(trace: Trace, target: Target, slots: int) -> Int64Array:
+    """In which wave of its domain each tile runs: int64[tiles]."""
+    domain = target.domain_of(trace.runs_in)
+    order = trace.rounds[np.argsort(domain[trace.rounds], kind="stable")]
+    rank = np.empty(trace.tiles, np.int64)
     begins = np.searchsorted(domain[order], np.arange(target.num_xcds))
-    rank[order] = np.arange(tiles) - begins[domain[order]]
+    rank[order] = np.arange(trace.tiles) - begins[domain[order]]
     return rank // slots
 
 
-def _domain_waves(touches: Touches, target: Target, wave_of: Int64Array) -> Int64Array:
+def _domain_waves(
+    touches: Touches, target: Target, domain_of: Int64Array, wave_of: Int64Array
+) -> Int64Array:
     """Distinct bytes of each wave of each domain: int64[domains, waves]."""
     waves = int(wave_of.max()) + 1
-    domain = target.domain_of(touches.tile)
+    domain = domain_of[touches.tile]
     cell = (domain * waves + wave_of[touches.tile]) * (int(touches.unit.max()) + 1)
     _, once = np.unique(cell + touches.unit, return_index=True)
     where = (domain * waves + wave_of[touches.tile])[once]
@@ -156,8 +159,10 @@ def _domain_waves(touches: Touches, target: Target, wave_of: Int64Array) -> Int6
     return counts.astype(np.int64) * touches.step * LINE_BYTES
 
 
-def _wave(touches: Touches, target: Target, wave_of: Int64Array, occupancy: int) -> Wave:
-    per_domain = _domain_waves(touches, target, wave_of)
+def _wave(
+    touches: Touches, target: Target, domain_of: Int64Array, wave_of: Int64Array, occupancy: int
+) -> Wave:
+    per_domain = _domain_waves(touches, target, domain_of, wave_of)
     units = int(touches.unit.max()) + 1
     _, once = np.unique(wave_of[touches.tile] * units + touches.unit, return_index=True)
     device = int(touches.lines[once].sum()) * touches.step * LINE_BYTES
@@ -170,8 +175,8 @@ def _wave(touches: Touches, target: Target, wave_of: Int64Array, occupancy: int)
     )
 
 
-def _reuse(touches: Touches, target: Target, wave_of: Int64Array) -> Reuse:
-    domain, wave = target.domain_of(touches.tile), wave_of[touches.tile]
+def _reuse(touches: Touches, target: Target, domain_of: Int64Array, wave_of: Int64Array) -> Reuse:
+    domain, wave = domain_of[touches.tile], wave_of[touches.tile]
     order = np.lexsort((touches.tile, domain, touches.unit))
     unit, lines = touches.unit[order], touches.lines[order]
     domain, wave, tile = domain[order], wave[order], touches.tile[order]
@@ -183,7 +188,8 @@ def _reuse(touches: Touches, target: Target, wave_of: Int64Array) -> Reuse:
     first = tile == first_tile[unit]
     later = again & (wave > before)
     total = lines.sum()
-    distance = _distances(touches, target, wave_of, domain[later], before[later], wave[later])
+    waves = _domain_waves(touches, target, domain_of, wave_of)
+    distance = _distances(waves, domain[later], before[later], wave[later])
     shared = np.bincount(unit, minlength=len(first_tile)) > 1
     fetched = ~again & shared[unit]
     return Reuse(
@@ -198,17 +204,11 @@ def _reuse(touches: Touches, target: Target, wave_of: Int64Array) -> Reuse:
 
 
 def _distances(
-    touches: Touches,
-    target: Target,
-    wave_of: Int64Array,
-    domain: Int64Array,
-    before: Int64Array,
-    wave: Int64Array,
+    per_wave: Int64Array, domain: Int64Array, before: Int64Array, wave: Int64Array
 ) -> Int64Array:
     """Bytes that a domain touches from the wave after `before` to `wave`, each wave's once."""
-    per_wave = _domain_waves(touches, target, wave_of)
     until = np.concatenate(
-        [np.zeros((target.num_xcds, 1), np.int64), np.cumsum(per_wave, axis=1)], axis=1
+        [np.zeros((len(per_wave), 1), np.int64), np.cumsum(per_wave, axis=1)], axis=1
     )
     distance: Int64Array = until[domain, wave + 1] - until[domain, before + 1]
     return distance

@@ -143,19 +143,41 @@ def _dispatch(context: HardwareContext, _: Collection[str]) -> str:
         "Workgroups are dispatched in launch order (program_id(0) varies fastest), in turn to the "
         f"{domain}s: launch index i runs on {domain} {_cycle_words(target)}. A remap cannot change "
         "that; it changes which tile the workgroup computes.",
+        *_loop_words(launch),
         f"On this grid, launch index (its own tile) -> {domain}:",
     ]
     for first in range(0, min(launch.programs, ROUNDS * len(cycle)), len(cycle)):
         last = min(first + len(cycle), launch.programs)
         places = [f"{i} {_tile(launch, i)} -> {cycle[i % len(cycle)]}" for i in range(first, last)]
         lines.append(f"- round {first // len(cycle)}: " + ", ".join(places))
-    per_domain = launch.programs // target.num_xcds
+    per_domain = launch.tiles // target.num_xcds
     or_one_more = f" or {per_domain + 1}" if _uneven(context) else ""
+    what = "tiles" if launch.loop else "workgroups"
     lines.append(
-        f"Each {domain} runs {per_domain}{or_one_more} workgroups in "
+        f"Each {domain} runs {per_domain}{or_one_more} {what} in "
         f"{context.wave.waves} wave{'s' if context.wave.waves > 1 else ''}."
     )
+    if context.wave.waves > 1:
+        lines.append(
+            f"The first ones of each {domain} start together, as many as its CUs hold. After that "
+            "each starts when another one ends, in launch order: waves have no common beginning, "
+            "and neighbours in launch order drift apart."
+        )
     return "\n".join(lines)
+
+
+def _loop_words(launch: Launch) -> list[str]:
+    """What stands for the number of a tile, where workgroups take several in a loop."""
+    loop = launch.loop
+    if loop is None:
+        return []
+    own = np.flatnonzero(loop.program == 0)[:4].tolist()
+    return [
+        f"Each workgroup takes tiles one after another, by `{loop.name}`: `pid` stands for that "
+        f"number, `num_pids` = {loop.tiles} for how many there are, `program` for the launch index "
+        f"and `num_programs` = {launch.programs} for the workgroups. Workgroup 0 takes the numbers "
+        f"{', '.join(map(str, own))}, … A remap changes which tile a number computes."
+    ]
 
 
 def _cycle_words(target: Target) -> str:
@@ -166,7 +188,7 @@ def _cycle_words(target: Target) -> str:
 
 
 def _uneven(context: HardwareContext) -> bool:
-    return context.launch.programs % context.target.num_xcds != 0
+    return context.launch.tiles % context.target.num_xcds != 0
 
 
 def _axes(launch: Launch) -> int:

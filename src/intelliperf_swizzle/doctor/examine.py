@@ -26,6 +26,7 @@ from intelliperf_swizzle.hardware import Device, Target, devices, load_target
 from intelliperf_swizzle.hardware.detect import HERE as THESE_GPUS
 from intelliperf_swizzle.hardware.detect import Sources
 from intelliperf_swizzle.hardware.device import unknown
+from intelliperf_swizzle.kept import kept_for_user
 from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PROPOSERS, Options
 from intelliperf_swizzle.profile.tools import HERE as THIS_MACHINE
 from intelliperf_swizzle.profile.tools import (
@@ -37,6 +38,7 @@ from intelliperf_swizzle.profile.tools import (
     tool_for,
 )
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE, Endpoint, find_endpoint
+from intelliperf_swizzle.units import size
 
 PYTHONS = ((3, 10), (3, 14))
 TORCHES = ((2, 6), (1000, 0))
@@ -94,6 +96,7 @@ def diagnose(options: Options, system: System = HERE) -> Diagnosis:
         *_language_model(options, endpoint, system.environment),
         _hip(system),
         _intelliperf(),
+        _cache(system),
     )
     return Diagnosis(
         findings=findings,
@@ -265,6 +268,14 @@ def _intelliperf() -> Finding:
         where = Path(spec.origin).parent if spec.origin else "installed"
         return Finding("IntelliPerf", f"{_version('intelliperf') or ''} {where}".strip())
     return Finding("IntelliPerf", "not installed; only `intelliperf --formula swizzle` needs it")
+
+
+def _cache(system: System) -> Finding:
+    kept = kept_for_user(system.environment)
+    if kept.folder is None:
+        return Finding("cache", "off: nothing is kept")
+    used = f"{size(kept.bytes)} of at most {size(kept.limit_bytes)}"
+    return Finding("cache", f"{used} in {kept.folder}")
 
 
 # --- GPUs and profilers -------------------------------------------------------------------------

@@ -125,8 +125,7 @@ def lines_of(text: str) -> list[str]:
 def change_lines(
     lines: Sequence[str],
     replacements: Sequence[tuple[Place, str]],
-    before_line: int,
-    inserted: Sequence[str],
+    insertions: Mapping[int, Sequence[str]],
     *,
     indent: str = "",
 ) -> list[str]:
@@ -135,23 +134,28 @@ def change_lines(
     Args:
         lines: with their line ends.
         replacements: places, in order and apart, and what to write there.
-        before_line: the line (from 1, as it was) before which to insert.
-        inserted: lines to insert, without line ends; they get the indentation of that line.
+        insertions: line (from 1, as it was) -> the lines to insert before it, without line ends;
+            they get the indentation of that line.
         indent: white space in front of every line that the places do not count.
 
     Returns:
         The new lines.
     """
     changed = list(lines)
-    for spot, new in reversed(replacements):
-        head = changed[spot.line - 1][: spot.column + len(indent)]
-        tail = changed[spot.end_line - 1][spot.end_column + len(indent) :]
-        changed[spot.line - 1 : spot.end_line] = [head + new + tail]
-    target = lines[before_line - 1]
-    margin = target[: len(target) - len(target.lstrip(" \t"))]
-    ending = target[len(target.rstrip("\r\n")) :] or "\n"
-    # Everything before `before_line` is unchanged, so the line number still holds.
-    changed[before_line - 1 : before_line - 1] = [f"{margin}{line}{ending}" for line in inserted]
+    places = [(spot.line, spot.column, new) for spot, new in replacements]
+    ends = {(spot.line, spot.column): spot for spot, _ in replacements}
+    places += [(line, -1, "") for line in insertions]
+    for line, column, new in sorted(places, reverse=True):  # what stands before keeps its number
+        if column >= 0:
+            spot = ends[line, column]
+            head = changed[line - 1][: column + len(indent)]
+            tail = changed[spot.end_line - 1][spot.end_column + len(indent) :]
+            changed[line - 1 : spot.end_line] = [head + new + tail]
+            continue
+        target = lines[line - 1]
+        margin = target[: len(target) - len(target.lstrip(" \t"))]
+        ending = target[len(target.rstrip("\r\n")) :] or "\n"
+        changed[line - 1 : line - 1] = [f"{margin}{one}{ending}" for one in insertions[line]]
     return changed
 
 

@@ -83,6 +83,7 @@ class Target:
         bytes_per_clock_cu: bytes of loads and stores that a CU gets through.
         flops_per_clock_cu: operations of matrix products of 16-bit numbers that a CU gets through.
         lanes_per_clock_cu: operations of its vector units on 32-bit numbers; a multiply-add is two.
+        clock_ghz: of a CU, for the time that arithmetic takes.
         accesses_in_flight: loads that a workgroup has issued and not yet used, at most.
         arbitration_randomness: from 0, workgroups of a CU have turns, to 1, lots are drawn.
     """
@@ -139,6 +140,7 @@ class Target:
     bytes_per_clock_cu: float | None
     flops_per_clock_cu: float | None
     lanes_per_clock_cu: int | None
+    clock_ghz: float | None
     accesses_in_flight: int | None
     arbitration_randomness: float | None
 

@@ -19,6 +19,7 @@ from intelliperf_swizzle.dependence import Dependence
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import (
     Capture,
@@ -51,6 +52,9 @@ class RecordRequest:
         compute: whether launches are also executed, if there is no GPU.
         environment: of the command.
         build_command: builds it, for a language that builds a copy itself.
+        all_configs: whether tuned kernels are also recorded with the configurations that their
+            tuner does not choose; without a GPU.
+        kept: of earlier recordings, one of which will do if it would be the same.
     """
 
     command: Sequence[str]
@@ -63,6 +67,8 @@ class RecordRequest:
     compute: Literal["auto", "always", "never"] = "auto"
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     build_command: str | None = None
+    all_configs: bool = False
+    kept: Kept = field(default_factory=lambda: Kept(None))
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -137,6 +143,19 @@ class KernelLanguage(Protocol):
     def record(self, request: RecordRequest) -> Capture:
         """Runs the application and records its launches; raises CaptureError."""
 
+    def with_loops(
+        self, launches: Sequence[Launch], name: str | None
+    ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
+        """The launches of a kernel with the loop whose tiles are renumbered, if there is one.
+
+        Args:
+            launches: all of one kernel.
+            name: of the variable that holds the number of a tile; None = any.
+
+        Returns:
+            The launches, and in sentences why other loops are not.
+        """
+
     def trace(self, launch: Launch) -> Trace:
         """The cache lines that each tile of a launch touches; raises TraceError."""
 
@@ -200,7 +219,9 @@ class KernelLanguage(Protocol):
     ) -> GpuRuns:
         """What runs the kernel's edits on a GPU."""
 
-    def cautions(self, launches: Sequence[Launch], prove_command: str) -> tuple[str, ...]:
+    def cautions(
+        self, launches: Sequence[Launch], prove_command: str, kept: Kept
+    ) -> tuple[str, ...]:
         """What is doubtful about the unmodified kernel, such as tiles that it never computes."""
 
 

@@ -3,7 +3,7 @@
 """The swizzle language: a small, total, integer language in Python's syntax."""
 
 from intelliperf_swizzle.language.emit import Code, emit_cpp, emit_triton
-from intelliperf_swizzle.language.evaluate import evaluate
+from intelliperf_swizzle.language.evaluate import Owners, evaluate
 from intelliperf_swizzle.language.parse import MAX_CHARACTERS, check, parse
 from intelliperf_swizzle.language.syntax import INPUTS, Swizzle
 
@@ -11,6 +11,7 @@ __all__ = [
     "INPUTS",
     "MAX_CHARACTERS",
     "Code",
+    "Owners",
     "Swizzle",
     "check",
     "emit_cpp",

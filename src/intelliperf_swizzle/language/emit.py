@@ -181,9 +181,14 @@ def _lower(
 
 
 def _linear_inputs(axes: int) -> tuple[Assignment, ...]:
-    """`pid` and `num_pids` from the axes; assignments that are not needed are dropped later."""
+    """What counts all programs, from the axes; what is not needed is dropped later."""
     pid, programs = _linear(0, axes)
-    return Assignment("pid", pid), Assignment("num_pids", programs)
+    return (
+        Assignment("program", pid),
+        Assignment("num_programs", programs),
+        Assignment("pid", pid),
+        Assignment("num_pids", programs),
+    )
 
 
 def _linear(first: int, axes: int) -> tuple[Expression, Expression]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +55,27 @@ class _Lanes:
         return _Lanes(self.values, int(self.values.min()), int(self.values.max()))
 
 
+@dataclass(frozen=True, eq=False)
+class Owners:
+    """The programs that take numbers of which each takes several.
+
+    Attributes:
+        program: int32[numbers] or int64[numbers].
+        programs: how many there are.
+    """
+
+    program: npt.NDArray[np.integer[Any]]
+    programs: int
+
+
 def evaluate(
-    swizzle: Swizzle, grid: Grid, constants: Constants, *, num_xcds: int, cus_per_xcd: int
+    swizzle: Swizzle,
+    grid: Grid,
+    constants: Constants,
+    *,
+    num_xcds: int,
+    cus_per_xcd: int,
+    owners: Owners | None = None,
 ) -> Int64Array:
     """The tile that each program computes.
 
@@ -66,6 +85,7 @@ def evaluate(
         constants: the kernel's integer arguments by name; inputs of the language come first.
         num_xcds: of the target.
         cus_per_xcd: of the target.
+        owners: who takes the numbers, where a program takes several; then the grid is of these.
 
     Returns:
         int64[programs]; launch index (axis 0 fastest) -> tile. Nothing is said yet about its
@@ -83,9 +103,15 @@ def evaluate(
     programs = grid[0] * grid[1] * grid[2]
     tile = np.empty(programs, np.int64)
     numbers = _numbers(swizzle.names, grid, constants, num_xcds, cus_per_xcd)
+    if owners and "num_programs" in numbers:
+        numbers["num_programs"] = _Lanes(owners.programs, owners.programs, owners.programs)
     for first in range(0, programs, CHUNK):
         pid = np.arange(first, min(first + CHUNK, programs), dtype=np.int64)
-        evaluation = _Evaluation({**numbers, **_program_ids(swizzle.names, pid, grid)})
+        ids = _program_ids(swizzle.names, pid, grid)
+        if "program" in swizzle.names:
+            own = owners.program[first : first + CHUNK].astype(np.int64) if owners else pid
+            ids["program"] = _Lanes(own, int(own.min()), int(own.max()))
+        evaluation = _Evaluation({**numbers, **ids})
         try:
             evaluation.run(swizzle.statements)
         except _IllegalValueError as illegal:
@@ -98,6 +124,31 @@ def evaluate(
     return tile
 
 
+def outside_axis(
+    swizzle: Swizzle,
+    grid: Grid,
+    constants: Constants,
+    program: int,
+    *,
+    num_xcds: int,
+    cus_per_xcd: int,
+) -> tuple[str, int, int] | None:
+    """The first coordinate that a program is given outside its axis: its name, value and extent.
+
+    None if there is none, as of an output `pid`. Arguments as of `evaluate`, which has succeeded.
+    """
+    pid = np.array([program], np.int64)
+    numbers = _numbers(swizzle.names, grid, constants, num_xcds, cus_per_xcd)
+    evaluation = _Evaluation({**numbers, **_program_ids(swizzle.names, pid, grid)})
+    evaluation.run(swizzle.statements)
+    for axis, name in enumerate(AXES):
+        if name in swizzle.outputs:
+            value = int(np.ravel(evaluation.variables[name].values)[0])
+            if not 0 <= value < grid[axis]:
+                return name, value, grid[axis]
+    return None
+
+
 def _numbers(
     names: frozenset[str], grid: Grid, constants: Constants, num_xcds: int, cus_per_xcd: int
 ) -> dict[str, _Lanes]:
@@ -105,6 +156,7 @@ def _numbers(
     numbers = {
         **{name: int(value) for name, value in constants.items()},
         "num_pids": grid[0] * grid[1] * grid[2],
+        "num_programs": grid[0] * grid[1] * grid[2],
         **dict(zip(GRID, grid, strict=True)),
         "num_xcds": num_xcds,
         "cus_per_xcd": cus_per_xcd,

@@ -17,6 +17,8 @@ INPUTS = (
     "grid_0",
     "grid_1",
     "grid_2",
+    "program",
+    "num_programs",
     "num_xcds",
     "cus_per_xcd",
 )

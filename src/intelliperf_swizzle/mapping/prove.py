@@ -7,11 +7,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from intelliperf_swizzle.errors import LanguageError, UsageError
-from intelliperf_swizzle.language import Swizzle, check, evaluate
+from intelliperf_swizzle.language import Owners, Swizzle, check, evaluate
+from intelliperf_swizzle.language.evaluate import outside_axis
 from intelliperf_swizzle.records import Constants, Grid, Int64Array, Proof, Witness
 
 MOST_PROGRAMS = 2**26
@@ -30,6 +32,7 @@ def prove(
     num_xcds: int,
     cus_per_xcd: int,
     sweep: Iterable[Grid] = (),
+    owners: Owners | None = None,
 ) -> Proof | Witness:
     """Evaluate a swizzle on the whole grid and say whether each tile is computed exactly once.
 
@@ -41,6 +44,7 @@ def prove(
         cus_per_xcd: of the target.
         sweep: further grids on which to try the same text with the same constants, e.g.
             `sweep_grids(grid)`; what holds there goes into the proof and decides nothing.
+        owners: as of `evaluate`; on further grids the programs take numbers in turn.
 
     Returns:
         A proof, whose `grids_checked` counts the launch's own grid too, or a witness.
@@ -55,14 +59,27 @@ def prove(
     _check_size(grid)
     check(swizzle, constants)
     try:
-        tile = evaluate(swizzle, grid, constants, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd)
+        tile = evaluate(
+            swizzle, grid, constants, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd, owners=owners
+        )
     except LanguageError as error:
         return Witness(None, (), math.prod(grid), (), 0.0, failure=str(error))
     if not _is_permutation(tile):
-        return _witness(tile)
+        witness = _witness(tile)
+        for program, _ in witness.out_of_range[:1]:
+            place = outside_axis(
+                swizzle, grid, constants, program, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd
+            )
+            witness = replace(witness, coordinate=place)
+        return witness
 
     further = tuple(dict.fromkeys(sweep))
-    holds = [_holds(swizzle, other, constants, num_xcds, cus_per_xcd) for other in further]
+    holds = []
+    for other in further:
+        turns = None
+        if owners:
+            turns = Owners(np.arange(math.prod(other)) % owners.programs, owners.programs)
+        holds.append(_holds(swizzle, other, constants, num_xcds, cus_per_xcd, turns))
     held = [other for other, held in zip(further, holds, strict=True) if held]
     return Proof(
         grid=grid,
@@ -83,10 +100,17 @@ def _check_size(grid: Grid) -> None:
 
 
 def _holds(
-    swizzle: Swizzle, grid: Grid, constants: Constants, num_xcds: int, cus_per_xcd: int
+    swizzle: Swizzle,
+    grid: Grid,
+    constants: Constants,
+    num_xcds: int,
+    cus_per_xcd: int,
+    owners: Owners | None,
 ) -> bool:
     try:
-        tile = evaluate(swizzle, grid, constants, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd)
+        tile = evaluate(
+            swizzle, grid, constants, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd, owners=owners
+        )
     except LanguageError:
         return False
     return _is_permutation(tile)

@@ -22,6 +22,10 @@ def describe(witness: Witness) -> tuple[str, ...]:
         listed = " ".join(str(tile) for tile in witness.missing)
         more = witness.missing_count - len(witness.missing)
         lines.append(f"never computed: {listed}" + (f" and {more} more" if more else ""))
+    if witness.coordinate is not None:
+        name, value, extent = witness.coordinate
+        program = witness.out_of_range[0][0]
+        lines.append(f"program {program} → {name} = {value}, grid_{name[-1]} = {extent}")
     if witness.out_of_range:
         listed = ", ".join(
             f"{program}" + (f" (tile {tile})" if tile != -1 else "")

@@ -76,15 +76,15 @@ def axis_choices(
         launches: of one kernel.
         lengths: the `row_lengths` of the largest one, if it was traced.
     """
-    launch = max(launches, key=lambda one: one.programs)
+    launch = max(launches, key=lambda one: one.tiles)
     own = tuple(
         Axis(f"grid_{axis}", extent)
-        for axis, extent in reversed(list(enumerate(launch.grid)))
+        for axis, extent in reversed(list(enumerate(launch.numbers)))
         if extent > 1
     )
     if len(own) > 1:
         return [own]
-    flat = (Axis("num_pids", launch.programs),)
+    flat = (Axis("num_pids", launch.tiles),)
     return [*_guesses(launch, lengths), flat]
 
 
@@ -96,7 +96,7 @@ def column_expressions(launches: Sequence[Launch], lengths: Collection[int] = ()
 
 
 def _guesses(launch: Launch, lengths: Collection[int]) -> list[tuple[Axis, ...]]:
-    programs = launch.programs
+    programs = launch.tiles
     quotients = _quotients(launch)
     splits = [
         (Axis(f"num_pids // ({column.expression})", programs // column.extent), column)
@@ -149,7 +149,7 @@ def _quotients(launch: Launch) -> list[Axis]:
     axes += [Axis(size, length) for size, length in sizes.items()]
     distinct: dict[int, Axis] = {}
     for axis in axes:
-        if 1 < axis.extent < min(launch.programs, LARGEST_FACTOR):
+        if 1 < axis.extent < min(launch.tiles, LARGEST_FACTOR):
             distinct.setdefault(axis.extent, axis)
     return list(distinct.values())
 

@@ -147,7 +147,7 @@ def _bindings(pattern: Pattern, columns: Sequence[str]) -> Iterator[dict[str, in
 
 
 def _starting_nests(problem: Problem) -> list[Nest]:
-    linear = sum(extent > 1 for extent in max(problem.launches, key=lambda x: x.programs).grid) <= 1
+    linear = sum(extent > 1 for extent in max(problem.launches, key=lambda x: x.tiles).numbers) <= 1
     return [
         plain(axes, linear=linear, chunk=chunk)
         for axes in axis_choices(problem.launches, problem.row_lengths)

@@ -21,6 +21,7 @@ from intelliperf_swizzle.records.cures import Cure, CureKind, Cures, Padding
 from intelliperf_swizzle.records.launches import (
     Argument,
     Capture,
+    Counter,
     DescriptorArgument,
     DtypeArgument,
     FunctionArgument,
@@ -29,6 +30,7 @@ from intelliperf_swizzle.records.launches import (
     SourceFunction,
     Storage,
     TensorArgument,
+    TileLoop,
 )
 from intelliperf_swizzle.records.pictures import (
     Picture,
@@ -64,6 +66,7 @@ __all__ = [
     "Ceiling",
     "Certificate",
     "Constants",
+    "Counter",
     "Cure",
     "CureKind",
     "Cures",
@@ -95,6 +98,7 @@ __all__ = [
     "TensorAccess",
     "TensorArgument",
     "TensorPicture",
+    "TileLoop",
     "TilePicture",
     "Timing",
     "Trace",

@@ -86,6 +86,8 @@ class Measurement:
 
     Attributes:
         time_ms: measured, never modelled; of `timing` where there is one.
+        arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs: no
+            order of the workgroups takes less; modelled.
         timing: on a GPU, also where the rates are modelled.
         l2_counter_hit_rate: the profiler's own quotient where it counts other lookups, too: on
             NVIDIA GPUs those from one L2 partition to the other; None where it is `l2_hit_rate`.
@@ -113,6 +115,7 @@ class Measurement:
     time_ms: float | None = None
     time_spread_ms: float | None = None
     modelled_memory_time_ms: float | None = None
+    arithmetic_time_ms: float | None = None
     timing: Timing | None = None
     fabric_bytes: int | None = None
     l2_counter_hit_rate: float | None = None

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from intelliperf_swizzle.records.quantities import Grid
+import numpy as np
+
+from intelliperf_swizzle.records.quantities import Grid, Int32Array
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,56 @@ def _tensors(name: str, argument: Argument) -> Iterator[tuple[str, TensorArgumen
 
 
 @dataclass(frozen=True)
+class Counter:
+    """A variable that holds the number of a tile from a statement of a loop's body on.
+
+    Attributes:
+        name: of the variable.
+        line: 1-based, in the function's text, of the first statement that may read the number.
+    """
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, eq=False)
+class TileLoop:
+    """A loop of a kernel in which each program takes tiles, one after another, by a number.
+
+    Over the whole launch the number takes each value from 0 to `tiles - 1` once.
+
+    Attributes:
+        line: 1-based, in the kernel's text, of the loop.
+        count: how many tiles there are, as an expression that the loop's body can read.
+        counters: the variables that hold the number; the first one is named to people.
+        program: int32[tiles]; number -> the program that takes it.
+        turn: int32[tiles]; number -> how many the program has taken before.
+        most_turns: tiles of each program that are traced; None = all.
+    """
+
+    line: int
+    count: str
+    counters: tuple[Counter, ...]
+    program: Int32Array
+    turn: Int32Array
+    most_turns: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What people are told that it is called."""
+        return self.counters[0].name
+
+    @property
+    def tiles(self) -> int:
+        """How many numbers there are."""
+        return len(self.program)
+
+    def same_schedule(self, other: TileLoop) -> bool:
+        """Whether programs take the same numbers in the same order."""
+        return np.array_equal(self.program, other.program) and np.array_equal(self.turn, other.turn)
+
+
+@dataclass(frozen=True)
 class Launch:
     """One recorded kernel call; calls that differ in nothing below are counted, not repeated.
 
@@ -147,6 +199,7 @@ class Launch:
         computed: whether the kernel was really executed when it was recorded.
         ordinal: position among the recorded launches of the application.
         configs: what `triton.autotune` chooses from: constexprs and options by name.
+        loop: whose tiles are renumbered; None = the programs are.
     """
 
     kernel: str
@@ -160,6 +213,7 @@ class Launch:
     computed: bool = False
     ordinal: int = 0
     configs: tuple[Mapping[str, Any], ...] = ()
+    loop: TileLoop | None = None
 
     def tensors(self) -> Iterator[tuple[str, TensorArgument]]:
         """The tensors of the arguments, by name; also those that tuples and pointers lead to."""
@@ -170,6 +224,16 @@ class Launch:
     def programs(self) -> int:
         """Number of programs launched."""
         return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def numbers(self) -> Grid:
+        """What a swizzle renumbers: the grid, or the tiles of the loop."""
+        return (self.loop.tiles, 1, 1) if self.loop else self.grid
+
+    @property
+    def tiles(self) -> int:
+        """How many numbers a swizzle permutes."""
+        return self.loop.tiles if self.loop else self.programs
 
     @property
     def config(self) -> int | None:
@@ -203,6 +267,8 @@ class Capture:
         last_lines: the end of what the application printed.
         folder: where the records lie.
         cautions: what may be missing of the application, for beside the verdict.
+        other_configs: launches of tuned kernels as they would be with the other configurations,
+            if these were asked for.
     """
 
     launches: tuple[Launch, ...]
@@ -213,3 +279,4 @@ class Capture:
     last_lines: tuple[str, ...]
     folder: Path
     cautions: tuple[str, ...] = ()
+    other_configs: tuple[Launch, ...] = ()

@@ -21,6 +21,8 @@ class Witness:
         out_of_range: launch index and tile for programs without a tile (the first few).
         computed_fraction: tiles computed at least once / tiles.
         failure: message of the language where evaluation itself failed (division by zero, …).
+        coordinate: of the first program out of range, where a swizzle gives coordinates: the one
+            that is, its value, and how many programs there are along its axis.
     """
 
     collision: tuple[int, int, int] | None
@@ -29,6 +31,7 @@ class Witness:
     out_of_range: tuple[tuple[int, int], ...]
     computed_fraction: float
     failure: str | None = None
+    coordinate: tuple[str, int, int] | None = None
 
 
 @dataclass(frozen=True)

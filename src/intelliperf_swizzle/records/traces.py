@@ -73,6 +73,10 @@ class Trace:
         tile_arithmetic: int64[tiles, 3]; matrix products (`tl.dot`) of each tile, their operations
             on 16-bit numbers (one on 32-bit numbers is two), and operations on lanes of other
             floating-point blocks (a special function is 16). None = no tile has any.
+        program: int32[tiles]; which program runs each tile of the unmodified kernel, several one
+            after another in the order of
+        turn: int32[tiles]. Both None = each program runs one. The last tiles of a trace may be what
+            programs do outside of a loop (`Launch.loop`), one for each: these stay.
         immaterial: names of arguments that decided no address, mask or branch: of scalars the
             value, of tensors what they hold. A launch that differs in these has the same trace.
     """
@@ -97,11 +101,26 @@ class Trace:
     shape_passes: UInt8Array | None = None
     tile_arithmetic: Int64Array | None = None
     immaterial: tuple[str, ...] = ()
+    program: Int32Array | None = None
+    turn: Int32Array | None = None
 
     @property
     def tiles(self) -> int:
-        """Number of tiles, which is the number of programs of the launch."""
+        """Number of tiles, which is the number of programs of the launch if it has no loop."""
         return len(self.tile_offset) - 1
+
+    @property
+    def runs_in(self) -> Int64Array:
+        """int64[tiles]; the program that runs each tile of the unmodified kernel."""
+        return np.arange(self.tiles) if self.program is None else self.program.astype(np.int64)
+
+    @property
+    def rounds(self) -> Int64Array:
+        """int64[tiles]; the tiles in the order in which a kernel whose programs keep step begins
+        them: the first of all programs, then the second."""
+        if self.program is None or self.turn is None:
+            return np.arange(self.tiles)
+        return np.lexsort((self.program, self.turn))
 
     @property
     def line_accesses(self) -> int:
@@ -134,7 +153,7 @@ class MappedLaunch:
     Attributes:
         launch: as it was recorded.
         trace: of it.
-        tile: int64[programs]; program -> tile, a permutation.
+        tile: int64[tiles of the trace]; program, or number of a loop -> tile, a permutation.
     """
 
     launch: Launch

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from typing import TextIO
@@ -255,22 +256,36 @@ def _comparison(
     return table
 
 
-class Lines:
-    """Progress as plain lines, at most one step every two seconds; for pipes and log files."""
+SILENCE_SECONDS = 2.0
+"""After this, a phase that says nothing of itself is said to be going on."""
 
-    def __init__(self, stream: TextIO = sys.stderr):
+
+class Lines:
+    """Progress as plain lines, at most one step every two seconds; for pipes and log files.
+
+    A phase in which nothing is said shows how long it has taken so far: after two seconds, and
+    then whenever twice as many have passed.
+    """
+
+    def __init__(self, stream: TextIO = sys.stderr, silence_seconds: float = SILENCE_SECONDS):
         self._stream = stream
         self._last = 0.0
         self._begun = time.monotonic()
+        self._silence_seconds = silence_seconds
+        self._sentence = ""
+        self._until = self._begun + silence_seconds
+        self._over = threading.Event()
 
     def phase(self, sentence: str) -> None:
         """Prints it."""
-        self._begun = time.monotonic()
+        self._sentence, self._begun = sentence, time.monotonic()
+        self._until = self._begun + self._silence_seconds
         print(sentence, file=self._stream, flush=True)
 
     def step(self, done: int, total: int, best: str) -> None:
         """Prints it if the last one is two seconds ago."""
         now = time.monotonic()
+        self._until = max(self._until, now + 2 * self._silence_seconds)
         if now - self._last >= 2:
             self._last = now
             left = _left(now - self._begun, done, total)
@@ -281,11 +296,19 @@ class Lines:
         """Prints it."""
         print(f"note: {sentence}", file=self._stream, flush=True)
 
+    def _tell_time(self) -> None:
+        while not self._over.wait(self._silence_seconds / 4):
+            now = time.monotonic()
+            if self._sentence and now >= self._until:
+                self._until = now + (now - self._begun)
+                print(f"  {now - self._begun:.0f} s so far", file=self._stream, flush=True)
+
     def __enter__(self) -> Lines:
+        threading.Thread(target=self._tell_time, daemon=True).start()
         return self
 
     def __exit__(self, *failure: object) -> None:
-        pass
+        self._over.set()
 
 
 class Live:
@@ -337,11 +360,13 @@ class Live:
     def _now(self) -> RenderableType:
         if not self._sentence:
             return ""
-        self._spinner.update(text=Text(self._sentence))
+        seconds = time.monotonic() - self._begun
+        told = f" ({seconds:.0f} s)" if self._step is None and seconds >= SILENCE_SECONDS else ""
+        self._spinner.update(text=Text(self._sentence + told))
         if self._step is None:
             return self._spinner
         done, total, best = self._step
-        left = _left(time.monotonic() - self._begun, done, total)
+        left = _left(seconds, done, total)
         bar = Table.grid(padding=(0, 1))
         bar.add_row(
             "  ", ProgressBar(total, done, width=20, complete_style="cyan"), f"{done}/{total}", left

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from intelliperf_swizzle.context.miss_causes import CLASSES, describe_causes, total
-from intelliperf_swizzle.records import Cure, MissCauses, Picture, Run, TensorPicture
-from intelliperf_swizzle.units import percent, size
+from intelliperf_swizzle.records import Cure, Measurement, MissCauses, Picture, Run, TensorPicture
+from intelliperf_swizzle.units import milliseconds, percent, size
 
 TOGETHER = 0.1
 """How much more often neighbours must run on one domain before that is called the reason."""
@@ -22,8 +22,8 @@ def lines(run: Run) -> list[str]:
     said = [f"{title}: {describe_causes(causes, run.domain_name)}." for title, causes in (
         ("Why it misses", before), ("With the swizzle", after)
     ) if causes]  # fmt: skip
-    helped = why_it_helps(run)
-    return [*said, *([helped] if helped else [])]
+    told = (why_it_helps(run), bound_by_arithmetic(run.predicted or run.baseline))
+    return [*said, *(one for one in told if one)]
 
 
 def takes(run: Run) -> list[str]:
@@ -31,6 +31,17 @@ def takes(run: Run) -> list[str]:
     validation = run.best.validation if run.best else None
     build = validation.build if validation else None
     return [f"The kernel with the swizzle takes {build}."] if build else []
+
+
+def bound_by_arithmetic(kernel: Measurement) -> str:
+    """Says so where the kernel's operations take longer than its traffic, else nothing."""
+    arithmetic, memory = kernel.arithmetic_time_ms, kernel.modelled_memory_time_ms
+    if not arithmetic or not memory or arithmetic < memory:
+        return ""
+    return (
+        f"Bound by arithmetic: its operations take at least {milliseconds(arithmetic)}, its memory "
+        f"traffic {milliseconds(memory)} (modelled); fewer misses save little time."
+    )
 
 
 def _causes(run: Run) -> tuple[tuple[MissCauses, ...] | None, tuple[MissCauses, ...] | None]:

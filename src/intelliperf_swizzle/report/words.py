@@ -231,6 +231,7 @@ def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
         row("bytes from last-level cache", "llc_bytes", counted, size),
         row("bytes from memory", "memory_bytes", counted, size),
         row("modelled memory time", "modelled_memory_time_ms", "modelled", milliseconds),
+        row("arithmetic, at least", "arithmetic_time_ms", "modelled", milliseconds),
     ]
     timings = (before.timing, after.timing if after else None)
     time = replace(

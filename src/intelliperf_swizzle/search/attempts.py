@@ -152,10 +152,10 @@ class Attempts:
         known = self._history.current(known)
         if candidate.origin != "llm":
             return known
-        reason = (
-            f"the same permutation as attempt {known.number} ({known.candidate.name}): "
-            f"{known.verdict.kind}, {known.verdict.reason}"
-        )
+        told = f"{known.verdict.kind}, {known.verdict.reason}"
+        if known.verdict.kind == "screened out":  # nobody has refused it
+            told = f"{known.verdict.reason}; not evaluated"
+        reason = f"the same permutation as attempt {known.number} ({known.candidate.name}): {told}"
         verdict = Verdict("repeated", reason)
         return self._history.record(
             Attempt(number, candidate, verdict, fingerprint=known.fingerprint)

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build, occupancy
+from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Launch
 from intelliperf_swizzle.search.setup import Setup
@@ -34,9 +36,14 @@ def compile_variants(
     """The builds by how the kernel is compiled, and why there is none."""
     builds: dict[str, Build] = {}
     failures: list[str] = []
+    gpu = setup.target
     for launch in variants(launches):
         try:
-            builds[compiled_as(launch)] = setup.language.build(launch, setup.target)
+            builds[compiled_as(launch)] = setup.kept.call(
+                "build",
+                (as_text(launch), gpu.backend, gpu.arch, gpu.warp_size),
+                functools.partial(setup.language.build, launch, gpu),
+            )
         except BuildError as error:
             failures.append(f"one workgroup a CU is assumed: {error.fact}")
     return builds, tuple(failures)

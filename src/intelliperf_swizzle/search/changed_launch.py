@@ -70,7 +70,12 @@ class Case:
 
 
 def few_programs(launch: Launch) -> Launch:
-    """The launch with its first programs only, along each axis as many as there may be."""
+    """The launch with its first programs only, along each axis as many as there may be.
+
+    Of programs that take tiles in a loop, with all of them and the first tile of each.
+    """
+    if launch.loop:
+        return replace(launch, loop=replace(launch.loop, most_turns=1))
     left, grid = PROBE_PROGRAMS, []
     for extent in launch.grid:
         grid.append(max(1, min(extent, left)))

@@ -84,4 +84,7 @@ def _no_cure(subject: Subject, before: Measurement) -> str:
         return "nearly all misses are compulsory: every line is fetched once"
     if subject.ceiling.l2_hit_rate - before.l2_hit_rate < LEAST_GAIN:
         return "the L2 hit rate is at its ceiling"
+    whole = subject.baseline
+    if (whole.arithmetic_time_ms or 0) > (whole.modelled_memory_time_ms or 0):
+        return "the kernel is bound by arithmetic"
     return "nothing that was tried gains 1 % of the modelled memory time"

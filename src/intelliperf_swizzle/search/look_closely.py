@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.hardware import targets
+from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Launch
 from intelliperf_swizzle.search.setup import Setup
@@ -33,7 +34,7 @@ def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     if not suspects:
         return subject
     progress.phase(f"looking at who stores what in {subject.kernel}")
-    found = setup.language.cautions(suspects[:1], _prove_command(setup, suspects[0]))
+    found = setup.language.cautions(suspects[:1], _prove_command(setup, suspects[0]), setup.kept)
     return replace(subject, cautions=(*subject.cautions, *found))
 
 
@@ -56,6 +57,11 @@ def add_dependences(subject: Subject, setup: Setup, progress: Progress) -> Subje
     if not untraced:
         return subject
     progress.phase(f"checking {len(untraced)} further launches of {subject.kernel}")
-    found = setup.language.find_dependences(untraced, timeout_seconds=DEPENDENCE_SECONDS)
+    found = setup.kept.call(
+        "dependences",
+        [(as_text(one), one.count) for one in untraced],
+        lambda: setup.language.find_dependences(untraced, timeout_seconds=DEPENDENCE_SECONDS),
+        is_final=lambda them: not any(one.unknown for one in them),
+    )
     by_ordinal = {one.ordinal: of for one, of in zip(untraced, found, strict=True)}
     return replace(subject, dependences=by_ordinal)

@@ -65,7 +65,7 @@ def search(
             for batch in proposer.propose(problem):
                 proved = attempts.prove(batch.candidates)
                 screened = attempts.screen(batch.candidates, proved)
-                _show_best(attempts, problem, progress)
+                _show_best(attempts, problem, progress, paced=proposer.name != "llm")
                 edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
                 evaluator.confirm(evaluator.evaluate(edited))
                 batch.outcomes = attempts.current(screened)
@@ -80,11 +80,12 @@ def search(
     return best, effort
 
 
-def _show_best(attempts: Attempts, problem: Problem, progress: Progress) -> None:
+def _show_best(attempts: Attempts, problem: Problem, progress: Progress, *, paced: bool) -> None:
+    """Shows how far the search is; `paced` if the budget tells how much is left of it."""
     below = 100 * max(0.0, problem.ceiling_l2_hit_rate - attempts.best)
     done = min(len(attempts.all()), problem.budget)
     said = f"best {percent(attempts.best)}, {below:.1f} points below the ceiling"
-    progress.step(done, problem.budget, said)
+    progress.step(done, problem.budget if paced else done, said)
 
 
 def pose_problem(
@@ -102,5 +103,5 @@ def pose_problem(
         attempts=attempts.all,
         seed=setup.options.seed,
         iterations=setup.options.num_attempts,
-        row_lengths=row_lengths(max(traced, key=lambda one: one.launch.programs).trace),
+        row_lengths=row_lengths(max(traced, key=lambda one: one.launch.tiles).trace),
     )

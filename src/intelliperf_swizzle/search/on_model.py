@@ -6,10 +6,12 @@ application; outputs are compared on the CPU."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from intelliperf_swizzle.backends import Spread
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
+from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.rank import finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
@@ -100,16 +102,17 @@ class OnModel:
         largest = setting.subject.traced[0]
         setting.progress.phase(f"validating {attempt.candidate.name}")
         try:
-            edited = {
-                compiled_as(launch): setting.language.build(launch, setting.target, one.edit)
-                for launch in variants([known.launch for known in setting.subject.traced])
-            }
-            outcome = setting.language.validate(
-                one.proved.mapped(),
-                one.edit,
-                tolerance=setting.tolerance,
-                budget_seconds=setting.validation_seconds,
-            )
+            with ThreadPoolExecutor(1) as pool:  # all that is waited for is child processes
+                building = pool.submit(self._build, one)
+                try:
+                    outcome = setting.language.validate(
+                        one.proved.mapped(),
+                        one.edit,
+                        tolerance=setting.tolerance,
+                        budget_seconds=setting.validation_seconds,
+                    )
+                finally:
+                    edited = building.result()
         except BuildError as error:
             return self._refuse(one, Verdict("does not build", str(error)))
         except ValidationError as error:
@@ -131,6 +134,14 @@ class OnModel:
         if verdict.kind == "better":
             attempt = setting.unit_test.judge(attempt, one.edit)
         return Evaluated(one.proved, setting.remember(attempt), one.edit)
+
+    def _build(self, one: Edited) -> dict[str, Build]:
+        """The edited kernel in each way in which it is launched; raises BuildError."""
+        setting = self._setting
+        return {
+            compiled_as(launch): setting.language.build(launch, setting.target, one.edit)
+            for launch in variants([traced.launch for traced in setting.subject.traced])
+        }
 
     def _evaluate(self, one: Edited) -> Evaluated:
         attempt = one.attempt

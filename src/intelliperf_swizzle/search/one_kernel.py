@@ -12,6 +12,7 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Proposer
 from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search.baseline import choose_evaluator
+from intelliperf_swizzle.search.compare_configs import compare_configs
 from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.conclude import Outcome, conclude
 from intelliperf_swizzle.search.draw import draw
@@ -48,6 +49,7 @@ def optimize_kernel(
         evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
         best, effort, interrupted, seen, cures = None, Effort(), None, None, None
         sizes = None
+        configs: tuple[str, ...] = ()
         try:
             if is_promising(setup, subject):
                 best, effort = apart(
@@ -59,6 +61,7 @@ def optimize_kernel(
             )
             seen = apart(lambda: draw(setup, subject, best))
             cures = apart(lambda: compare_cures(setup, subject, best, progress))
+            configs = apart(lambda: compare_configs(setup, subject, recorded, best, progress))
         except Interrupted as signal:
             best, interrupted = best or evaluator.confirmed, signal
             efforts = [proposer.effort for proposer in proposers]
@@ -72,6 +75,6 @@ def optimize_kernel(
             interrupted=interrupted is not None,
             usage=effort.usage,
         )
-        run = replace(run, notes=(*run.notes, *effort.notes))
+        run = replace(run, notes=(*configs, *run.notes, *effort.notes))
         edit = best.edit if best else None
         return Outcome(run, edit, subject.file, initial, folder, lock, interrupted)

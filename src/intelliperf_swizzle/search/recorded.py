@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from intelliperf_swizzle.cache import ceiling
+from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import (
     ProfileError,
@@ -20,10 +22,20 @@ from intelliperf_swizzle.errors import (
     TraceError,
     UsageError,
 )
+from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import Access, Capture, KernelSummary, Launch, Measurement, Trace
+from intelliperf_swizzle.records import (
+    Access,
+    Capture,
+    Ceiling,
+    KernelSummary,
+    Launch,
+    Measurement,
+    TileLoop,
+    Trace,
+)
 from intelliperf_swizzle.search.builds import (
     compile_variants,
     compiled_as,
@@ -38,6 +50,10 @@ from intelliperf_swizzle.search.subject import Subject, check_editable
 MOST_LAUNCHES = 16
 """Distinct launches of one kernel that are measured and validated, the largest. All are proved and
 checked for programs that depend on each other."""
+
+
+PROGRAM = "program"
+"""What `--renumber` calls the programs themselves."""
 
 
 @contextmanager
@@ -93,9 +109,7 @@ def examine_kernels(
         name = launches[0].kernel
         progress.phase(f"tracing {name}")
         try:
-            if to_edit:
-                check_editable(setup, launches)
-            subject = _examine_kernel(launches, setup)
+            subject = _examine_numbered(launches, setup, progress, to_edit=to_edit)
             cautions = (*recorded.cautions, *subject.cautions)
             subjects.append(replace(subject, cautions=cautions))
         except (SpliceError, TraceError, ProfileError) as error:
@@ -103,9 +117,70 @@ def examine_kernels(
             rows.append(_row(launches, error.fact))
     if not subjects:
         raise failures[0]
+    _check_renumbered(subjects, setup.options.renumber)
     beyond = f"not looked at: --top_n {setup.options.top_n}"
     rows += [_row(launches, beyond) for launches in chosen[setup.options.top_n :]]
     return rank_subjects(subjects, setup.target), rows
+
+
+def _examine_numbered(
+    launches: Sequence[Launch], setup: Setup, progress: Progress, *, to_edit: bool
+) -> Subject:
+    """The kernel, by the tiles that its programs take in a loop if that can be, else by programs.
+
+    Raises:
+        SpliceError: it cannot be edited, and that is wanted.
+        SwizzleError: as of `examine_kernel`.
+    """
+    asked = setup.options.renumber
+    reasons: tuple[str, ...] = ()
+    if asked != PROGRAM:
+        looped, reasons = _with_loops(launches, setup)
+        if loop := looped[0].loop:
+            entry = looped[0].source.entry
+            where = f"{Path(entry.file).name}:{entry.first_line + loop.line - 1}"
+            most = max(looped, key=lambda one: one.tiles)
+            note = f"`{loop.name}` is renumbered, which counts the tiles of the loop at {where}: "
+            note += f"{most.tiles} on {most.programs} programs (--renumber {PROGRAM}: the programs)"
+            try:
+                if to_edit:
+                    check_editable(setup, looped)
+                subject = examine_kernel(looped, setup, progress)
+                return replace(subject, notes=(note, *reasons, *subject.notes))
+            except (SpliceError, TraceError) as error:
+                reasons = (*reasons, f"the tiles of the loop at {where} keep their order: "
+                                     f"{error.fact}")  # fmt: skip
+    if to_edit:
+        check_editable(setup, launches)
+    subject = examine_kernel(launches, setup, progress)
+    return replace(subject, notes=(*reasons, *subject.notes))
+
+
+def _with_loops(
+    launches: Sequence[Launch], setup: Setup
+) -> tuple[Sequence[Launch], tuple[str, ...]]:
+    name = setup.options.renumber
+
+    def find() -> tuple[list[TileLoop | None], tuple[str, ...]]:
+        looped, reasons = setup.language.with_loops(launches, name)
+        return [one.loop for one in looped], reasons
+
+    decided_by = ([as_text(one) for one in launches], name)
+    loops, reasons = setup.kept.call("loops", decided_by, find)
+    pairs = zip(launches, loops, strict=True)
+    return [replace(launch, loop=loop) for launch, loop in pairs], reasons
+
+
+def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
+    """Raises UsageError if no kernel is renumbered by the variable that is asked for."""
+    loops = {one.launches[0].loop for one in subjects} - {None}
+    if name in (None, PROGRAM) or any(loop and loop.name == name for loop in loops):
+        return
+    raise UsageError(
+        f"no kernel takes tiles in a loop by `{name}`, each from 0 to their number once",
+        hint=f"leave --renumber out, or --renumber {PROGRAM}",
+        details=tuple(dict.fromkeys(note for one in subjects for note in one.notes)),
+    )
 
 
 def _row(launches: Sequence[Launch], note: str) -> KernelSummary:
@@ -132,13 +207,23 @@ def _programs(launches: Sequence[Launch]) -> int:
     return sum(launch.programs * launch.count for launch in launches)
 
 
-def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
+def examine_kernel(launches: Sequence[Launch], setup: Setup, progress: Progress) -> Subject:
+    """Traces and models the launches of one kernel.
+
+    Raises:
+        TraceError: one of the largest cannot be traced, or the kernel writes to no tensor.
+        ProfileError: the profiler fails.
+    """
     kernel, target = launches[0].kernel, setup.target
-    largest = sorted(launches, key=lambda one: (-one.programs * one.count, one.ordinal))
+    largest = sorted(launches, key=lambda one: (-one.tiles * one.count, one.ordinal))
     largest = largest[:MOST_LAUNCHES]
     with ThreadPoolExecutor(2) as pool:  # both wait for a child process
         building = pool.submit(compile_variants, largest, setup)
-        traces = list(pool.map(setup.language.trace, largest))
+        traces: list[Trace] = []
+        for one in pool.map(lambda launch: _trace(launch, setup), largest):
+            traces.append(one)
+            if len(largest) > 1:
+                progress.step(len(traces), len(largest), "launches")
         builds, failures = building.result()
     if not any(_writes(one) for one in traces):
         raise TraceError(
@@ -151,23 +236,46 @@ def _examine_kernel(launches: Sequence[Launch], setup: Setup) -> Subject:
         TracedLaunch(launch, one, resident_workgroups(build, target), build)
         for launch, one, build in zip(largest, traces, built, strict=True)
     )
+    baseline, bound = _rates(traced, setup)
     return Subject(
         kernel=kernel,
         launches=tuple(sorted(launches, key=lambda one: one.ordinal)),
         traced=traced,
-        baseline=_baseline(traced, setup),
-        ceiling=ceiling(traces, target, [launch.count for launch in largest]),
+        baseline=baseline,
+        ceiling=bound,
         notes=tuple(dict.fromkeys(notes)),
         cautions=(*_out_of_bounds(traces), *note_spills(builds.values())),
     )
 
 
-def _baseline(traced: Sequence[TracedLaunch], setup: Setup) -> Measurement:
-    """The unmodified kernel by the model, or by the profiler of a host that has run it already."""
-    if setup.profiler is not None and setup.device is None:
-        return setup.profiler.measure(traced)
-    identity = [np.arange(one.launch.programs) for one in traced]
-    return model_launches(traced, identity, setup.target)
+def _trace(launch: Launch, setup: Setup) -> Trace:
+    """The trace of a launch, ready for replay."""
+
+    def make() -> tuple[Trace, ReferenceStream]:
+        made = setup.language.trace(launch)
+        return made, stream_of(made)
+
+    return adopt(*setup.kept.call("trace", as_text(launch), make))
+
+
+def _rates(traced: Sequence[TracedLaunch], setup: Setup) -> tuple[Measurement, Ceiling]:
+    """The unmodified kernel by the model, and the ceiling of any order.
+
+    A profiler of a host that has run it already takes the model's place.
+    """
+
+    def model() -> tuple[Measurement, Ceiling]:
+        identity = [np.arange(one.trace.tiles) for one in traced]
+        counts = [one.launch.count for one in traced]
+        bound = ceiling([one.trace for one in traced], setup.target, counts)
+        if setup.profiler is not None and setup.device is None:
+            return setup.profiler.measure(traced), bound
+        return model_launches(traced, identity, setup.target), bound
+
+    if setup.profiler is not None:
+        return model()
+    each = [(as_text(one.launch), one.launch.count, one.occupancy) for one in traced]
+    return setup.kept.call("rates", (each, setup.target), model)
 
 
 def _writes(one: Trace) -> bool:

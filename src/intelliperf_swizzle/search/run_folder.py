@@ -113,7 +113,7 @@ def _identity(setup: Setup, subject: Subject, proposers: Sequence[Proposer]) -> 
         "version": __version__,
         "kernel": subject.kernel,
         "source": _digest("".join(one.text for one in source).encode()),
-        "launches": [[*one.grid, *map(list, one.constants.items())] for one in subject.launches],
+        "launches": [[*one.numbers, *map(list, one.constants.items())] for one in subject.launches],
         "accesses": [_digest_accesses(one.trace) for one in subject.traced],
         "target": [setup.target.name, _digest(repr(setup.target).encode())],
         "profiler": setup.profiler.name if setup.profiler else "model",

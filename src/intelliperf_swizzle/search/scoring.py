@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.language import Swizzle, evaluate
+from intelliperf_swizzle.language import Owners, Swizzle, evaluate
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
-from intelliperf_swizzle.records import Int64Array, Measurement
+from intelliperf_swizzle.records import Int64Array, Launch, Measurement, Trace
 
 
 def prepare_screen(traced: Sequence[TracedLaunch], target: Target) -> Callable[[Swizzle], float]:
@@ -27,14 +29,28 @@ def prepare_model(
 
 
 def tiles_of(swizzle: Swizzle, traced: Sequence[TracedLaunch], target: Target) -> list[Int64Array]:
-    """Program -> tile for each launch: 8 bytes a program."""
+    """Program, or number of a loop -> tile for each launch: 8 bytes each."""
     return [
-        evaluate(
-            swizzle,
-            one.launch.grid,
-            one.launch.constants,
-            num_xcds=target.num_xcds,
-            cus_per_xcd=target.cus_per_xcd,
+        with_rest(
+            evaluate(
+                swizzle,
+                one.launch.numbers,
+                one.launch.constants,
+                num_xcds=target.num_xcds,
+                cus_per_xcd=target.cus_per_xcd,
+                owners=owners_of(one.launch),
+            ),
+            one.trace,
         )
         for one in traced
     ]
+
+
+def owners_of(launch: Launch) -> Owners | None:
+    """The programs that take the tiles of a loop; None where there is none."""
+    return Owners(launch.loop.program, launch.programs) if launch.loop else None
+
+
+def with_rest(tile: Int64Array, trace: Trace) -> Int64Array:
+    """A mapping with what programs do outside of their loop, which stays where it is."""
+    return np.append(tile, np.arange(len(tile), trace.tiles))

@@ -7,13 +7,14 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target
 from intelliperf_swizzle.hardware.device import unknown
+from intelliperf_swizzle.kept import Kept, kept_for_user
 from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest, load_language
 from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
 from intelliperf_swizzle.profile import Profiler
@@ -38,6 +39,7 @@ class Setup:
         language: that the kernels are written in.
         invocation: shell text that repeats the run, for its report; empty if there is none.
         share: part of the work on finalists that this kernel may cost; 1 = all.
+        kept: what earlier runs have worked out.
     """
 
     options: Options
@@ -50,6 +52,7 @@ class Setup:
     language: KernelLanguage
     invocation: str = ""
     share: float = 1.0
+    kept: Kept = field(default_factory=lambda: Kept(None))
 
     @property
     def script(self) -> str:
@@ -78,6 +81,8 @@ class Setup:
             limit_seconds=self.options.limit_seconds,
             compute=self.options.compute,
             build_command=self.options.build_command,
+            all_configs=self.options.configs == "all",
+            kept=self.kept,
         )
 
 
@@ -110,6 +115,7 @@ def prepare(
     utf8(str(project.absolute()), "the project directory")
     if not project.is_dir():
         raise UsageError(f"there is no directory {project}", hint="-p names the project directory")
+    language = language or choose_language(options, command, project)
     setup = Setup(
         options=options,
         command=tuple(command),
@@ -118,8 +124,9 @@ def prepare(
         target=target or choose_target(options, progress),
         device=None,
         profiler=None,
-        language=language or choose_language(options, command, project),
+        language=language,
         invocation=invocation,
+        kept=Kept(None) if options.no_cache or language.builds else kept_for_user(),
     )
     return with_hardware(setup, progress)
 

@@ -77,8 +77,8 @@ def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
     tensors = {
         name for name, one in largest.launch.arguments.items() if isinstance(one, TensorArgument)
     }
-    if not tensors <= set(largest.trace.immaterial):
-        return []  # what a program touches depends on what the tensors hold
+    if largest.launch.loop or not tensors <= set(largest.trace.immaterial):
+        return []  # how many tiles there are, or what they touch, depends on more than the sizes
     known = {one.grid for one in subject.launches}
     left = max(FEWEST_PROGRAMS, MOST_WORK * largest.launch.programs)
     chosen = []

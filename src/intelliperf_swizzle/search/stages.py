@@ -30,7 +30,7 @@ from intelliperf_swizzle.records import (
     Verdict,
     Witness,
 )
-from intelliperf_swizzle.search.scoring import tiles_of
+from intelliperf_swizzle.search.scoring import owners_of, tiles_of
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, edit_launches
 from intelliperf_swizzle.units import percent
@@ -79,7 +79,7 @@ class Proved:
     def widened(self, stride: int) -> Certificate:
         """The proof, tried on every so-many-th grid of the sweep too."""
         launch = self.subject.traced[0].launch
-        sweep = sweep_grids(launch.grid)[::stride]
+        sweep = sweep_grids(launch.numbers)[::stride]
         wider = _prove_launch(self.swizzle, launch, self.target, sweep)
         return self.proof if isinstance(wider, Witness) else wider.certificate()
 
@@ -202,9 +202,10 @@ def _prove_launch(
 ) -> Proof | Witness:
     return prove(
         swizzle,
-        launch.grid,
+        launch.numbers,
         launch.constants,
         num_xcds=target.num_xcds,
         cus_per_xcd=target.cus_per_xcd,
         sweep=sweep,
+        owners=owners_of(launch),
     )

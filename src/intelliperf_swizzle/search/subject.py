@@ -15,6 +15,7 @@ from intelliperf_swizzle.edit import Edit, read_exactly
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Ceiling, Int64Array, KernelSummary, Launch, Measurement
+from intelliperf_swizzle.search.scoring import with_rest
 from intelliperf_swizzle.search.setup import Setup
 
 
@@ -68,9 +69,9 @@ class Subject:
 
     @property
     def untraced_factor(self) -> float:
-        """All programs that were launched, by those of the traced launches."""
-        traced = sum(one.launch.programs * one.launch.count for one in self.traced)
-        return sum(one.programs * one.count for one in self.launches) / max(1, traced)
+        """All tiles of all launches, by those of the traced launches."""
+        traced = sum(one.launch.tiles * one.launch.count for one in self.traced)
+        return sum(one.tiles * one.count for one in self.launches) / max(1, traced)
 
     @property
     def memory_time_ms(self) -> float:
@@ -89,14 +90,14 @@ class Subject:
         for launch in self.untraced:
             constants = launch.constants
             read = tuple(constants.get(name) for name in sorted(names))
-            groups.setdefault((launch.grid, read), []).append(launch)
+            groups.setdefault((launch.grid, launch.numbers, read), []).append(launch)
         return list(groups.values())
 
     def unsafe_order(self, launch: Launch, tile: Int64Array) -> str | None:
         """Why programs that depend on each other may not come in this order; None if they may."""
         trace = next((one.trace for one in self.traced if one.launch is launch), None)
         if trace is not None:
-            return safe_order(find_dependence(trace, launch), tile)
+            return safe_order(find_dependence(trace, launch), with_rest(tile, trace))
         unknown = not_known("the launch was not looked at")
         return safe_order(self.dependences.get(launch.ordinal, unknown), tile)
 

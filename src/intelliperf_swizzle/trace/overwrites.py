@@ -80,7 +80,12 @@ class ByteWatch:
 
     def begin(self, programs: Int64Array) -> None:
         """A batch begins."""
-        self._batch = programs
+        self._programs = self._batch = programs
+
+    def number(self, values: Int64Array | None) -> None:
+        """What follows belongs to the tiles of these numbers; None = to the programs themselves."""
+        own = self._programs if values is None else -1 - values.astype(np.int64)
+        self._batch = np.broadcast_to(own, self._programs.shape)
 
     def access(
         self,

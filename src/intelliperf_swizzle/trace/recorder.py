@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.jit import jit
 from intelliperf_swizzle.records import (
     LINE_BYTES,
@@ -20,6 +22,7 @@ from intelliperf_swizzle.records import (
     Int32Array,
     Int64Array,
     Segment,
+    TileLoop,
     Trace,
 )
 from intelliperf_swizzle.trace.atomics import Atomics, Update
@@ -32,6 +35,7 @@ from intelliperf_swizzle.trace.shapes import (
     touched_lines,
 )
 
+OTHER_TILES = "programs take other tiles than they did when the loop was found"
 _LINE_SHIFT = LINE_BYTES.bit_length() - 1
 _REMEMBERED_TERMS = 16
 """Terms whose grouping is remembered: those of a loop's pointers come again in every iteration."""
@@ -93,6 +97,7 @@ class TraceRecorder:
         current_update: the atomic operation that is being carried out, if one is.
         wave_lanes: lanes of a wave, each of which touches a line for itself; 0 = a program touches
             a line once.
+        loop: whose tiles are traced apart; `number` says when one begins.
 
     Attributes:
         atomics: the words that atomics update.
@@ -104,7 +109,9 @@ class TraceRecorder:
         end: Int64Array,
         current_update: Callable[[], Update],
         wave_lanes: int = 0,
+        loop: TileLoop | None = None,
     ) -> None:
+        self._loop = loop
         self._begin, self._end = begin, end
         self._wave_lanes = wave_lanes
         self._latest: dict[int, tuple[Int64Array, Int32Array]] = {}
@@ -168,10 +175,30 @@ class TraceRecorder:
         """A batch begins."""
         self._programs = programs
         self._accesses: list[tuple[Int64Array, Int32Array]] = []
-        self._words: list[tuple[Int64Array, Int64Array]] = []
+        self._words: list[tuple[int, Int64Array, Int64Array]] = []
+        self._begun: list[tuple[int, Int64Array | None]] = []
         self._outside = np.zeros(len(programs), np.int64)
         self._remembered.clear()
         self._latest.clear()
+
+    def number(self, values: Int64Array | None) -> bool:
+        """What follows belongs to the tiles of these numbers, one a program; None = to no tile.
+
+        Returns:
+            Whether it is wanted.
+
+        Raises:
+            TraceError: they are the numbers of none of these programs.
+        """
+        self._begun.append((len(self._accesses), values))
+        if values is None or self._loop is None:
+            return True
+        inside = (values >= 0) & (values < self._loop.tiles)
+        owner = self._loop.program[np.where(inside, values, 0)]
+        if not (inside & (owner == self._programs)).any():
+            raise TraceError(OTHER_TILES)
+        most = self._loop.most_turns
+        return most is None or len(self._begun) <= most
 
     def access(
         self,
@@ -211,19 +238,45 @@ class TraceRecorder:
             whole_base, whole_shape = self._broadcast(number)
             touching = active & (whole_shape != NO_SHAPE)
             self.value_loads.append((origin, whole_base[touching], whole_shape[touching]))
-        for rows, words in self._words:
+        tiles = list(self._tiles(active))
+        for place, rows, words in self._words:
             kept = active[rows]
-            self.atomics.keep(self._programs[rows[kept]], words[kept])
+            own = next(own for begin, end, own in tiles if begin <= place < end)
+            at = np.cumsum(active) - 1
+            self.atomics.keep(own[at[rows[kept]]], words[kept])
         programs = self._programs[active]
         base = np.empty((len(self._accesses), len(programs)), np.int32)
         shape = np.empty((len(self._accesses), len(programs)), np.int32)
         for number in range(len(self._accesses)):
             whole_base, whole_shape = self._broadcast(number)
             base[number], shape[number] = whole_base[active], whole_shape[active]
-        touching = shape.T != NO_SHAPE
-        count, outside = touching.sum(axis=1), self._outside[active]
-        self._parts.append(_Part(programs, count, base.T[touching], shape.T[touching], outside))
+        outside = self._outside[active]
+        for begin, end, own in tiles:
+            own_base, own_shape = base[begin:end].T, shape[begin:end].T
+            touching = own_shape != NO_SHAPE
+            count = touching.sum(axis=1)
+            self._parts.append(_Part(own, count, own_base[touching], own_shape[touching], outside))
+            outside = np.zeros_like(outside)
         self._accesses = []
+
+    def _tiles(self, active: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, Int64Array]]:
+        """Ranges of accesses, and the tiles of the active programs that make them: int64[n].
+
+        What programs do outside of the loop comes after all tiles of the loop.
+        """
+        programs = self._programs[active]
+        rest = programs + (self._loop.tiles if self._loop else 0)
+        begun = [(0, None), *self._begun, (len(self._accesses), None)]
+        for (begin, numbers), (end, _) in itertools.pairwise(begun):
+            last = end == len(self._accesses)
+            own = rest
+            if numbers is not None and self._loop is not None:
+                own = np.broadcast_to(numbers, active.shape)[active].astype(np.int64)
+                inside = (own >= 0) & (own < self._loop.tiles)
+                if not inside.all() or (self._loop.program[own] != programs).any():
+                    raise TraceError(OTHER_TILES)
+            if begin < end or last:
+                yield begin, end + last, own
 
     def _note_words(
         self, addresses: Sequence[npt.NDArray[np.int64]], mask: Sequence[npt.NDArray[np.bool_]]
@@ -237,7 +290,7 @@ class TraceRecorder:
         active = np.ones(common, np.bool_)
         for bits in mask:
             active &= bits
-        self._words.append((np.nonzero(active)[0], lanes[active]))
+        self._words.append((len(self._accesses), np.nonzero(active)[0], lanes[active]))
 
     def _broadcast(self, number: int) -> tuple[Int64Array, Int32Array]:
         base, shape = self._accesses[number]
@@ -433,14 +486,26 @@ class TraceRecorder:
     ) -> Trace:
         """Everything recorded, in the order of the tiles."""
         tiles = grid[0] * grid[1] * grid[2]
+        if self._loop:
+            grid, arithmetic = (self._loop.tiles, 1, 1), _each_tile(self._loop, arithmetic)
+            tiles += self._loop.tiles
         count = np.zeros(tiles, np.int64)
         for part in self._parts:
-            count[part.programs] = part.count
+            count[part.programs] += part.count
+        program = turn = None
+        if self._loop:
+            programs = tiles - self._loop.tiles
+            if not count[-programs:].any():
+                count, arithmetic, programs = count[:-programs], arithmetic[:-programs], 0
+            program = np.append(self._loop.program, np.arange(programs, dtype=np.int32))
+            last = np.full(programs, self._loop.tiles, np.int32)
+            turn = np.append(self._loop.turn, last)
         tile_offset = np.concatenate((np.zeros(1, np.int64), np.cumsum(count)))
         base = np.empty(tile_offset[-1], np.int32)
         shape = np.empty(tile_offset[-1], np.int32)
+        free = np.append(tile_offset[:-1], np.zeros(tiles - len(count), np.int64))
         for part in self._parts:
-            _place(tile_offset, part.programs, part.count, part.base, part.shape, base, shape)
+            _place(free, part.programs, part.count, part.base, part.shape, base, shape)
         shape_arrays: dict[str, Any] = self._shapes.arrays()
         return Trace(
             grid, tile_offset, base, shape,
@@ -448,7 +513,15 @@ class TraceRecorder:
             tiles_outside=sum(int(np.count_nonzero(part.outside)) for part in self._parts),
             elements_outside=sum(int(part.outside.sum()) for part in self._parts),
             tile_arithmetic=arithmetic if arithmetic.any() else None, immaterial=immaterial,
+            program=program, turn=turn,
         )  # fmt: skip
+
+
+def _each_tile(loop: TileLoop, arithmetic: Int64Array) -> Int64Array:
+    """What programs compute, shared out evenly to the tiles of a loop; none for what is outside."""
+    tiles = np.bincount(loop.program, minlength=len(arithmetic))
+    each = arithmetic // np.maximum(tiles, 1)[:, None]
+    return np.concatenate((each[loop.program], np.zeros_like(arithmetic)))
 
 
 def _without_repeats(
@@ -483,7 +556,7 @@ def _spread_over(
 
 @jit
 def _place(
-    tile_offset: Int64Array,
+    free: Int64Array,
     programs: Int64Array,
     count: Int64Array,
     part_base: Int32Array,
@@ -491,10 +564,12 @@ def _place(
     base: Int32Array,
     shape: Int32Array,
 ) -> None:
+    """Enter accesses at the first `free` place of each tile, which moves on."""
     read = 0
     for at in range(programs.size):
-        write = tile_offset[programs[at]]
+        write = free[programs[at]]
         for access in range(count[at]):
             base[write + access] = part_base[read + access]
             shape[write + access] = part_shape[read + access]
+        free[programs[at]] += count[at]
         read += count[at]

@@ -13,6 +13,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.kernels.base import Compiler, GpuRuns, RecordRequest
 from intelliperf_swizzle.kernels.hip.building import names_device_code
 from intelliperf_swizzle.kernels.hip.device_code import read_kernel, read_kernels, recording_of
@@ -36,6 +37,12 @@ class Hip:
     trace = staticmethod(trace)
     find_dependences = staticmethod(find_dependences)
     names_program = staticmethod(names_device_code)
+
+    def with_loops(
+        self, launches: Sequence[Launch], name: str | None
+    ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
+        """The launches as they are: programs are renumbered."""
+        return tuple(launches), ()
 
     def trace_each(self, launches: Sequence[Launch]) -> list[Trace | None]:
         """None for each: a launch with other arguments than the recorded ones is not made yet."""
@@ -100,7 +107,9 @@ class Hip:
         """Raises ValidationError (`measures`)."""
         raise ValidationError("HIP programs are not run on a GPU yet")
 
-    def cautions(self, launches: Sequence[Launch], prove_command: str) -> tuple[str, ...]:
+    def cautions(
+        self, launches: Sequence[Launch], prove_command: str, kept: Kept
+    ) -> tuple[str, ...]:
         """None: what a kernel's own remap does is not looked at."""
         return ()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -56,26 +57,31 @@ def recipe_of(recording: Path) -> Recipe:
     return decode(Recipe, loads((recording / _RECIPE).read_bytes()))
 
 
+_MAKING = threading.Lock()
+"""A program is built while it is asked for a second time."""
+
+
 def make_edited(recording: Path, edit: Edit) -> Path:
     """The folder of the recorded program with an edit, built and prepared; once for each edit.
 
     Raises:
         BuildError: it does not compile.
     """
-    digest = hashlib.blake2b(edit.diff.encode(), digest_size=8).hexdigest()
-    folder = recording / f"edited-{digest}"
-    if (folder / "kernels.txt").is_file():
+    with _MAKING:
+        digest = hashlib.blake2b(edit.diff.encode(), digest_size=8).hexdigest()
+        folder = recording / f"edited-{digest}"
+        if (folder / "kernels.txt").is_file():
+            return folder
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        try:
+            make(recipe_of(recording), folder, find_toolchain(os.environ), os.environ, edit)
+        except SwizzleError as error:
+            wrong = (line for line in error.details if " error: " in line)
+            said = next(wrong, error.fact).replace(f"{folder / PROJECT}/", "")
+            raise BuildError(
+                f"the swizzled program does not build: {said}", details=error.details
+            ) from None
+        finally:
+            shutil.rmtree(folder / PROJECT, ignore_errors=True)
         return folder
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    try:
-        make(recipe_of(recording), folder, find_toolchain(os.environ), os.environ, edit)
-    except SwizzleError as error:
-        wrong = (line for line in error.details if " error: " in line)
-        said = next(wrong, error.fact).replace(f"{folder / PROJECT}/", "")
-        raise BuildError(
-            f"the swizzled program does not build: {said}", details=error.details
-        ) from None
-    finally:
-        shutil.rmtree(folder / PROJECT, ignore_errors=True)
-    return folder

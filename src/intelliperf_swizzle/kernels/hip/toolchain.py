@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 
+from intelliperf_swizzle.disk import cache_folder
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.kernels.hip.binaries import read_code_objects
 from intelliperf_swizzle.kernels.hip.llvm import assemble
@@ -106,7 +107,7 @@ def find_toolchain(environment: Mapping[str, str] = os.environ) -> Toolchain:
     """
     clang, version = _find_clang(environment)
     hipcc = shutil.which("hipcc", path=environment.get("PATH"))
-    root = _cache_folder(environment) / f"rocm-{_digest(clang)}"
+    root = cache_folder(environment) / f"rocm-{_digest(clang)}"
     _make_once(root, clang)
     return Toolchain(clang, version, root, hipcc is not None)
 
@@ -134,11 +135,6 @@ def _find_clang(environment: Mapping[str, str]) -> tuple[str, int]:
         hint=APT,
         details=tuple(seen),
     )
-
-
-def _cache_folder(environment: Mapping[str, str]) -> Path:
-    home = environment.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "intelliperf-swizzle"
 
 
 def _triton() -> Path:

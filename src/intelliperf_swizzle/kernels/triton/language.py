@@ -10,11 +10,13 @@ from pathlib import Path
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kept import Kept
+from intelliperf_swizzle.kernels.triton.capture.again import record
 from intelliperf_swizzle.kernels.triton.source.build import build
 from intelliperf_swizzle.kernels.triton.source.splice import splice
 from intelliperf_swizzle.kernels.triton.source_proofs import prove_launches
 from intelliperf_swizzle.kernels.triton.source_proofs.sizes import scale_launch
+from intelliperf_swizzle.kernels.triton.tile_loops import with_loops
 from intelliperf_swizzle.kernels.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.kernels.triton.trials import on_gpu
 from intelliperf_swizzle.kernels.triton.validate import difference_of_text, validate
@@ -31,7 +33,8 @@ class Triton:
     name = "Triton"
     builds = False
     measures = True
-    record = staticmethod(capture)
+    record = staticmethod(record)
+    with_loops = staticmethod(with_loops)
     trace = staticmethod(trace)
     trace_each = staticmethod(trace_each)
     resize = staticmethod(scale_launch)
@@ -64,14 +67,15 @@ class Triton:
         source = launches[0].source
         return splice(source, swizzle, target=target, launches=launches, name=name, roots=roots)
 
-    def cautions(self, launches: Sequence[Launch], prove_command: str) -> tuple[str, ...]:
+    def cautions(
+        self, launches: Sequence[Launch], prove_command: str, kept: Kept
+    ) -> tuple[str, ...]:
         """Says so if the remap that the kernel's source has already drops tiles."""
+        verdicts = prove_launches(launches, timeout_seconds=LOOK_SECONDS, kept=kept)
         return tuple(
             f"{launch.kernel} computes some tiles twice and others never, unmodified: "
             f"{verdict.reason}, {verdict.evidence[0]} ({prove_command})"
-            for launch, verdict in zip(
-                launches, prove_launches(launches, timeout_seconds=LOOK_SECONDS), strict=True
-            )
+            for launch, verdict in zip(launches, verdicts, strict=True)
             if verdict.drops_tiles
         )
 

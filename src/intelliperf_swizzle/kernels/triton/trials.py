@@ -93,13 +93,13 @@ class TritonOnGpu:
         return GpuOutcome(None, validation, trial.timing)
 
     def _validation(self, trial: Trial) -> Validation:
-        compared = [self._tasks[task].launch.programs for task in trial.checks]
+        compared = [self._tasks[task].launch.tiles for task in trial.checks]
         loose = any(check.loose for check in trial.checks.values())
         return Validation(
             method="gpu",
             launches=len(compared),
             tiles_compared=sum(compared),
-            tiles=sum(task.launch.programs for task in self._tasks),
+            tiles=sum(task.launch.tiles for task in self._tasks),
             same_bits=trial.difference is None,
             rule="tolerance" if loose else "bits",
             tolerance=self._tolerance if loose else None,

@@ -86,6 +86,10 @@ def _flaw(texts: Mapping[str, str | None]) -> str | None:
         if odd:
             return f"`{field}` is no text: {odd[0]!a} at {odd.start()}"
     offered = texts["swizzle"] or ""
+    fences = offered.count("```") // 2
+    if fences:
+        around = f"has {fences} code fences" if fences > 1 else "has text around its code fence"
+        return f"the swizzle {around}: give the statements alone, or in exactly one fence"
     if len(offered) > MAX_CHARACTERS:
         return f"a swizzle has at most {MAX_CHARACTERS} characters, this one has {len(offered)}"
     return None

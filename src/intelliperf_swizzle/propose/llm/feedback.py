@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from intelliperf_swizzle.context import readings
 from intelliperf_swizzle.rank import NOISE_BAND
 from intelliperf_swizzle.records import Attempt
+from intelliperf_swizzle.units import points
 
 IDLE_ITERATIONS = 2
 """Iterations in a row without gain after which the prompt asks for another family."""
@@ -18,6 +19,11 @@ LONGEST_TEXT = 1500
 """Characters of a swizzle that are shown again; a remap has a few hundred."""
 
 LONGEST_REASON = 400
+
+_SCREENED = (
+    "Rates at which attempts were screened are of a fast model that only sorts them. They are not"
+    " to be compared with the rates of a report, only with the unmodified kernel's beside them."
+)
 
 
 def remembered(
@@ -66,22 +72,24 @@ def _parts(
 ) -> Iterator[str]:
     last = attempts[-1] if attempts else None
     if best is not None:
-        yield "The one to beat:\n" + _whole(best, counters)
+        yield "The one to beat:\n" + _whole(best, counters, best)
     else:
         yield "No attempt is better than the unmodified kernel yet."
     counters = [one for one in counters if one != "causes"]
     if last is not None and last != best:
-        yield "The last attempt:\n" + _whole(last, counters)
+        yield "The last attempt:\n" + _whole(last, counters, best)
     lines = [_line(attempt) for attempt in attempts]
     if lines:
         yield "All your attempts:\n" + "\n".join(lines)
+    if any(one.measurement is None and one.screened_l2_hit_rate is not None for one in attempts):
+        yield _SCREENED
     for attempt in reversed(attempts):
         if attempt not in (best, last):
-            yield _whole(attempt, counters)
+            yield _whole(attempt, counters, best)
 
 
-def _whole(attempt: Attempt, counters: Collection[str]) -> str:
-    lines = [f"Attempt {attempt.number}. {_verdict(attempt)}"]
+def _whole(attempt: Attempt, counters: Collection[str], best: Attempt | None) -> str:
+    lines = [f"Attempt {attempt.number}. {_verdict(attempt)}{_beside(attempt, best)}"]
     if attempt.candidate.idea:
         lines.append(f"Idea: {_clipped(attempt.candidate.idea, LONGEST_REASON)}")
     if attempt.measurement is not None:
@@ -100,6 +108,14 @@ def _verdict(attempt: Attempt) -> str:
     kind, reason = attempt.verdict.kind, _clipped(attempt.verdict.reason, LONGEST_REASON)
     refused = attempt.measurement is None
     return f"{'Refused: ' if refused else ''}{kind}: {reason}"
+
+
+def _beside(attempt: Attempt, best: Attempt | None) -> str:
+    """How it stands to the best: `better` alone is better than the unmodified kernel."""
+    rate, highest = _rate(attempt), _rate(best) if best else 0.0
+    if not rate or not highest or best is None or attempt.number == best.number:
+        return ""
+    return f"; L2 hit rate {points(highest, rate)} against attempt {best.number}, the one to beat"
 
 
 def _percent(attempt: Attempt) -> str:

@@ -52,6 +52,12 @@ def proposal(
     )
 
 
+def first_questions(formula: Formula, context: HardwareContext) -> list[Question]:
+    """The calls that a run begins with; the second one will have the first one's answer, too."""
+    asked = [analysis(formula, context)] if formula.memory_analysis else []
+    return [*asked, proposal(formula, context, None, [], None)]
+
+
 def estimated_tokens(text: str) -> int:
     """How many tokens a text has, roughly."""
     return len(text) // CHARACTERS_PER_TOKEN

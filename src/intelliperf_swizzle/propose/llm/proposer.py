@@ -159,7 +159,11 @@ class _Conversation:
         for refusals in range(1 + self.proposer.formula.budgets.refusals):
             again = f", {refusals} refused" if refusals else ""
             total = self.problem.iterations
-            self.proposer.progress.phase(f"asking: iteration {iteration} of {total}{again}")
+            most = (1 + self.proposer.formula.budgets.refusals) * self.proposer.samples
+            answers = f"up to {most} answer{'s' if most > 1 else ''} each"
+            self.proposer.progress.phase(
+                f"asking: iteration {iteration} of {total}, {answers}{again}"
+            )
             batch = CandidateBatch(self._propose(iteration), evaluate_from=least)
             yield batch
             screened = [one for one in batch.outcomes if one.screened_l2_hit_rate is not None]

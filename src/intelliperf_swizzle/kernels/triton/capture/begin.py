@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.kernels.triton.capture import inductor, tuning
 from intelliperf_swizzle.kernels.triton.capture.calls import around_each_launch, before_each_launch
-from intelliperf_swizzle.kernels.triton.capture.settings import Settings
+from intelliperf_swizzle.kernels.triton.capture.settings import OTHER_CONFIGS, Settings
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
 
 
@@ -27,4 +28,12 @@ def install(folder: Path, settings: Settings) -> None:
 
     from intelliperf_swizzle.kernels.triton.capture.interpreted import InterpretedRecorder
 
-    around_each_launch(InterpretedRecorder(folder, settings, uses).launch)
+    recorder = InterpretedRecorder(folder, settings, uses)
+    if not settings.all_configs:
+        around_each_launch(recorder.launch)
+        return
+    aside = InterpretedRecorder(folder / OTHER_CONFIGS, replace(settings, compute="never"), uses)
+    around_each_launch(
+        lambda *launch: (aside if tuning.is_other_config() else recorder).launch(*launch)
+    )
+    tuning.watch_all()

@@ -12,10 +12,16 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.kernels.triton.capture import journal
-from intelliperf_swizzle.kernels.triton.capture.settings import FOLDER_VARIABLE, load_settings
+from intelliperf_swizzle.kernels.triton.capture.settings import (
+    FOLDER_VARIABLE,
+    OPENED,
+    asking,
+    load_settings,
+)
 
 _imported: set[str] = set()
 _noted: set[str] = set()
@@ -31,6 +37,8 @@ def imported(module: str) -> None:
     if "torch" in sys.modules and "torch" not in _imported:
         return  # torch is importing Triton, and will come by when it is done
     settings = load_settings(folder)
+    if settings.gpu is not None and OPENED in sys.modules:
+        settings = replace(settings, gpu=asking(settings.gpu, sys.modules[OPENED].ask))
     if settings.gpu is not None and "torch" in _imported - before:
         from intelliperf_swizzle.kernels.triton.capture import standin
 

@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.errors import CaptureError, UsageError
-from intelliperf_swizzle.kernels.triton.capture import journal
+from intelliperf_swizzle.kernels.triton.capture import journal, opened
 from intelliperf_swizzle.kernels.triton.capture.counts import read_counts
 from intelliperf_swizzle.kernels.triton.capture.journal import Execution, Journal
 from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS, last_lines, start
-from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, Settings, gpu_of, save_settings
+from intelliperf_swizzle.kernels.triton.capture.settings import (
+    OTHER_CONFIGS,
+    Gpu,
+    Settings,
+    gpu_of,
+    save_settings,
+)
 from intelliperf_swizzle.kernels.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.kernels.triton.capture.uses import with_other_users
 from intelliperf_swizzle.launch_files import load_launch, save_launch
@@ -35,7 +41,11 @@ EndedBy = Literal["exit", "quiet", "limit"]
 
 
 def capture(
-    request: RecordRequest, *, compute_budget_seconds: float = 20.0, fill: bool = False
+    request: RecordRequest,
+    *,
+    compute_budget_seconds: float = 20.0,
+    fill: bool = False,
+    note_opened: bool = False,
 ) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
 
@@ -50,6 +60,7 @@ def capture(
         compute_budget_seconds: seconds that `auto` spends on executing launches.
         fill: random tensors of more than 32 MiB are filled, too, and not left zero: some kernels'
             addresses are made of them. Costs a second for 100 million elements.
+        note_opened: whether the folder also gets what the application opens (`opened`).
 
     Raises:
         CaptureError: no launch was recorded, or the folder cannot be written.
@@ -57,9 +68,12 @@ def capture(
     """
     begun = time.monotonic()
     deadline = begun + request.limit_seconds
-    gpu = None if request.device else _told_of(request.target)
-    settings = Settings(RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill)
-    place = _prepared(Path(request.folder), settings)
+    gpu = None if request.device else gpu_told(request.target)
+    settings = Settings(
+        RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill,
+        request.all_configs and gpu is not None,
+    )  # fmt: skip
+    place = _prepared(Path(request.folder), settings, note_opened)
     watch, ours = _JournalWatch(Journal(place)), request.variables
     application = start(request.command, place, request.cwd, ours, interpreted=gpu is not None)
     try:
@@ -85,6 +99,7 @@ def capture(
         ),
         last_lines=ending.last_lines,
         folder=place,
+        other_configs=tuple(_other_configs(place, watch)) if settings.all_configs else (),
         cautions=(
             *ending.cautions(all(one.computed for one in launches)),
             *dict.fromkeys(watch.refusals + watch.cautions),
@@ -92,7 +107,7 @@ def capture(
     )
 
 
-def _told_of(target: Target | None) -> Gpu:
+def gpu_told(target: Target | None) -> Gpu:
     """The GPU that the application is told of, if it runs without one."""
     # the application imports this package too, and its Python need not have PyYAML
     from intelliperf_swizzle.hardware import load_target
@@ -100,13 +115,18 @@ def _told_of(target: Target | None) -> Gpu:
     return gpu_of(target or load_target("mi300x"))
 
 
-def _prepared(folder: Path, settings: Settings) -> Path:
+def _prepared(folder: Path, settings: Settings, note_opened: bool) -> Path:
     """The folder, with the settings and with nothing of an earlier capture."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / journal.FILE).unlink(missing_ok=True)
-        for name in ("launches", "contents", "counts"):
+        for name in (journal.FILE, opened.FILE):
+            (folder / name).unlink(missing_ok=True)
+        for name in ("launches", "contents", "counts", OTHER_CONFIGS):
             shutil.rmtree(folder / name, ignore_errors=True)
+        if settings.all_configs:
+            (folder / OTHER_CONFIGS).mkdir()
+        if note_opened:
+            (folder / opened.FILE).touch()
         save_settings(settings, folder)
     except OSError as error:
         raise CaptureError(f"the folder for the records cannot be written: {error}") from error
@@ -206,6 +226,13 @@ def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
     for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)
     return launches
+
+
+def _other_configs(folder: Path, watch: _JournalWatch) -> list[Launch]:
+    """The launches with configurations that the tuner has not chosen."""
+    others = _JournalWatch(Journal(folder / OTHER_CONFIGS))
+    others.read()
+    return _launches(folder / OTHER_CONFIGS, replace(others, uses=watch.uses))
 
 
 # --- words --------------------------------------------------------------------------------------

@@ -131,10 +131,6 @@ def install(gpu: Gpu) -> None:
         "current_device": 0,
         "current_stream": stream,
         "default_stream": stream,
-        "get_device_properties": _properties(gpu),
-        "get_device_name": gpu.product,
-        "get_device_capability": gpu.capability,
-        "get_arch_list": [gpu.arch if isinstance(gpu.arch, str) else f"sm_{gpu.arch}"],
         "clock_rate": 2100,
         "mem_get_info": (_MEMORY_BYTES * 15 // 16, _MEMORY_BYTES),
         "memory_stats": {},
@@ -143,6 +139,10 @@ def install(gpu: Gpu) -> None:
     }
     for name, answer in answers.items():
         setattr(cuda, name, _always(answer))
+    cuda.get_device_properties = lambda *_: _Properties(gpu)
+    cuda.get_device_name = lambda *_: gpu.product
+    cuda.get_device_capability = lambda *_: gpu.capability
+    cuda.get_arch_list = lambda: [gpu.arch if isinstance(gpu.arch, str) else f"sm_{gpu.arch}"]
     cuda.Event, cuda.Stream, cuda.ExternalStream, cuda.CUDAGraph = Event, Stream, Stream, Graph
     cuda.device, cuda.device_of = DeviceGuard, DeviceGuard
     cuda.stream = lambda *_, **__: contextlib.nullcontext()
@@ -189,26 +189,28 @@ _DO_NOTHING = (
 )
 
 
-def _properties(gpu: Gpu) -> types.SimpleNamespace:
-    major, minor = gpu.capability
-    return types.SimpleNamespace(
-        name=gpu.product,
-        major=major,
-        minor=minor,
-        total_memory=_MEMORY_BYTES,
-        multi_processor_count=gpu.compute_units,
-        gcnArchName=str(gpu.arch),
-        warp_size=gpu.warp_size,
-        L2_cache_size=4 << 20,
-        max_threads_per_multi_processor=2048,
-        max_threads_per_block=1024,
-        regs_per_multiprocessor=65536,
-        shared_memory_per_block=gpu.shared_bytes,
-        shared_memory_per_block_optin=gpu.shared_bytes,
-        shared_memory_per_multiprocessor=gpu.shared_bytes,
-        is_integrated=0,
-        is_multi_gpu_board=0,
-    )
+class _Properties:
+    """What `torch.cuda.get_device_properties` returns; the GPU is asked when a field is read."""
+
+    total_memory = _MEMORY_BYTES
+    L2_cache_size = 4 << 20
+    max_threads_per_multi_processor = 2048
+    max_threads_per_block = 1024
+    regs_per_multiprocessor = 65536
+    is_integrated = 0
+    is_multi_gpu_board = 0
+
+    name = property(lambda self: self._gpu.product)
+    major = property(lambda self: self._gpu.capability[0])
+    minor = property(lambda self: self._gpu.capability[1])
+    multi_processor_count = property(lambda self: self._gpu.compute_units)
+    gcnArchName = property(lambda self: str(self._gpu.arch))  # noqa: N815
+    warp_size = property(lambda self: self._gpu.warp_size)
+    shared_memory_per_block = property(lambda self: self._gpu.shared_bytes)
+    shared_memory_per_block_optin = shared_memory_per_multiprocessor = shared_memory_per_block
+
+    def __init__(self, gpu: Gpu) -> None:
+        self._gpu = gpu
 
 
 def _always(answer: object) -> Callable[..., object]:

@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from triton.backends.compiler import GPUTarget
+
 from intelliperf_swizzle.kernels.triton.capture.calls import JitFunction, LaunchGrid
 from intelliperf_swizzle.kernels.triton.capture.settings import Gpu
 from intelliperf_swizzle.kernels.triton.interpreter.driver import StandInCompiled, StandInDriver
@@ -23,11 +25,9 @@ _SHARED_BYTES = 8192
 
 def install(gpu: Gpu) -> None:
     """Fix the interpreter, and let the driver and the autotuner answer without a GPU."""
-    from triton.runtime import driver
     from triton.runtime.autotuner import Autotuner
 
-    fix_interpreter(gpu.backend, gpu.arch, gpu.warp_size, gpu.compute_units)
-    driver.set_active(_Driver(gpu))
+    fix_interpreter(_Driver(gpu))
     Autotuner._bench = lambda self, *_, **__: [1.0, 1.0, 1.0]  # the first configuration wins
 
 
@@ -68,8 +68,11 @@ class _Driver(StandInDriver):
     """The stand-in driver, as an application with torch sees it."""
 
     def __init__(self, gpu: Gpu) -> None:
-        super().__init__(gpu.backend, gpu.arch, gpu.warp_size, gpu.compute_units)
+        super().__init__()
         self._gpu = gpu
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget(self._gpu.backend, self._gpu.arch, self._gpu.warp_size)
 
     def get_active_torch_device(self) -> torch.device:
         import torch
@@ -85,5 +88,7 @@ class _Driver(StandInDriver):
         return {
             **super().get_device_properties(device),
             "max_shared_mem": self._gpu.shared_bytes,
+            "multiprocessor_count": self._gpu.compute_units,
+            "warpSize": self._gpu.warp_size,
             "max_threads_per_sm": 2048,
         }

@@ -71,6 +71,10 @@ class TooWideError(BaseException):
     """The batch is cut into pieces."""
 
 
+class EnoughError(BaseException):
+    """What comes after this is not wanted of any program of the batch."""
+
+
 class Recorder(Protocol):
     """Who wants to know of every access of a batch."""
 

@@ -11,7 +11,7 @@ a mask or a branch, the launch cannot be run in batches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import numpy as np
 import triton.language as tl
@@ -23,6 +23,7 @@ from intelliperf_swizzle.kernels.triton.interpreter.arithmetic import counting
 from intelliperf_swizzle.kernels.triton.interpreter.batch import (
     Batch,
     BatchedRun,
+    EnoughError,
     NotBatchableError,
     Origins,
     Recorder,
@@ -84,7 +85,8 @@ def run_batched_programs(
             noticed.batches += 1
             batch.begin(piece)
             try:
-                live.function(**arguments)
+                with suppress(EnoughError):
+                    live.function(**arguments)
             except RefusalError as error:
                 raise error.refusal from None
             except RestartError:

@@ -19,16 +19,14 @@ STAND_IN_TIME_MS = 1.0
 class StandInDriver:
     """Answers as the driver of one GPU of the given target would.
 
-    Clock rates and memory are those of an MI300X, as are compute units unless given; only
-    occupancy-minded host code (persistent kernels that ask for the number of compute units) reads
-    them.
+    Clock rates and memory are those of an MI300X, as are compute units; only occupancy-minded host
+    code (persistent kernels that ask for the number of compute units) reads them.
     """
 
     def __init__(
-        self, backend: str, arch: str | int, warp_size: int, compute_units: int = 304
+        self, backend: str = "hip", arch: str | int = "gfx942", warp_size: int = 64
     ) -> None:
         self._target = GPUTarget(backend, arch, warp_size)
-        self._compute_units = compute_units
         self.utils = self
 
     @staticmethod
@@ -74,7 +72,7 @@ class StandInDriver:
         """What host code reads to size a grid."""
         return {
             "max_shared_mem": 65536,
-            "multiprocessor_count": self._compute_units,
+            "multiprocessor_count": 304,
             "warpSize": self._target.warp_size,
             "sm_clock_rate": 2_100_000,
             "mem_clock_rate": 1_300_000,

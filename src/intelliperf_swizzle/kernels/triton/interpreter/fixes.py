@@ -42,15 +42,11 @@ Span: TypeAlias = tuple[int, int]
 _fixed = False
 
 
-def fix_interpreter(
-    backend: str = "hip",
-    arch: str | int = "gfx942",
-    warp_size: int = 64,
-    compute_units: int = 304,
-) -> None:
+def fix_interpreter(stand_in: StandInDriver | None = None) -> None:
     """Fix the interpreter once; later calls do nothing.
 
-    The arguments describe the GPU that host code is told of.
+    Args:
+        stand_in: answers to host code that asks for the GPU.
 
     Raises:
         RuntimeError: `TRITON_INTERPRET=1` was not set before Triton was imported.
@@ -63,7 +59,7 @@ def fix_interpreter(
     import triton.testing
     from triton.runtime import driver, interpreter
 
-    driver.set_active(StandInDriver(backend, arch, warp_size, compute_units))
+    driver.set_active(stand_in or StandInDriver())
     triton.testing.do_bench = do_bench_once_of()
     triton.testing.do_bench_cudagraph = do_bench_once_of()
     _fix_scalar_index()

@@ -13,6 +13,14 @@ The block stands before the first top-level statement that reads a program id. I
 axes up to the last that the kernel reads or was launched along. An axis beyond is not read and was
 never longer than 1; should the kernel one day be launched along it, each slice is renumbered alike,
 which is a permutation again.
+
+In a kernel whose programs take tiles in a loop (`Launch.loop`), the block stands where the body has
+the tile's number, and what follows reads the new one::
+
+    for tile in range(pid, tiles, NUM_SMS):      -->      for tile in range(pid, tiles, NUM_SMS):
+        row = tile // columns                                 # swizzle …
+                                                              …
+                                                              row = swizzle_pid // columns
 """
 
 from __future__ import annotations
@@ -20,7 +28,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 
 from intelliperf_swizzle.edit import (
@@ -42,11 +50,13 @@ from intelliperf_swizzle.kernels.triton.source.reads import (
     definition,
     find_reads,
     language_name,
+    place,
     where,
 )
+from intelliperf_swizzle.kernels.triton.source.scopes import scope_of
 from intelliperf_swizzle.language import INPUTS, Swizzle
 from intelliperf_swizzle.language.emit import emit_triton
-from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction
+from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction, TileLoop
 
 __all__ = ["Edit", "splice"]
 
@@ -66,11 +76,15 @@ class _Splice:
 
 @dataclass(frozen=True)
 class _Change:
-    """What changes in one function, in lines and places of its own text."""
+    """What changes in one function, in lines and places of its own text.
+
+    Attributes:
+        replacements: places, in order and apart, and what is to be written there.
+        insertions: line -> the lines to insert before it.
+    """
 
     replacements: tuple[tuple[Place, str], ...]
-    before_line: int
-    inserted: tuple[str, ...]
+    insertions: Mapping[int, tuple[str, ...]]
 
 
 def splice(
@@ -106,6 +120,10 @@ def splice(
     before = read_exactly(path)
     request = _Splice(swizzle, _axes(reads, launches), target, name)
     changes: dict[str, _Change] = {}
+    if loop := launches[0].loop:
+        reads = {}
+        _check_users(source, source.kernel, before)
+        changes[source.kernel] = _change_loop(source, loop, request)
     for key, own in reads.items():
         _check_users(source, key, before)
         _check_scope(source, key, swizzle)
@@ -264,16 +282,94 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
         tl=language,
     )
     outputs, naming = _named(code.outputs, prefix)
+    before_line = _first_line(function, tree, reads, request.swizzle)
+    block = (
+        f"# {headline(request.name, request.target.name)}",
+        *_fixed_axes(reads, language),
+        *code.lines,
+        *naming,
+    )
     return _Change(
         replacements=tuple((read.place, outputs[read.axis]) for read in reads),
-        before_line=_first_line(function, tree, reads, request.swizzle),
-        inserted=(
+        insertions={before_line: block},
+    )
+
+
+# --- the change of a loop -------------------------------------------------------------------------
+
+
+def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Change:
+    """A block after each place where the kernel has the number of a tile, and the reads renamed.
+
+    The loop's own counting stays: up to the next statement that assigns the number, all reads are
+    of the new one.
+    """
+    function = source.entry
+    tree = definition(function)
+    language = language_name(function) or "tl"
+    if rebound := sorted(_arguments(request.swizzle) & _assigned(tree)):
+        raise SpliceError(
+            f"{where(function, loop.line)}: the kernel assigns its argument `{rebound[0]}`, which "
+            "the swizzle reads",
+            hint="take a swizzle that reads other arguments",
+        )
+    replacements: list[tuple[Place, str]] = []
+    insertions: dict[int, tuple[str, ...]] = {}
+    for counter in loop.counters:
+        scope = scope_of(tree, counter)
+        if not scope or not _begins_line(scope[0], function.text.split("\n")):
+            raise SpliceError(
+                f"{where(function, counter.line)}: no statements can be inserted where "
+                f"`{counter.name}` has its value",
+                hint="give the statement before which they would stand a line of its own",
+            )
+        prefix = _free_prefix(tree, len(insertions))
+        code = emit_triton(
+            request.swizzle,
+            [0],
+            axes=1,
+            num_xcds=request.target.num_xcds,
+            cus_per_xcd=request.target.cus_per_xcd,
+            inputs={
+                "pid_0": counter.name,
+                "grid_0": loop.count if loop.count.isidentifier() else f"({loop.count})",
+                **_program(language, request.axes),
+            },
+            prefix=prefix,
+            tl=language,
+        )
+        outputs, naming = _named(code.outputs, prefix)
+        insertions[counter.line] = (
             f"# {headline(request.name, request.target.name)}",
-            *_fixed_axes(reads, language),
             *code.lines,
             *naming,
-        ),
-    )
+        )
+        replacements += [
+            (place(function.text, node), outputs[0])
+            for statement in scope
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and node.id == counter.name
+        ]
+    return _Change(tuple(sorted(replacements, key=_order)), insertions)
+
+
+def _order(replacement: tuple[Place, str]) -> tuple[int, int]:
+    return replacement[0].line, replacement[0].column
+
+
+def _program(language: str, axes: int) -> dict[str, str]:
+    """The program's own number and how many there are, as expressions."""
+    program, programs = f"{language}.program_id({axes - 1})", f"{language}.num_programs({axes - 1})"
+    for axis in reversed(range(axes - 1)):
+        extent = f"{language}.num_programs({axis})"
+        program = f"{language}.program_id({axis}) + {extent} * ({program})"
+        programs = f"{extent} * {programs}"
+    return {"program": program, "num_programs": programs}
+
+
+def _assigned(tree: ast.FunctionDef) -> frozenset[str]:
+    """The names that statements of a function assign."""
+    return frozenset().union(*(bound_names(statement) for statement in tree.body))
 
 
 def _named(outputs: Mapping[int, str], prefix: str) -> tuple[dict[int, str], list[str]]:
@@ -296,12 +392,13 @@ def _arguments(swizzle: Swizzle) -> frozenset[str]:
     return swizzle.names.difference(INPUTS)
 
 
-def _free_prefix(tree: ast.FunctionDef) -> str:
-    """A prefix that no name of the function begins with."""
+def _free_prefix(tree: ast.FunctionDef, taken: int = 0) -> str:
+    """A prefix that no name of the function begins with; not one of the first that are taken."""
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
-    return next(p for p in prefixes if not any(name.startswith(p) for name in names))
+    free = (p for p in prefixes if not any(name.startswith(p) for name in names))
+    return next(islice(free, taken, None))
 
 
 def _first_line(
@@ -334,7 +431,7 @@ def _begins_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
 
 def _edited(function: SourceFunction, change: _Change) -> str:
     lines = lines_of(function.text)
-    return "".join(change_lines(lines, change.replacements, change.before_line, change.inserted))
+    return "".join(change_lines(lines, change.replacements, change.insertions))
 
 
 # --- the user's file ------------------------------------------------------------------------------
@@ -351,8 +448,7 @@ def _rewritten(source: KernelSource, changes: dict[str, _Change], before: str) -
         lines[start:end] = change_lines(
             lines[start:end],
             change.replacements,
-            change.before_line,
-            change.inserted,
+            change.insertions,
             indent=function.indent,
         )
     return "".join(lines)

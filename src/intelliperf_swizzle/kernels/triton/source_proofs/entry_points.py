@@ -15,8 +15,9 @@ import numpy as np
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Target, load_target
+from intelliperf_swizzle.kept import Kept, kept_for_user
 from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.kernels.triton.capture.again import record
 from intelliperf_swizzle.kernels.triton.source_proofs.judge import (
     RemapVerdict,
 )
@@ -35,6 +36,7 @@ def prove_source(
     quiet_seconds: float | None = None,
     limit_seconds: float = 300.0,
     sweep: bool = False,
+    no_cache: bool = False,
     progress: Progress | None = None,
 ) -> tuple[RemapVerdict, ...]:
     """Does a kernel, with the remap that its source has, compute each tile exactly once?
@@ -48,6 +50,7 @@ def prove_source(
         quiet_seconds: recording ends so long after the last new launch; None = it does not.
         limit_seconds: recording ends at the latest.
         sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
+        no_cache: record and look anew, even if nothing has changed.
         progress: told of each step.
 
     Returns:
@@ -64,16 +67,19 @@ def prove_source(
         raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
     gpu = load_target(target) if isinstance(target, str) else target
     progress = progress or Silent()
+    kept = Kept(None) if no_cache else kept_for_user()
     with temporary_folder("source") as records:
         progress.phase(f"recording {shlex.join(command)}")
-        request = RecordRequest(command, folder, records, gpu, None, quiet_seconds, limit_seconds)
-        recorded = capture(request)
+        request = RecordRequest(
+            command, folder, records, gpu, None, quiet_seconds, limit_seconds, kept=kept
+        )
+        recorded = record(request)
         for caution in recorded.cautions:
             progress.note(caution)
         launches = launches_of(recorded.launches, file, kernel)
         noun = "launch" if len(launches) == 1 else "launches"
         progress.phase(f"looking at {len(launches)} {noun}")
-        return prove_launches(launches, sweep=sweep)
+        return prove_launches(launches, sweep=sweep, kept=kept)
 
 
 def prove_calls(
@@ -101,7 +107,7 @@ def prove_calls(
             launches.append(_record_call(kernel, extents, given, place, len(launches)))
         if not launches:
             raise UsageError("there is no grid to prove it on", hint="grids=range(1, 65)")
-        return prove_launches(launches)
+        return prove_launches(launches, kept=kept_for_user())
 
 
 def _three(grid: int | Sequence[int]) -> Grid:

@@ -7,10 +7,8 @@ from __future__ import annotations
 import ast
 
 from intelliperf_swizzle.kernels.triton.source_proofs.observation import Site
+from intelliperf_swizzle.kernels.triton.tile_loops.marks import WATCH
 from intelliperf_swizzle.records import KernelSource, SourceFunction
-
-WATCH = "_swizzle_watch"
-"""What is called with the number of the site and the value."""
 
 
 def watched(source: KernelSource) -> tuple[dict[str, str], tuple[Site, ...]]:

@@ -23,7 +23,6 @@ from intelliperf_swizzle.kernels.triton.interpreter.blocks import (
     shape_of,
 )
 from intelliperf_swizzle.kernels.triton.interpreter.revive import LiveLaunch
-from intelliperf_swizzle.kernels.triton.source_proofs.instrument import WATCH
 from intelliperf_swizzle.kernels.triton.source_proofs.observation import (
     UNDEFINED,
     Observation,
@@ -31,6 +30,7 @@ from intelliperf_swizzle.kernels.triton.source_proofs.observation import (
 )
 from intelliperf_swizzle.kernels.triton.source_proofs.parts import Origin, PartWatch
 from intelliperf_swizzle.kernels.triton.source_proofs.stores import Written
+from intelliperf_swizzle.kernels.triton.tile_loops.marks import listen
 from intelliperf_swizzle.records import Access, Int64Array
 
 MOST_SCALARS = 1 << 27
@@ -50,8 +50,7 @@ def observe(live: LiveLaunch, sites: tuple[Site, ...]) -> Observation:
     """
     watcher = Watcher(live, len(sites))
     origins = _SiteOrigins(watcher)
-    for function in live.functions.values():
-        function.fn.__globals__[WATCH] = origins.watch
+    listen(live, origins.watch)
     programs = np.arange(live.launch.programs, dtype=np.int64)
     run_batched_programs(live, watcher, programs, origins=origins)
     return watcher.observation(sites)

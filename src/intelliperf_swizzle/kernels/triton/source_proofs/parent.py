@@ -11,6 +11,7 @@ from pathlib import Path
 from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.codec import load_arrays
 from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.kernels.triton.source_proofs.judge import (
     RemapVerdict,
     SizesTried,
@@ -19,7 +20,7 @@ from intelliperf_swizzle.kernels.triton.source_proofs.judge import (
 )
 from intelliperf_swizzle.kernels.triton.source_proofs.observation import Observation
 from intelliperf_swizzle.kernels.triton.source_proofs.sizes import scale_launch
-from intelliperf_swizzle.launch_files import save_launch
+from intelliperf_swizzle.launch_files import as_text, save_launch
 from intelliperf_swizzle.records import Launch
 
 LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
@@ -29,7 +30,11 @@ MOST_BYTES = 1 << 30
 
 
 def prove_launches(
-    launches: Sequence[Launch], *, sweep: bool = False, timeout_seconds: float = 600.0
+    launches: Sequence[Launch],
+    *,
+    sweep: bool = False,
+    timeout_seconds: float = 600.0,
+    kept: Kept | None = None,
 ) -> tuple[RemapVerdict, ...]:
     """For each launch, whether its own source computes each of its tiles exactly once.
 
@@ -40,7 +45,19 @@ def prove_launches(
         launches: as recorded.
         sweep: also look at each launch at other sizes.
         timeout_seconds: for all of them.
+        kept: verdicts of earlier runs, which take the place of new ones.
     """
+    return (kept or Kept(None)).call(
+        "remap",
+        ([(as_text(one), one.count) for one in launches], sweep),
+        lambda: _prove(launches, sweep, timeout_seconds),
+        is_final=lambda them: not sweep and all(one.kind != "not told" for one in them),
+    )
+
+
+def _prove(
+    launches: Sequence[Launch], sweep: bool, timeout_seconds: float
+) -> tuple[RemapVerdict, ...]:
     seen = _observe(launches, timeout_seconds)
     verdicts = [_verdict(*pair) for pair in zip(launches, seen, strict=True)]
     if sweep:
@@ -85,7 +102,7 @@ def _observe(
         folders = [place / "all" / f"{number:06}" for number in range(len(launches))]
         for launch, folder in zip(launches, folders, strict=True):
             folder.mkdir(parents=True)
-            save_launch(launch, folder / "launch.json")
+            save_launch(replace(launch, loop=None), folder / "launch.json")
         died = _watch(place / "all", timeout_seconds)
         seen = []
         for folder in folders:

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
-from intelliperf_swizzle.kernels.triton.source_proofs.observation import Parts
-from intelliperf_swizzle.kernels.triton.source_proofs.stores import item_bytes_of
+from intelliperf_swizzle.kernels.triton.source_proofs.observation import Parts, item_bytes_of
 from intelliperf_swizzle.records import Access, Int64Array, Launch, TensorArgument
 
 MOST_PARTS = 1 << 24

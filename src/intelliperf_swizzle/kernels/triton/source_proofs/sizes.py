@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from intelliperf_swizzle.kernels.triton.source_proofs.stores import item_bytes_of
+from intelliperf_swizzle.kernels.triton.source_proofs.observation import item_bytes_of
 from intelliperf_swizzle.records import (
     Argument,
     DescriptorArgument,

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import triton.language as tl
 
 from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
-from intelliperf_swizzle.kernels.triton.source_proofs.observation import Output
+from intelliperf_swizzle.kernels.triton.source_proofs.observation import Output, item_bytes_of
 from intelliperf_swizzle.records import (
     Access,
     Int32Array,
@@ -150,9 +149,3 @@ def _elements_of(view: TensorArgument, array: npt.NDArray[Any], grain: int) -> n
         view.shape,
         tuple(stride * step * array.itemsize for stride in view.strides),
     )
-
-
-def item_bytes_of(view: TensorArgument) -> int:
-    """Bytes of an element."""
-    bits: int = tl.dtype(view.dtype).primitive_bitwidth
-    return max(1, bits // 8)

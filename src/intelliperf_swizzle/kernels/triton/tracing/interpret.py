@@ -7,10 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import triton
 
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.kernels.triton.interpreter.batch import EnoughError
 from intelliperf_swizzle.kernels.triton.interpreter.batched import (
     BatchedRun,
     NotBatchableError,
@@ -19,7 +21,8 @@ from intelliperf_swizzle.kernels.triton.interpreter.batched import (
 )
 from intelliperf_swizzle.kernels.triton.interpreter.revive import LiveLaunch, revive, run_sequential
 from intelliperf_swizzle.kernels.triton.interpreter.updates import current_update
-from intelliperf_swizzle.records import LINE_BYTES, Launch, TensorArgument, Trace
+from intelliperf_swizzle.kernels.triton.tile_loops.marks import END, listen, mark_loop, values_of
+from intelliperf_swizzle.records import LINE_BYTES, Int64Array, Launch, TensorArgument, Trace
 from intelliperf_swizzle.trace.overwrites import ByteWatch, with_sharing
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import reads_what_is_written
@@ -35,11 +38,12 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
     Raises:
         TraceError: the kernel cannot be interpreted or needs contents that were not recorded.
     """
-    live = revive(launch, folder)
+    edits = mark_loop(launch)
+    live = revive(launch, folder, edits=edits)
     if live.memory.end.size and live.memory.end[-1] > MOST_BYTES:
         raise TraceError(f"the tensors of {launch.kernel} take more than {MOST_BYTES >> 30} GiB")
     try:
-        return _batched(live, lambda watch: run_batched(revive(launch, folder), watch))
+        return _batched(live, lambda watch: run_batched(_again(launch, folder, watch), watch))
     except NotBatchableError as refusal:
         missing = sorted(
             name
@@ -56,11 +60,41 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
         reason = refusal.reason
     except Exception as error:  # an operation that only the plain interpreter knows
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    if launch.loop:
+        raise TraceError(f"the tiles of {launch.kernel} cannot be told apart: {reason}")
     return _sequential(
         revive(launch, folder),
         f"traced program by program: {reason}",
         lambda watch: run_sequential(revive(launch, folder), observer=watch),
     )
+
+
+def _again(launch: Launch, folder: Path, watch: ByteWatch) -> LiveLaunch:
+    """The launch, once more; a watch is told of the tiles of its loop."""
+    live = revive(launch, folder, edits=mark_loop(launch))
+    listen_for_tiles(live, watch.number)
+    return live
+
+
+def listen_for_tiles(
+    live: LiveLaunch,
+    number: Callable[[Int64Array | None], object],
+    also: Callable[..., None] = lambda *_: None,
+) -> None:
+    """Has a marked kernel tell `number` which tiles begin, None after the loop; `also` is told all.
+
+    If `number` answers False, the batch ends there. See `tile_loops.marks`.
+    """
+
+    def watch(counter: int, *values: Any) -> None:
+        integers = [values_of(value) for value in values]
+        if counter == END:
+            number(None)
+        elif counter == 0 and number(integers[0]) is False:
+            raise EnoughError
+        also(counter, *integers)
+
+    listen(live, watch)
 
 
 def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
@@ -73,15 +107,21 @@ def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace 
 
 
 def record_accesses(
-    live: LiveLaunch, origins: Origins | None = None
+    live: LiveLaunch,
+    origins: Origins | None = None,
+    also: Callable[..., None] = lambda *_: None,
 ) -> tuple[Trace, BatchedRun, TraceRecorder]:
     """Runs all programs in batches and notes what they touch, not yet who else touches it.
+
+    `also`: as of `listen_for_tiles`.
 
     Raises:
         NotBatchableError: what a program does is not known without computing it.
         Exception: whatever the kernel raises.
     """
-    recorder = TraceRecorder(live.memory.begin, live.memory.end, current_update)
+    loop = live.launch.loop
+    recorder = TraceRecorder(live.memory.begin, live.memory.end, current_update, loop=loop)
+    listen_for_tiles(live, recorder.number, also)
     run = run_batched(live, recorder, origins=origins)
     trace = recorder.trace(
         live.launch.grid,

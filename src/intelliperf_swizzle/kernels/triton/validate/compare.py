@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -15,15 +16,22 @@ from intelliperf_swizzle.children import CallError, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.kernels.triton.tile_loops.marks import END, WATCH, mark
 from intelliperf_swizzle.kernels.triton.validate.probe import Probe, probe
 from intelliperf_swizzle.kernels.triton.validate.request import EDITED, Answer, Request
-from intelliperf_swizzle.kernels.triton.validate.tree import Difference, reads_program_id, same_tree
+from intelliperf_swizzle.kernels.triton.validate.tree import (
+    Difference,
+    reads_program_id,
+    same_loop,
+    same_tree,
+)
 from intelliperf_swizzle.mapping.sample import sample_tiles
 from intelliperf_swizzle.records import (
     Access,
     Int64Array,
     Launch,
     MappedLaunch,
+    TileLoop,
     Trace,
     Validation,
 )
@@ -61,7 +69,8 @@ def validate(
     touches, and reads the program id in the block alone; and all programs of both kernels leave the
     same bytes in every storage, or, where that would exceed the budget, each of a few tiles does,
     as far as a time limit allows. A kernel that cannot be traced in batches has no such traces:
-    there, and where programs wait for each other, a larger sample or all must be executed. An order
+    there, and where programs wait for each other, a larger sample or all must be executed. If the
+    tiles of a loop are renumbered, all of that holds of each iteration of each program. An order
     that programs which depend on each other forbid is refused before anything is run.
 
     Args:
@@ -80,11 +89,11 @@ def validate(
     for one in mapped:
         difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
         if difference is None:
-            probes = _probes(one.launch, edit.functions)
-            if isinstance(probes, str):
-                difference = probes
+            checks = _checks(one.launch, edit.functions)
+            if isinstance(checks, str):
+                difference = checks
                 break
-            requests.append(_request(one, edit, probes, budget_seconds / len(mapped), tolerance))
+            requests.append(_request(one, edit, checks, budget_seconds / len(mapped), tolerance))
     answers: list[Answer] = []
     if difference is None:
         traced = [
@@ -113,7 +122,7 @@ def _outcome(
         if answer.launch is not None:
             compared[answer.launch] += answer.tiles_compared
     pairs = list(zip(mapped, compared, strict=False))  # a refused launch has no request
-    complete = bool(pairs) and all(count == one.launch.programs for one, count in pairs)
+    complete = bool(pairs) and all(count == one.launch.tiles for one, count in pairs)
     traced = all(one.trace.method == "batched" for one in mapped)
     sampled: Literal["traces-and-sample", "mapping-and-sample"] = (
         "traces-and-sample" if traced else "mapping-and-sample"
@@ -126,7 +135,7 @@ def _outcome(
         method="all-tiles" if complete else sampled,
         launches=len(compared),
         tiles_compared=sum(compared),
-        tiles=sum(one.launch.programs for one in mapped),
+        tiles=sum(one.launch.tiles for one in mapped),
         same_bits=difference is None,
         rule="tolerance" if loose else "bits",
         tolerance=tolerance if loose else None,
@@ -139,9 +148,17 @@ def difference_of_text(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None
     difference = _file_difference(edit)
     for one in mapped:
         difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
-        if difference is None and isinstance(probes := _probes(one.launch, edit.functions), str):
-            difference = probes
+        if difference is None and isinstance(checks := _checks(one.launch, edit.functions), str):
+            difference = checks
     return difference
+
+
+@dataclass(frozen=True)
+class _Checks:
+    """By what the child checks that the text computes the proved mapping; as of `Request`."""
+
+    probes: tuple[Probe, ...]
+    marked: Mapping[str, str]
 
 
 # --- the text -------------------------------------------------------------------------------------
@@ -172,6 +189,14 @@ def _shape(node: ast.AST) -> str:
     return ast.dump(node, include_attributes=False)
 
 
+def _checks(launch: Launch, edits: Mapping[str, str]) -> _Checks | str:
+    """What the child is to check the mapping by, or in words where the texts differ too much."""
+    if launch.loop is not None:
+        return _marked(launch, launch.loop, edits)
+    probes = _probes(launch, edits)
+    return probes if isinstance(probes, str) else _Checks(probes, {})
+
+
 def _probes(launch: Launch, edits: Mapping[str, str]) -> tuple[Probe, ...] | str:
     """The probe of every edited function, or in words where the texts differ too much."""
     source = launch.source
@@ -196,29 +221,53 @@ def _probes(launch: Launch, edits: Mapping[str, str]) -> tuple[Probe, ...] | str
     return tuple(probes)
 
 
+def _marked(launch: Launch, loop: TileLoop, edits: Mapping[str, str]) -> _Checks | str:
+    """The edited kernel with calls that tell each number of a tile beside the new one."""
+    source, names = launch.source, [counter.name for counter in loop.counters]
+    if set(edits) != {source.kernel}:
+        return "another function than the kernel is edited"
+    text = edits[source.kernel]
+    found = same_loop(source.entry, text, names)
+    if isinstance(found, Difference):
+        return (
+            f"`{source.entry.name}` differs in more than the numbers of its tiles: "
+            f"line {found.line} of the edited text: {found.reason}"
+        )
+    if sorted(one.counter for one in found) != sorted(names):
+        return f"`{source.entry.name}` does not renumber each of {names} once"
+    calls = {
+        one.following: [f"{WATCH}({names.index(one.counter)}, {one.counter}, {one.output})"]
+        for one in found
+    }
+    ends = {loop.line: f"{WATCH}({END})"}
+    return _Checks((), {source.kernel: mark(text, calls, ends)})
+
+
 # --- the child process ----------------------------------------------------------------------------
 
 
 def _request(
     one: MappedLaunch,
     edit: Edit,
-    probes: tuple[Probe, ...],
+    checks: _Checks,
     budget_seconds: float,
     tolerance: float,
 ) -> Request:
     launch, trace = one.launch, one.trace
-    sample, required = sample_tiles(launch.grid, one.tile)
+    sample, required = sample_tiles(launch.numbers, one.tile[: launch.tiles])
     seconds = _tile_seconds(trace)
     must_execute = trace.waits or trace.method != "batched"
-    count = int(budget_seconds / seconds)
+    each = -(-launch.tiles // launch.programs)  # a program ends all its tiles
+    count = int(budget_seconds / (seconds * each))
     count = max(required, count) if must_execute else min(max(1, count), FEW)
     size = sum(storage.bytes for storage in launch.storages.values())
-    fits = size <= MOST_BYTES and seconds * launch.programs <= budget_seconds
+    fits = size <= MOST_BYTES and seconds * launch.tiles <= budget_seconds
     return Request(
         launch=launch,
         edits=edit.functions,
+        marked=checks.marked,
         tile=one.tile,
-        probes=probes,
+        probes=checks.probes,
         read_storages=touched_storages(launch, trace, (Access.READ, Access.ATOMIC)),
         summed_storages=touched_storages(launch, trace, (Access.ATOMIC,)),
         sample=sample[:count],

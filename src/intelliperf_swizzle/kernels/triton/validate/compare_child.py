@@ -24,6 +24,8 @@ from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 from intelliperf_swizzle.children.called import answer, begin
 from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
 from intelliperf_swizzle.kernels.triton.interpreter.revive import LiveLaunch, revive, run_sequential
+from intelliperf_swizzle.kernels.triton.tile_loops.marks import mark_loop
+from intelliperf_swizzle.kernels.triton.tracing.interpret import listen_for_tiles
 from intelliperf_swizzle.kernels.triton.validate.fill import BLOCK_BYTES, Contents, element_types
 from intelliperf_swizzle.kernels.triton.validate.probe import OUT_STORAGE, Probe
 from intelliperf_swizzle.kernels.triton.validate.request import EDITED, ORIGINAL, Answer, Request
@@ -78,11 +80,14 @@ class Watch:
         memory: of the launch.
         contents: what to fill it with.
         written: addresses of the bytes written since the last `take`, in pieces.
+        wanted: the number of a loop during which writes are noted; None = during all.
     """
 
     memory: Memory
     contents: Contents
     written: list[Int64Array] = field(default_factory=list)
+    wanted: int | None = None
+    _now: int | None = None
     _filled: set[tuple[int, int]] = field(default_factory=set)
 
     def observe(
@@ -104,8 +109,12 @@ class Watch:
                 [offsets // BLOCK_BYTES, (offsets + item_bytes - 1) // BLOCK_BYTES]
             ):
                 self._fill(self.memory.numbers[place], int(block))
-        if kind != Access.READ:
+        if kind != Access.READ and self.wanted in (None, self._now):
             self.written += [active + byte for byte in range(item_bytes)]
+
+    def number(self, values: Int64Array | None) -> None:
+        """The program begins the tile of a number; None = its loop is over."""
+        self._now = None if values is None else int(values[0])
 
     def _fill(self, number: int, block: int) -> None:
         if (number, block) not in self._filled:
@@ -195,7 +204,7 @@ class Comparison:
         for number in memories[0].numbers:
             before, after = (memory.bytes(number) for memory in memories)
             difference = difference or self._storage_difference(number, before, after)
-        return Answer(self._number, launch.programs, difference)
+        return Answer(self._number, launch.tiles, difference)
 
     @contextmanager
     def _ending_within(self, seconds: float | None) -> Iterator[None]:
@@ -237,23 +246,33 @@ class Comparison:
     # --- a sample -------------------------------------------------------------------------------
 
     def _compare_sample(self) -> Iterator[Answer]:
-        """Original program `tile[i]` against edited program `i`, for each `i` of the sample."""
+        """Original tile `tile[i]` against edited tile `i`, for each `i` of the sample.
+
+        Of a loop, the programs that take them run, and what these two tiles write is compared.
+        """
         request = self._request
-        original, seen = self._watched({})
-        edited, seen_edited = self._watched(request.edits)
+        loop = request.launch.loop
+        original, seen = self._watched(mark_loop(request.launch))
+        edited, seen_edited = self._watched(request.marked or request.edits)
         for index in map(int, request.sample):
             tile = int(request.tile[index])
+            programs = tile, index
+            if loop is not None:
+                programs = int(loop.program[tile]), int(loop.program[index])
+                seen.wanted, seen_edited.wanted = tile, index
             self._stage(ORIGINAL)
-            run_sequential(original, programs=[tile], observer=seen)
+            run_sequential(original, programs=programs[:1], observer=seen)
             self._stage(EDITED)
-            run_sequential(edited, programs=[index], observer=seen_edited)
+            run_sequential(edited, programs=programs[1:], observer=seen_edited)
             difference = self._tile_difference(seen, seen_edited)
             where = f"tile {tile}, program {index}: "
             yield Answer(self._number, 1, difference and where + difference)
 
     def _watched(self, edits: Mapping[str, str]) -> tuple[LiveLaunch, Watch]:
         live = revive(self._request.launch, self._folder, edits=edits, fill=_leave)
-        return live, Watch(live.memory, self._contents)
+        watch = Watch(live.memory, self._contents)
+        listen_for_tiles(live, watch.number)
+        return live, watch
 
     def _tile_difference(self, original: Watch, edited: Watch) -> str | None:
         expected, written = original.take(), edited.take()

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
+import numpy as np
+
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.kernels.triton.interpreter.batched import NotBatchableError, Origins
 from intelliperf_swizzle.kernels.triton.interpreter.blocks import Array
@@ -22,7 +24,7 @@ from intelliperf_swizzle.kernels.triton.interpreter.render import PACKAGE
 from intelliperf_swizzle.kernels.triton.interpreter.revive import LiveLaunch, revive
 from intelliperf_swizzle.kernels.triton.tracing.interpret import record_accesses
 from intelliperf_swizzle.kernels.triton.validate.request import Request
-from intelliperf_swizzle.records import Trace
+from intelliperf_swizzle.records import Int64Array, Trace
 from intelliperf_swizzle.trace.difference import access_difference
 
 
@@ -33,10 +35,11 @@ def compare_traces(launches: Sequence[tuple[Request, Trace]], folder: Path) -> I
         ValidationError: the swizzled kernel cannot be traced.
     """
     for request, original in launches:
-        live = revive(request.launch, folder, edits=request.edits)
-        reads = NumberReads(_blocks(live, request))
+        live = revive(request.launch, folder, edits=request.marked or request.edits)
+        reads = NumberReads(_blocks(live, request)) if request.probes else Origins()
+        numbers = _Numbers(request.tile[: request.launch.tiles])
         try:
-            trace, _, _ = record_accesses(live, reads)
+            trace, _, _ = record_accesses(live, reads, numbers.check)
         except NotBatchableError as refusal:
             fact = f"the swizzled kernel cannot be traced: {refusal.reason}"
             raise ValidationError(fact) from refusal
@@ -44,7 +47,33 @@ def compare_traces(launches: Sequence[tuple[Request, Trace]], folder: Path) -> I
             words = " ".join(str(error).split())[:200]
             yield f"the swizzled kernel fails: {type(error).__name__}: {words}"
         else:
-            yield reads.stray or access_difference(original, trace, request.tile)
+            stray = reads.stray if isinstance(reads, NumberReads) else numbers.difference
+            yield stray or access_difference(original, trace, request.tile)
+
+
+class _Numbers:
+    """Compares the numbers that the edited text computes in a loop with those that were proved.
+
+    Attributes:
+        difference: the first one in words, None if there is none.
+    """
+
+    def __init__(self, tile: Int64Array) -> None:
+        self._tile = tile
+        self.difference: str | None = None
+
+    def check(self, counter: int, *values: Int64Array) -> None:
+        """A counter's number and the new one, of each program or one for all."""
+        if len(values) != 2:
+            return
+        number, new = np.broadcast_arrays(*values)
+        inside = (number >= 0) & (number < len(self._tile))  # others leave the loop
+        wrong = inside & (self._tile[np.where(inside, number, 0)] != new)
+        for at in np.flatnonzero(wrong)[:1]:
+            self.difference = self.difference or (
+                f"the emitted code gives number {number[at]} the tile {new[at]}, the proof "
+                f"{self._tile[number[at]]}"
+            )
 
 
 class NumberReads(Origins):

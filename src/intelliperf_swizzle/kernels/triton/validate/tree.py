@@ -3,14 +3,14 @@
 """Whether an edited function is the original one but for its program ids.
 
 Written without a look at how `kernel.splice` makes an edit: two syntax trees are walked in lock
-step, and the one difference allowed is a `program_id(axis)` in the original against a name in the
-edited function that an inserted block of harmless statements binds.
+step, and the one difference allowed is a `program_id(axis)` in the original, or the number of a
+tile, against a name in the edited function that an inserted block of harmless statements binds.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
@@ -63,17 +63,73 @@ def same_tree(
     Returns:
         The inserted block if the functions agree otherwise, else the first difference.
     """
+    both = _both(original, edited_text)
+    if isinstance(both, Difference):
+        return both
+    before, edited = both
+    added = len(edited.body) - len(before.body)
+    if added < 1:
+        return Difference(edited.lineno, "no block was inserted")
+    start = _first_difference(before.body, edited.body)
+    return _compare(before, edited, slice(start, start + added), _meanings(original, constexprs))
+
+
+def _both(
+    original: SourceFunction, edited_text: str
+) -> tuple[ast.FunctionDef, ast.FunctionDef] | Difference:
+    """The function as it was and as it is now."""
     before, edited = _function(original.text), _function(edited_text)
     if before is None or edited is None:
         return Difference(1, "not one function definition")
     hidden = [node for node in ast.walk(edited) if _names_program_id(node)]
     if hidden:
         return Difference(getattr(hidden[0], "lineno", 1), "`program_id` is looked up by a string")
-    added = len(edited.body) - len(before.body)
-    if added < 1:
-        return Difference(edited.lineno, "no block was inserted")
-    start = _first_difference(before.body, edited.body)
-    return _compare(before, edited, slice(start, start + added), _meanings(original, constexprs))
+    return before, edited
+
+
+@dataclass(frozen=True)
+class LoopInsertion:
+    """A block that an edit inserted into a loop.
+
+    Attributes:
+        statements: its statements.
+        counter: the variable of the original for which it binds
+        output: the name that stands for it.
+        following: line of the statement after the block.
+    """
+
+    statements: tuple[ast.stmt, ...]
+    counter: str
+    output: str
+    following: int
+
+
+def same_loop(
+    original: SourceFunction, edited_text: str, counters: Collection[str]
+) -> tuple[LoopInsertion, ...] | Difference:
+    """Compares a function with its text in which a loop's tiles are renumbered.
+
+    Args:
+        original: the function as it was recorded.
+        edited_text: the same function with blocks in it.
+        counters: the variables that hold the number of a tile.
+
+    Returns:
+        The inserted blocks if the functions agree otherwise, else the first difference.
+    """
+    both = _both(original, edited_text)
+    if isinstance(both, Difference):
+        return both
+    before, edited = both
+    new = _bound([edited]) - _names(before)
+    walk = _LoopNumbers(new, counters=frozenset(counters))
+    if not walk.same(before, edited):
+        return Difference(walk.line, walk.reason)
+    return tuple(
+        LoopInsertion(tuple(block), walk.stands[output], output, following)
+        for block, following in walk.blocks
+        for output in sorted(_bound(block) & walk.stands.keys())
+    )
 
 
 def _first_difference(original: list[ast.stmt], edited: list[ast.stmt]) -> int:
@@ -140,7 +196,7 @@ def _compare(
     rebound = _bound(edited.body[: place.start]) & _names(*block)
     if rebound:
         return Difference(block[0].lineno, f"the block reads {sorted(rebound)} after a change")
-    walk = _LockStep(bound, meanings)
+    walk = _ProgramIds(bound, meanings=meanings)
     rest = ast.FunctionDef(
         **{
             **dict(ast.iter_fields(edited)),
@@ -202,27 +258,23 @@ class _LockStep:
     """Walks two trees at once.
 
     Attributes:
-        bound: the names that may stand for a program id.
-        meanings: what names mean in the original.
-        outputs: axis -> the name found in its place.
+        bound: the names that may stand for what is renumbered.
         line: of the first difference, in the edited text.
         reason: what differs there.
     """
 
     bound: set[str]
-    meanings: _Meanings
-    outputs: dict[int, str] = field(default_factory=dict)
     line: int = 1
     reason: str = ""
 
     def same(self, original: object, edited: object) -> bool:
-        """Whether two nodes, lists or values agree but for program ids."""
+        """Whether two nodes, lists or values agree but for what is renumbered."""
         if isinstance(edited, ast.AST):
             self.line = getattr(edited, "lineno", self.line)
         if isinstance(edited, ast.Name) and edited.id in self.bound:
             return self._stands_for(original, edited)
-        if self._is_program_id(edited):
-            return self._differ(f"`{ast.unparse(edited)}` is still read")
+        if forbidden := self._forbidden(edited):
+            return self._differ(forbidden)
         if type(original) is not type(edited):
             return self._differ(_describe(original, edited))
         if isinstance(original, ast.AST):
@@ -232,10 +284,40 @@ class _LockStep:
                 if name != "type_comment"
             )
         if isinstance(original, list) and isinstance(edited, list):
-            if len(original) != len(edited):
-                return self._differ("the numbers of statements or operands differ")
-            return all(self.same(a, b) for a, b in zip(original, edited, strict=True))
+            kept = self._kept(edited)
+            if kept is None or len(original) != len(kept):
+                return self._differ(self.reason or "the numbers of statements or operands differ")
+            return all(self.same(a, b) for a, b in zip(original, kept, strict=True))
         return bool(original == edited) or self._differ(_describe(original, edited))
+
+    def _stands_for(self, original: object, edited: ast.Name) -> bool:
+        """Whether a bound name may stand where it does."""
+        raise NotImplementedError
+
+    def _forbidden(self, edited: object) -> str | None:
+        """Why a node may not be in the edited tree at all."""
+        return None
+
+    def _kept(self, edited: list[object]) -> list[object] | None:
+        """A list of the edited tree without what was inserted; None if that may do harm."""
+        return edited
+
+    def _differ(self, reason: str) -> bool:
+        self.reason = reason
+        return False
+
+
+@dataclass
+class _ProgramIds(_LockStep):
+    """Names that stand for program ids.
+
+    Attributes:
+        meanings: what names mean in the original.
+        outputs: axis -> the name found in its place.
+    """
+
+    meanings: _Meanings = field(default_factory=lambda: _Meanings(frozenset(), {}))
+    outputs: dict[int, str] = field(default_factory=dict)
 
     def _stands_for(self, original: object, edited: ast.Name) -> bool:
         if not self._is_program_id(original):
@@ -250,14 +332,62 @@ class _LockStep:
             return self._differ(f"`{edited.id}` stands for two axes")
         return True
 
+    def _forbidden(self, edited: object) -> str | None:
+        return f"`{ast.unparse(edited)}` is still read" if self._is_program_id(edited) else None
+
     def _is_program_id(self, node: object) -> TypeGuard[ast.Call]:
         return _is_call(node, "program_id", *self.meanings.program_id) and (
             len(node.args) + len(node.keywords) == 1
         )
 
-    def _differ(self, reason: str) -> bool:
-        self.reason = reason
-        return False
+
+@dataclass
+class _LoopNumbers(_LockStep):
+    """Names that stand for numbers of tiles.
+
+    Attributes:
+        counters: the names for which they may stand.
+        blocks: runs of inserted statements, with the line of the statement after each.
+        stands: new name -> the counter for which it stands.
+    """
+
+    counters: frozenset[str] = frozenset()
+    blocks: list[tuple[list[ast.stmt], int]] = field(default_factory=list)
+    stands: dict[str, str] = field(default_factory=dict)
+
+    def _kept(self, edited: list[object]) -> list[object] | None:
+        kept: list[object] = []
+        block: list[ast.stmt] = []
+        for one in edited:
+            if isinstance(one, ast.stmt) and self._is_inserted(one):
+                if reason := _harm(one):
+                    self.line, self.reason = one.lineno, reason
+                    return None
+                block.append(one)
+                continue
+            kept.append(one)
+            if block and isinstance(one, ast.stmt):
+                self.blocks.append((block, one.lineno))
+                block = []
+        if block:
+            self.line, self.reason = block[0].lineno, "nothing follows the block"
+            return None
+        return kept
+
+    def _is_inserted(self, statement: ast.stmt) -> bool:
+        """Whether a statement binds new names and no others (a loop's own variable may be any)."""
+        bound = _bound([statement])
+        return bool(bound) and bound - {"_"} <= self.bound
+
+    def _stands_for(self, original: object, edited: ast.Name) -> bool:
+        if not isinstance(original, ast.Name) or original.id not in self.counters:
+            return self._differ(_describe(original, edited))
+        if not isinstance(original.ctx, ast.Load):
+            return self._differ(f"`{original.id}` is assigned to `{edited.id}`")
+        known = self.stands.setdefault(edited.id, original.id)
+        if known != original.id:
+            return self._differ(f"`{edited.id}` stands for `{known}` and `{original.id}`")
+        return True
 
 
 def _axis(call: ast.Call, axes: Mapping[str, int]) -> int | None:

@@ -3,10 +3,11 @@
 """Python runs this at start-up, because `capture` puts its folder on PYTHONPATH.
 
 Any Python that the user's command starts comes by here, so this does next to nothing: it waits
-for an import of torch or triton, and runs the `sitecustomize` that it hides.
+for an import of torch or triton, and runs the `sitecustomize` that it hides. If the capture may be
+kept, it also notes what is opened (`opened`).
 """
 
-# ruff: noqa: PTH100, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH110, PTH118, PTH120, PTH123
 # (os.path, because importing pathlib would slow every Python down)
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _TRIGGERS = ("torch", "triton")
 _PACKAGE = "intelliperf_swizzle"
+_OPENED = "_intelliperf_swizzle_opened"  # settings.OPENED
 
 
 class _Waiting:
@@ -77,6 +79,10 @@ if _folder:
     try:
         with open(os.path.join(_folder, "journal.jsonl"), "a", encoding="utf-8") as _journal:
             _journal.write('{"event": "python"}\n')
+        if os.path.exists(os.path.join(_folder, "opened.txt")):
+            _opened = os.path.join(os.path.dirname(os.path.dirname(__file__)), "opened.py")
+            _load(_OPENED, spec_from_file_location(_OPENED, _opened))
+            sys.modules[_OPENED].watch(_folder)
     except OSError:
         pass
     sys.meta_path.insert(0, _Waiting())

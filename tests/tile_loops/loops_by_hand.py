@@ -1,0 +1,154 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Kernels whose programs take tiles in a loop, and some that only seem to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from launches_by_hand import launch_of, write_kernel
+
+from intelliperf_swizzle.records import Launch, Storage, TensorArgument
+
+HELPERS = """
+@triton.jit
+def copied(x, y, tile, columns, B: tl.constexpr):
+    row, column = tile // columns, tile % columns
+    at = tl.arange(0, B)
+    v = tl.load(x + row * B + at) + tl.load(x + column * B + at)
+    tl.store(y + tile * B + at, v)
+
+
+@triton.jit
+def place(tile, columns):
+    return tile // columns, tile % columns
+"""
+
+KERNEL = """
+
+@triton.jit
+def kernel(x, y, sizes, rows, columns, P: tl.constexpr, B: tl.constexpr):
+    pid = tl.program_id(0)
+    tiles = rows * columns
+    lanes = tl.arange(0, B)
+"""
+
+TAKEN = {
+    "for": """
+    for tile in tl.range(pid, tiles, P, flatten=True):
+        copied(x, y, tile, columns, B)
+""",
+    "while": """
+    tile = pid
+    while tile < tiles:
+        copied(x, y, tile, columns, B)
+        tile += P
+""",
+    "a run of neighbours": """
+    each = tl.cdiv(tiles, P)
+    for tile in range(pid * each, min(pid * each + each, tiles)):
+        copied(x, y, tile, columns, B)
+""",
+    "epilogue": """
+    done = pid - P
+    for tile in tl.range(pid, tiles, P, flatten=True):
+        row, column = place(tile, columns)
+        v = tl.load(x + row * B + lanes)
+        done += P
+        row, column = place(done, columns)
+        tl.store(y + (row * columns + column) * B + lanes, v + column)
+""",
+    "a remap of its own": """
+    for tile in range(pid, tiles, P):
+        tile = tiles - 1 - tile
+        copied(x, y, tile, columns, B)
+""",
+    "derived": """
+    for turn in range(tl.cdiv(tiles - pid, P)):
+        tile = pid + turn * P
+        copied(x, y, tile, columns, B)
+    tl.store(sizes + P + pid, pid)
+""",
+}
+"""Of each the number of a tile is `tile`."""
+
+KEPT = {
+    "ticket": (
+        """
+    tile = tl.atomic_add(sizes, 1)
+    while tile < tiles:
+        copied(x, y, tile, columns, B)
+        tile = tl.atomic_add(sizes, 1)
+""",
+        "atomic operation",
+    ),
+    "bounds of an input": (
+        """
+    tile = pid
+    last = 0
+    for group in range(2):
+        last += tl.load(sizes + group)
+        while tile < last:
+            copied(x, y, tile, columns, B)
+            tile += P
+""",
+        "read from `sizes`",
+    ),
+    "carried": (
+        """
+    total = tl.zeros((B,), tl.float32)
+    for tile in range(pid, tiles, P):
+        total += tl.load(x + tile % columns * B + lanes)
+        tl.store(y + tile * B + lanes, total)
+""",
+        "`total` is carried",
+    ),
+    "left behind": (
+        """
+    v = lanes
+    for tile in range(pid, tiles, P):
+        v = tile + lanes
+        tl.store(y + tile * B + lanes, v)
+    tl.store(sizes + pid, tl.sum(v))
+""",
+        "`v` is read after the loop",
+    ),
+    "signed": (
+        """
+    for tile in range(pid, tiles, P):
+        tl.store(y + tile * B + lanes, pid * 2.0 + lanes)
+""",
+        "what is stored in its body depends on the program",
+    ),
+    "workspace": (
+        """
+    slot = pid * B
+    for tile in range(pid, tiles, P):
+        tl.store(sizes + slot + lanes, tile)
+        tl.store(y + tile * B + lanes, lanes)
+""",
+        "an address in its body depends on the program",
+    ),
+}
+"""Tiles that must keep their order, and a part of the reason."""
+
+COLUMNS, PROGRAMS, BLOCK = 5, 3, 16
+
+
+def loop_launch(folder: Path, body: str, rows: int = 4) -> Launch:
+    """A launch of the kernel with such a loop, of 20 tiles on 3 programs."""
+    launch = launch_of(
+        write_kernel(folder, HELPERS + KERNEL + body),
+        "kernel",
+        (PROGRAMS,),
+        {"x": ("fp32", (rows * COLUMNS * BLOCK,)), "y": ("fp32", (rows * COLUMNS * BLOCK,)),
+         "sizes": ("int32", (PROGRAMS * BLOCK,)), "rows": rows, "columns": COLUMNS},
+        {"P": PROGRAMS, "B": BLOCK},
+    )  # fmt: skip
+    sizes = launch.arguments["sizes"]
+    assert isinstance(sizes, TensorArgument)
+    contents = folder / "sizes.npy"
+    np.save(contents, np.full(PROGRAMS * BLOCK, 10, np.int32).view(np.uint8))
+    launch.storages[sizes.storage] = Storage(4 * PROGRAMS * BLOCK, str(contents))  # type: ignore[index]
+    return launch

@@ -1,0 +1,178 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Tiles that programs take in a loop are found, renumbered, and compared one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from loops_by_hand import COLUMNS, KEPT, PROGRAMS, TAKEN, loop_launch
+
+from intelliperf_swizzle.cache import Screen, ceiling, replay
+from intelliperf_swizzle.children import call_each
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.triton.language import TRITON
+from intelliperf_swizzle.kernels.triton.tile_loops.candidates import Seen
+from intelliperf_swizzle.language import Owners, evaluate, parse
+from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
+
+TARGET = load_target("mi300x")
+TURNED = "pid = (num_pids - 1 - pid + program * 0) * 3 % num_pids"
+TILES = 4 * COLUMNS
+
+
+@pytest.fixture(scope="module")
+def launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
+    """Each kernel's launch, with its loop if that was found."""
+    folder = tmp_path_factory.mktemp("loops")
+    bodies = {**TAKEN, **{name: body for name, (body, _) in KEPT.items()}}
+    return {name: loop_launch(folder, body) for name, body in bodies.items()}
+
+
+@pytest.fixture(scope="module")
+def seen(launches: dict[str, Launch]) -> dict[str, Seen]:
+    found, error = call_each(
+        "intelliperf_swizzle.kernels.triton.tile_loops.find:find_here",
+        (list(launches.values()), None),
+        environment={"TRITON_INTERPRET": "1"},
+        limit_seconds=120,
+    )
+    assert error is None
+    return dict(zip(launches, found, strict=True))
+
+
+def looped(name: str, launches: dict[str, Launch], seen: dict[str, Seen]) -> Launch:
+    assert seen[name].loop, seen[name].reasons
+    return replace(launches[name], loop=seen[name].loop)
+
+
+@pytest.fixture(scope="module")
+def traces(launches: dict[str, Launch], seen: dict[str, Seen]) -> dict[str, Trace]:
+    """Of each launch with a loop, its tiles."""
+    made = TRITON.trace_each([looped(name, launches, seen) for name in TAKEN])
+    return {name: one for name, one in zip(TAKEN, made, strict=True) if one is not None}
+
+
+def mapping(launch: Launch, text: str) -> Int64Array:
+    assert launch.loop
+    return evaluate(
+        parse(text),
+        launch.numbers,
+        launch.constants,
+        num_xcds=8,
+        cus_per_xcd=38,
+        owners=Owners(launch.loop.program, launch.programs),
+    )
+
+
+def edit(launch: Launch, text: str = TURNED) -> Edit:
+    root = Path(launch.source.entry.file).parent
+    return TRITON.edit([launch], parse(text), TARGET, name="turned", roots=[root])
+
+
+def validation(launch: Launch, trace: Trace, changed: Edit, tile: Int64Array) -> Validation:
+    whole = np.append(tile, np.arange(len(tile), trace.tiles))
+    return TRITON.validate(
+        [MappedLaunch(launch, trace, whole)], changed, tolerance=0.0, budget_seconds=10
+    )
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_the_number_of_a_tile_is_found(name: str, seen: dict[str, Seen]) -> None:
+    loop = seen[name].loop
+    assert loop is not None, seen[name].reasons
+    assert (loop.name, loop.tiles, loop.count) == ("tile", TILES, "tiles")
+    order = {"a run of neighbours": range(7), "a remap of its own": range(TILES - 1, 0, -3)}
+    first = list(order.get(name, range(0, TILES, PROGRAMS)))
+    assert np.flatnonzero(loop.program == 0).tolist() == sorted(first)
+    assert loop.turn[first].tolist() == list(range(7))
+    assert [one.name for one in loop.counters[1:]] == ["done"] * (name == "epilogue")
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_why_tiles_keep_their_order(name: str, seen: dict[str, Seen]) -> None:
+    assert seen[name].loop is None
+    assert any(KEPT[name][1] in reason for reason in seen[name].reasons), seen[name].reasons
+
+
+@pytest.mark.parametrize("name", ["while", "a run of neighbours", "epilogue"])
+def test_renumbered_tiles_write_the_same_bytes(
+    name: str, launches: dict[str, Launch], seen: dict[str, Seen], traces: dict[str, Trace]
+) -> None:
+    launch = looped(name, launches, seen)
+    outcome = validation(launch, traces[name], edit(launch), mapping(launch, TURNED))
+    assert (outcome.same_bits, outcome.method) == (True, "all-tiles"), outcome.difference
+    assert outcome.tiles == TILES
+
+
+def test_each_iteration_is_a_tile_of_the_trace(traces: dict[str, Trace]) -> None:
+    trace = traces["derived"]
+    assert trace.tiles == TILES + PROGRAMS  # what follows the loop, of each program
+    assert np.diff(trace.tile_offset).tolist() == [3] * TILES + [1] * PROGRAMS
+    y = next(one.first_line for one in trace.segments if one.names == ("y",))
+    written = [
+        int(trace.access_base[at]) - y
+        for at in range(int(trace.tile_offset[TILES]))
+        if trace.shape_kind[trace.access_shape[at]] == Access.WRITE
+    ]
+    assert written == [tile * 64 // 128 for tile in range(TILES)]
+
+
+def test_a_program_is_replayed_tile_after_tile(
+    launches: dict[str, Launch], traces: dict[str, Trace]
+) -> None:
+    trace, whole = traces["derived"], TRITON.trace(launches["derived"])
+    identity, programs = np.arange(trace.tiles), np.arange(PROGRAMS)
+    order = identity.copy()
+    assert replay([(trace, identity, 1, 1)], TARGET) == replay([(whole, programs, 1, 1)], TARGET)
+    order[:TILES] = identity[:TILES][::-1]
+    backwards = replay([(trace, order, 1, 1)], TARGET)
+    assert backwards.l2_requests == replay([(whole, programs, 1, 1)], TARGET).l2_requests
+    assert backwards.l2_hit_rate <= ceiling([trace], TARGET).l2_hit_rate
+    screened = [Screen(one, TARGET, 1) for one in (trace, whole)]
+    assert screened[0].hit_rate(identity) == screened[1].hit_rate(programs)
+
+
+def test_another_mapping_than_the_proved_one_is_refused(
+    launches: dict[str, Launch], seen: dict[str, Seen], traces: dict[str, Trace]
+) -> None:
+    launch = looped("epilogue", launches, seen)
+    tile = mapping(launch, TURNED)
+    tile[:2] = tile[1::-1]
+    outcome = validation(launch, traces["epilogue"], edit(launch), tile)
+    assert outcome.difference is not None
+    assert "gives number 0 the tile" in outcome.difference
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("done += P", "done += P + 0", "became"),
+        ("place(swizzle2_pid, columns)", "place(done, columns)", "does not renumber"),
+        ("+ column)", "+ swizzle2_pid)", "`column` became `swizzle2_pid`"),
+        ("swizzle_pid = tile\n", "swizzle_pid = tl.load(x)\n", "calls `tl.load`"),
+    ],
+)
+def test_other_changes_of_the_text_are_refused(
+    old: str,
+    new: str,
+    reason: str,
+    launches: dict[str, Launch],
+    seen: dict[str, Seen],
+    traces: dict[str, Trace],
+) -> None:
+    launch = looped("epilogue", launches, seen)
+    right = edit(launch)
+    [key] = right.functions
+    assert old in right.functions[key]
+    wrong = replace(
+        right,
+        functions={key: right.functions[key].replace(old, new)},
+        files={path: text.replace(old, new) for path, text in right.files.items()},
+    )
+    whole = MappedLaunch(launch, traces["epilogue"], mapping(launch, TURNED))
+    assert reason in (TRITON.find_flaw([whole], wrong) or "")
