@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report import words
-from intelliperf_swizzle.report.why import cures, lines, sizes
+from intelliperf_swizzle.report.why import cures, lines, sizes, takes
 
 _TEMPLATE = """\
 # {{ run.kernel }}: {{ verdict }}
@@ -66,7 +66,7 @@ def markdown(run: Run) -> str:
         run=run,
         verdict=words.verdict(run),
         message=words.message(run),
-        why=[*lines(run), *sizes(run), *cures(run)],
+        why=[*lines(run), *takes(run), *sizes(run), *cures(run)],
         rows=words.numbers(run),
         ceiling=f"{100 * run.ceiling.l2_hit_rate:.1f} % ({run.ceiling.derivation})",
         proof=words.proof(run.best) if run.best else "",

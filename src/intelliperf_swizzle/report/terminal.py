@@ -87,7 +87,8 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
         parts += [Text(words.together(run)), kernels(run.kernels), ""]
     title = f"{run.kernel} on {run.baseline.device}"
     numbers = _comparison(title, words.numbers(run), run.ceiling, with_after=run.best is not None)
-    parts += [verdict, *map(Text, (*why.lines(run), *why.sizes(run), *why.cures(run))), "", numbers]
+    said = (*why.lines(run), *why.takes(run), *why.sizes(run), *why.cures(run))
+    parts += [verdict, *map(Text, said), "", numbers]
     if run.picture:
         parts += tile_map(run.picture, run.domain_name, first_tiles=verbosity > 0)
     if run.best:

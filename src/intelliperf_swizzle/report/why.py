@@ -17,19 +17,20 @@ TOGETHER = 0.1
 
 
 def lines(run: Run) -> list[str]:
-    """Why requests miss, before and after, why the swizzle helps, if it does, and what it takes."""
+    """Why requests miss, a sentence before and one after, and why the swizzle helps, if it does."""
     before, after = _causes(run)
     said = [f"{title}: {describe_causes(causes, run.domain_name)}." for title, causes in (
         ("Why it misses", before), ("With the swizzle", after)
     ) if causes]  # fmt: skip
+    told = (why_it_helps(run), bound_by_arithmetic(run.predicted or run.baseline))
+    return [*said, *(one for one in told if one)]
+
+
+def takes(run: Run) -> list[str]:
+    """What the patched kernel takes of a CU, if it was compiled."""
     validation = run.best.validation if run.best else None
     build = validation.build if validation else None
-    told = (
-        why_it_helps(run),
-        bound_by_arithmetic(run.predicted or run.baseline),
-        f"The kernel with the swizzle takes {build}." if build else "",
-    )
-    return [*said, *(one for one in told if one)]
+    return [f"The kernel with the swizzle takes {build}."] if build else []
 
 
 def bound_by_arithmetic(kernel: Measurement) -> str:
