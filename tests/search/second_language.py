@@ -43,6 +43,7 @@ class Sums:
     name = "sums"
     builds = False
     edits = True
+    measures = False
 
     def record(self, request):  # type: ignore[no-untyped-def]
         file = request.cwd / "kernel.sums"

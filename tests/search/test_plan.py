@@ -77,7 +77,7 @@ def test_edits_are_only_handed_over_together_if_the_users_test_passes_on_them(
 
 def subject(name: str, *, hits: float, ceiling: float, ms: float) -> Subject:
     """A kernel with only what a plan reads; all its time lies below the L2."""
-    launch = SimpleNamespace(kernel=name, programs=64, count=1)
+    launch = SimpleNamespace(kernel=name, programs=64, tiles=64, count=1)
     baseline = SimpleNamespace(
         l2_hit_rate=hits, modelled_memory_time_ms=ms, l2_bytes=0, l2_requests=1000
     )
