@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from applications import ROWS
 
+from applications import ROWS
 from intelliperf_swizzle.hardware import devices, load_target
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture

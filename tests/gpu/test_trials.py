@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from applications import FULL, ROWS
 
+from applications import FULL, ROWS
 from intelliperf_swizzle.hardware import devices, load_target
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
