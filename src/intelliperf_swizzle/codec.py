@@ -360,7 +360,13 @@ def _names(kind: type) -> Iterator[str]:
 
 
 def _plain(kind: Any) -> tuple[Any, Constraint | None]:
-    """A hint without its annotation, and what this states."""
+    """A hint without its annotation, and what this states.
+
+    `NDArray[int32]` is an alias as of Python 3.12 from NumPy 2.5 on; what it stands for is taken.
+    """
+    alias = getattr(get_origin(kind), "__value__", None)
+    if alias is not None:
+        kind = alias[get_args(kind)]
     if get_origin(kind) is not Annotated:
         return kind, None
     inner, *stated = get_args(kind)
