@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -58,28 +58,19 @@ def prove(
     """
     _check_size(grid)
     check(swizzle, constants)
+    gpu = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
     try:
-        tile = evaluate(
-            swizzle, grid, constants, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd, owners=owners
-        )
+        tile = evaluate(swizzle, grid, constants, **gpu, owners=owners)
     except LanguageError as error:
         return Witness(None, (), math.prod(grid), (), 0.0, failure=str(error))
     if not _is_permutation(tile):
         witness = _witness(tile)
-        for program, _ in () if owners else witness.out_of_range[:1]:
-            place = outside_axis(
-                swizzle, grid, constants, program, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd
-            )
-            witness = replace(witness, coordinate=place)
-        return witness
-
+        if owners or not witness.out_of_range:
+            return witness
+        program, _ = witness.out_of_range[0]
+        return replace(witness, coordinate=outside_axis(swizzle, grid, constants, program, **gpu))
     further = tuple(dict.fromkeys(sweep))
-    holds = []
-    for other in further:
-        turns = None
-        if owners:
-            turns = Owners(np.arange(math.prod(other)) % owners.programs, owners.programs)
-        holds.append(_holds(swizzle, other, constants, num_xcds, cus_per_xcd, turns))
+    holds = [_holds(swizzle, other, constants, gpu, owners) for other in further]
     held = [other for other, held in zip(further, holds, strict=True) if held]
     return Proof(
         grid=grid,
@@ -103,17 +94,15 @@ def _holds(
     swizzle: Swizzle,
     grid: Grid,
     constants: Constants,
-    num_xcds: int,
-    cus_per_xcd: int,
+    gpu: Mapping[str, int],
     owners: Owners | None,
 ) -> bool:
+    if owners:
+        owners = Owners(np.arange(math.prod(grid)) % owners.programs, owners.programs)
     try:
-        tile = evaluate(
-            swizzle, grid, constants, num_xcds=num_xcds, cus_per_xcd=cus_per_xcd, owners=owners
-        )
+        return _is_permutation(evaluate(swizzle, grid, constants, **gpu, owners=owners))
     except LanguageError:
         return False
-    return _is_permutation(tile)
 
 
 def _is_permutation(tile: Int64Array) -> bool:

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.jit import jit
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     Access,
@@ -27,6 +26,14 @@ from intelliperf_swizzle.records import (
 )
 from intelliperf_swizzle.trace.atomics import Atomics, Update
 from intelliperf_swizzle.trace.lanes import lanes_in_pieces
+from intelliperf_swizzle.trace.parts import (
+    Part,
+    RelativeLines,
+    each_tile,
+    enter,
+    spread_over,
+    without_repeats,
+)
 from intelliperf_swizzle.trace.shapes import (
     NO_SHAPE,
     ShapeTable,
@@ -58,36 +65,6 @@ class _Groups:
     rows: tuple[npt.NDArray[Any], ...]
 
 
-@dataclass(frozen=True)
-class _RelativeLines:
-    """The lines of one program's access relative to its base address.
-
-    Attributes:
-        shape: number of the shape.
-        line: first line less the base's line.
-        low, high: first byte and byte after the last one, less the base.
-    """
-
-    shape: int
-    line: int
-    low: int
-    high: int
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Accesses of some programs, program by program.
-
-    `outside`: how many elements outside every storage each program accesses.
-    """
-
-    programs: Int64Array
-    count: Int64Array
-    base: Int32Array
-    shape: Int32Array
-    outside: Int64Array
-
-
 class TraceRecorder:
     """Takes accesses from the interpreter, in batches or one by one.
 
@@ -116,10 +93,10 @@ class TraceRecorder:
         self._wave_lanes = wave_lanes
         self._latest: dict[int, tuple[Int64Array, Int32Array]] = {}
         self._shapes = ShapeTable()
-        self._parts: list[_Part] = []
+        self._parts: list[Part] = []
         self._patterns: dict[tuple[Any, ...], int] = {}
         self._remembered: dict[tuple[int, int], tuple[Any, _Groups]] = {}
-        self._regular: dict[tuple[Any, ...], _RelativeLines] = {}
+        self._regular: dict[tuple[Any, ...], RelativeLines] = {}
         self._single: dict[int, list[tuple[int, int]]] = {}
         self._single_outside: Counter[int] = Counter()
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
@@ -159,7 +136,7 @@ class TraceRecorder:
         for program, accesses in self._single.items():
             table = np.array(accesses, np.int64).reshape(-1, 2)
             self._parts.append(
-                _Part(
+                Part(
                     np.array([program], np.int64),
                     np.array([len(table)], np.int64),
                     table[:, 0].astype(np.int32),
@@ -228,8 +205,8 @@ class TraceRecorder:
             first, shape = self._by_groups(kind, grouped, masks, item_bytes)
             self._check_inside(kind, addresses, mask, item_bytes, selected, first, shape, grouped)
         if site is not None and kind == Access.READ:
-            first, shape = _without_repeats(self._latest, site, first, shape)
-        self._accesses.append(_spread_over(first, shape, selected, len(active)))
+            first, shape = without_repeats(self._latest, site, first, shape)
+        self._accesses.append(spread_over(first, shape, selected, len(active)))
         return len(self._accesses) - 1
 
     def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
@@ -255,7 +232,7 @@ class TraceRecorder:
             own_base, own_shape = base[begin:end].T, shape[begin:end].T
             touching = own_shape != NO_SHAPE
             count = touching.sum(axis=1)
-            self._parts.append(_Part(own, count, own_base[touching], own_shape[touching], outside))
+            self._parts.append(Part(own, count, own_base[touching], own_shape[touching], outside))
             outside = np.zeros_like(outside)
         self._accesses = []
 
@@ -367,7 +344,7 @@ class TraceRecorder:
         item_bytes: int,
         at: int,
         base: int,
-    ) -> _RelativeLines:
+    ) -> RelativeLines:
         """The lines of the program at one row."""
         residue = base & (LINE_BYTES - 1)
         chosen = [_row(groups, at) for groups in addresses]
@@ -396,18 +373,18 @@ class TraceRecorder:
         active: npt.NDArray[np.bool_],
         item_bytes: int,
         residue: int,
-    ) -> _RelativeLines:
+    ) -> RelativeLines:
         common = np.broadcast_shapes(lanes.shape, active.shape)
         lanes = np.broadcast_to(lanes, common).reshape(1, -1)
         active = np.broadcast_to(active, common).reshape(1, -1)
         if not active.any():
-            return _RelativeLines(NO_SHAPE, 0, 0, 0)
+            return RelativeLines(NO_SHAPE, 0, 0, 0)
         touched = lanes[active]
         # Lines are counted from one that is below all lanes, because numbers must not be negative.
         raised = -(int(touched.min()) // LINE_BYTES) * LINE_BYTES
         offset, line, mark = touched_lines(lanes + raised, active, item_bytes, self._wave_lanes)
         first, shape = self._shapes.add(kind, offset, line, mark)
-        return _RelativeLines(
+        return RelativeLines(
             int(shape[0]),
             int(first[0]) - raised // LINE_BYTES,
             int(touched.min()) - residue,
@@ -487,7 +464,7 @@ class TraceRecorder:
         """Everything recorded, in the order of the tiles."""
         tiles = grid[0] * grid[1] * grid[2]
         if self._loop:
-            grid, arithmetic = (self._loop.tiles, 1, 1), _each_tile(self._loop, arithmetic)
+            grid, arithmetic = (self._loop.tiles, 1, 1), each_tile(self._loop, arithmetic)
             tiles += self._loop.tiles
         count = np.zeros(tiles, np.int64)
         for part in self._parts:
@@ -505,7 +482,7 @@ class TraceRecorder:
         shape = np.empty(tile_offset[-1], np.int32)
         free = np.append(tile_offset[:-1], np.zeros(tiles - len(count), np.int64))
         for part in self._parts:
-            _place(free, part.programs, part.count, part.base, part.shape, base, shape)
+            enter(free, part.programs, part.count, part.base, part.shape, base, shape)
         shape_arrays: dict[str, Any] = self._shapes.arrays()
         return Trace(
             grid, tile_offset, base, shape,
@@ -517,59 +494,5 @@ class TraceRecorder:
         )  # fmt: skip
 
 
-def _each_tile(loop: TileLoop, arithmetic: Int64Array) -> Int64Array:
-    """What programs compute, shared out evenly to the tiles of a loop; none for what is outside."""
-    tiles = np.bincount(loop.program, minlength=len(arithmetic))
-    each = arithmetic // np.maximum(tiles, 1)[:, None]
-    return np.concatenate((each[loop.program], np.zeros_like(arithmetic)))
-
-
-def _without_repeats(
-    latest: dict[int, tuple[Int64Array, Int32Array]],
-    site: int,
-    first: Int64Array,
-    shape: Int32Array,
-) -> tuple[Int64Array, Int32Array]:
-    """The accesses without those that the ones before them at their site were, too."""
-    before = latest.get(site)
-    latest[site] = first, shape
-    if before is None:
-        return first, shape
-    again = (before[0] == first) & (before[1] == shape)
-    return first, np.where(again, np.int32(NO_SHAPE), shape) if again.any() else shape
-
-
 def _row(groups: _Groups, at: int) -> int:
     return int(groups.group[at % len(groups.group)])
-
-
-def _spread_over(
-    first: Int64Array, shape: Int32Array, selected: Int64Array | None, count: int
-) -> tuple[Int64Array, Int32Array]:
-    """First lines and shapes of the selected programs among all; one entry if all are the same."""
-    if selected is None:
-        return first, shape
-    all_first, all_shape = np.zeros(count, np.int64), np.full(count, NO_SHAPE, np.int32)
-    all_first[selected], all_shape[selected] = first, shape
-    return all_first, all_shape
-
-
-@jit
-def _place(
-    free: Int64Array,
-    programs: Int64Array,
-    count: Int64Array,
-    part_base: Int32Array,
-    part_shape: Int32Array,
-    base: Int32Array,
-    shape: Int32Array,
-) -> None:
-    """Enter accesses at the first `free` place of each tile, which moves on."""
-    read = 0
-    for at in range(programs.size):
-        write = free[programs[at]]
-        for access in range(count[at]):
-            base[write + access] = part_base[read + access]
-            shape[write + access] = part_shape[read + access]
-        free[programs[at]] += count[at]
-        read += count[at]

@@ -74,27 +74,18 @@ def capture(
         request.all_configs and gpu is not None,
     )  # fmt: skip
     place = _prepared(Path(request.folder), settings, note_opened)
-    watch, ours = _JournalWatch(Journal(place)), request.variables
-    application = start(request.command, place, request.cwd, ours, interpreted=gpu is not None)
-    try:
-        ended_by = watch.until_over(application, request.quiet_seconds, deadline)
-        exit_code = application.exit_code
-    finally:
-        application.end(PATIENCE_SECONDS)
-    watch.read()
-    ending = _Ending(ended_by, exit_code, request, last_lines(place))
+    watch, ending = _watch(request, place, deadline, interpreted=gpu is not None)
     launches = _launches(place, watch)
     if not launches:
         raise _no_launch(watch, ending)
-    tuned = describe_configs(launches, timed=gpu is None)
     return Capture(
         launches=tuple(launches),
-        ended_by=ended_by,
-        exit_code=exit_code,
+        ended_by=ending.ended_by,
+        exit_code=ending.exit_code,
         seconds=time.monotonic() - begun,
         notes=(
             *_computed(launches, watch, compute_budget_seconds),
-            *tuned,
+            *describe_configs(launches, timed=gpu is None),
             *dict.fromkeys(watch.notes),
         ),
         last_lines=ending.last_lines,
@@ -105,6 +96,23 @@ def capture(
             *dict.fromkeys(watch.refusals + watch.cautions),
         ),
     )
+
+
+def _watch(
+    request: RecordRequest, place: Path, deadline: float, *, interpreted: bool
+) -> tuple[_JournalWatch, _Ending]:
+    """Runs the command to its end, and reads along what it records."""
+    watch = _JournalWatch(Journal(place))
+    application = start(
+        request.command, place, request.cwd, request.variables, interpreted=interpreted
+    )
+    try:
+        ended_by = watch.until_over(application, request.quiet_seconds, deadline)
+        exit_code = application.exit_code
+    finally:
+        application.end(PATIENCE_SECONDS)
+    watch.read()
+    return watch, _Ending(ended_by, exit_code, request, last_lines(place))
 
 
 def gpu_told(target: Target | None) -> Gpu:
