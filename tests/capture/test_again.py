@@ -87,7 +87,8 @@ def test_an_application_is_run_again_if_it_may_launch_something_else(tmp_path: P
     assert contents is not None
     assert Path(contents).is_relative_to(again.folder)
     assert again.last_lines == ("3",)
-    assert "earlier run" in again.notes[-1]
+    assert (first.again, again.again) == (False, True)
+    assert again.notes == first.notes
     project.record(MORE="1")
     assert project.runs == 2
     units = "torch.cuda.get_device_properties(0).multi_processor_count"

@@ -263,6 +263,7 @@ class Capture:
         cautions: what may be missing of the application, for beside the verdict.
         other_configs: launches of tuned kernels as they would be with the other configurations,
             if these were asked for.
+        again: whether an earlier run made it.
     """
 
     launches: tuple[Launch, ...]
@@ -274,3 +275,4 @@ class Capture:
     folder: Path
     cautions: tuple[str, ...] = ()
     other_configs: tuple[Launch, ...] = ()
+    again: bool = False

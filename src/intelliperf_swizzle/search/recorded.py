@@ -62,7 +62,13 @@ def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
     with temporary_folder("run") as folder:
         where = f" on {setup.device.product}" if setup.device else ""
         progress.phase(f"recording {' '.join(setup.command)}{where}")
-        yield setup.language.record(setup.record_request(folder / "capture"))
+        recorded = setup.language.record(setup.record_request(folder / "capture"))
+        if recorded.again:
+            progress.note(
+                "the records of an earlier run are used: all that the application opened is as it"
+                " was then (--no_cache records anew)"
+            )
+        yield recorded
 
 
 def choose_kernel(

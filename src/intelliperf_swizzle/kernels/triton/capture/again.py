@@ -122,13 +122,8 @@ class _Record:
             tuple(load_launch(path) for path in sorted((folder / name / "launches").glob("*")))
             for name, _ in _launches_of(self.capture)
         )
-        note = (
-            "the records of an earlier run were used: all that the application opened is as it"
-            " was then (--no_cache records anew)"
-        )
-        notes = (*self.capture.notes, note)
         return replace(
-            self.capture, launches=launches, other_configs=others, folder=folder, notes=notes
+            self.capture, launches=launches, other_configs=others, folder=folder, again=True
         )
 
 
