@@ -22,11 +22,19 @@ from intelliperf_swizzle.search.user_commands import UnitTest
 Remember: TypeAlias = Callable[[Attempt], Attempt]
 """Appends an attempt, as it now stands, to the history; returns it."""
 
+Guard: TypeAlias = Callable[[Evaluated], Edited]
+"""The same permutation of the recorded launches under a condition; or the attempt as it is."""
+
 MODEL_LINES = 2_700_000_000
 """Line accesses that the finalists may cost the model together: twenty mappings of a GEMM 8192³,
 hundreds of a stencil; about half a minute on two cores."""
 
 MOST_MODELLED = 100
+
+
+def unguarded(one: Evaluated) -> Edited:
+    """The attempt as it is."""
+    return one
 
 
 class Evaluator(Protocol):
@@ -54,11 +62,14 @@ class Evaluator(Protocol):
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
         """Measures or models each, and judges it; one that is refused has no measurement."""
 
-    def revise(self, one: Edited) -> Evaluated:
-        """Judges and validates an attempt anew whose text has changed, not its permutation."""
-
-    def confirm(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
+    def confirm(
+        self, evaluated: Sequence[Evaluated], guard: Guard = unguarded
+    ) -> Evaluated | None:
         """The best that is better and whose outputs are the same; None if none is.
+
+        Args:
+            evaluated: any, of `evaluate`.
+            guard: is asked for the text of the best; if that does not hold, the best as it is must.
 
         Raises:
             ValidationError: the user's own test fails without a swizzle, too.

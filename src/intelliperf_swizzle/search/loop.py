@@ -13,7 +13,7 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.propose.axes import row_lengths
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.evaluator import Evaluator
+from intelliperf_swizzle.search.evaluator import Evaluator, Guard, unguarded
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject, describe
@@ -27,11 +27,12 @@ def search_kernel(
     evaluator: Evaluator,
     history: History,
     progress: Progress,
+    guard: Guard = unguarded,
 ) -> tuple[Evaluated | None, Effort]:
     """Poses the problem that a kernel is, and goes on where a history ends; as of `search`."""
     attempts = Attempts(setup, subject, history)
     problem = pose_problem(setup, subject, evaluator, attempts)
-    return search(proposers, problem, attempts, evaluator, progress)
+    return search(proposers, problem, attempts, evaluator, progress, guard)
 
 
 def search(
@@ -40,6 +41,7 @@ def search(
     attempts: Attempts,
     evaluator: Evaluator,
     progress: Progress,
+    guard: Guard = unguarded,
 ) -> tuple[Evaluated | None, Effort]:
     """Has each proposer in turn offer candidates, and finds the best of all that holds.
 
@@ -49,6 +51,7 @@ def search(
         attempts: proves, screens and edits candidates; remembers what becomes of each.
         evaluator: measures or models the best of them, and validates the winner.
         progress: told of each step.
+        guard: of the best of all; as of `Evaluator.confirm`.
 
     Returns:
         The best, or None; and what the proposers have to say.
@@ -76,7 +79,8 @@ def search(
         else:
             effort += proposer.effort
         edited = attempts.edit(evaluator.shortlist(attempts.screened))
-        best = evaluator.confirm(evaluator.evaluate(edited))
+        last = proposer is proposers[-1]
+        best = evaluator.confirm(evaluator.evaluate(edited), guard if last else unguarded)
     return best, effort
 
 

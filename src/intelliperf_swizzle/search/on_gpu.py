@@ -15,7 +15,7 @@ from intelliperf_swizzle.kernels.base import GpuOutcome, GpuRuns
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
-from intelliperf_swizzle.search.evaluator import Setting
+from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
 
 S = TypeVar("S", bound=Screened)
@@ -87,7 +87,9 @@ class OnGpu:
         self._measure_leaders()
         return [self._evaluated[one.attempt.number] for one in edited]
 
-    def confirm(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
+    def confirm(
+        self, evaluated: Sequence[Evaluated], guard: Guard = unguarded
+    ) -> Evaluated | None:
         """The best of the leaders, timed once more against each other; then of the next ones."""
         refused: set[int] = set()
         numbers = {one.attempt.number for one in evaluated}
@@ -99,15 +101,17 @@ class OnGpu:
             winner = self._confirm(leaders[:LEADERS])
             if winner is not None:
                 self.confirmed = winner
-                return winner
+                self.confirmed = self._revise(winner, guard(winner))
+                return self.confirmed
             refused.update(one.attempt.number for one in leaders[:LEADERS])
         return None
 
-    def revise(self, one: Edited) -> Evaluated:
-        """Validates, times and profiles it."""
-        del self._evaluated[one.attempt.number]
-        [evaluated] = self.evaluate([one])
-        return self.confirm([evaluated]) or evaluated
+    def _revise(self, winner: Evaluated, guarded: Edited) -> Evaluated:
+        """The winner under its guard, validated, timed and profiled too; else as it is."""
+        if guarded is winner:
+            return winner
+        del self._evaluated[winner.attempt.number]
+        return self.confirm(self.evaluate([guarded])) or self._keep(winner, winner.attempt)
 
     def _confirm(self, leaders: Sequence[Evaluated]) -> Evaluated | None:
         others = f" against {len(leaders) - 1} more" if len(leaders) > 1 else ""

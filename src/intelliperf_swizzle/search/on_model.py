@@ -15,7 +15,7 @@ from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.rank import finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
-from intelliperf_swizzle.search.evaluator import Setting
+from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
 from intelliperf_swizzle.search.scoring import prepare_model
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
 
@@ -79,22 +79,23 @@ class OnModel:
             self._setting.progress.step(len(done), len(edited), leader.verdict.reason)
         return done
 
-    def confirm(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
+    def confirm(
+        self, evaluated: Sequence[Evaluated], guard: Guard = unguarded
+    ) -> Evaluated | None:
         """Validates the better ones, best first, until one holds."""
         by_number = {one.attempt.number: one for one in evaluated}
         ranked = order([one.attempt for one in evaluated], self._setting.rank)
         better = [one.number for one in ranked if one.verdict.kind == "better"]
         for number in better[: self._setting.num_attempts]:
-            if number not in self._validated:
-                self._validated[number] = self.validate(by_number[number])
-            if self._validated[number].attempt.verdict.kind == "better":
-                return self._validated[number]
+            best = by_number[number]
+            guarded = guard(best)
+            for one in (best,) if guarded is best else (guarded, best):
+                known = self._validated.get(number)
+                if known is None or known.attempt.candidate != one.attempt.candidate:
+                    known = self._validated[number] = self.validate(one)
+                if known.attempt.verdict.kind == "better":
+                    return known
         return None
-
-    def revise(self, one: Edited) -> Evaluated:
-        """Validates it."""
-        self._validated[one.attempt.number] = self.validate(one)
-        return self._validated[one.attempt.number]
 
     def validate(self, one: Edited) -> Evaluated:
         """Builds and compares; one that is refused comes back with the reason."""

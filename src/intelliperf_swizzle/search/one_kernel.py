@@ -25,7 +25,7 @@ from intelliperf_swizzle.search.run_folder import (
     name_proposers,
     open_history,
 )
-from intelliperf_swizzle.search.sizes import check_sizes
+from intelliperf_swizzle.search.sizes import OtherSizes
 from intelliperf_swizzle.stopping import Interrupted, apart
 
 
@@ -48,17 +48,15 @@ def optimize_kernel(
         scratch = recorded.folder.parent
         evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
         best, effort, interrupted, seen, cures = None, Effort(), None, None, None
-        sizes = None
+        others = OtherSizes(setup, subject, progress)
         configs: tuple[str, ...] = ()
         try:
             if is_promising(setup, subject):
                 best, effort = apart(
-                    lambda: search_kernel(setup, subject, proposers, evaluator, history, progress)
+                    lambda: search_kernel(
+                        setup, subject, proposers, evaluator, history, progress, others.guard
+                    )
                 )
-            found = best
-            best, sizes = apart(
-                lambda: check_sizes(setup, subject, found, evaluator, history, progress)
-            )
             seen = apart(lambda: draw(setup, subject, best))
             cures = apart(lambda: compare_cures(setup, subject, best, progress))
             configs = apart(lambda: compare_configs(setup, subject, recorded, best, progress))
@@ -71,7 +69,7 @@ def optimize_kernel(
             best=best.attempt if best else None,
             picture=seen,
             cures=cures,
-            sizes=sizes,
+            sizes=others.of(best),
             interrupted=interrupted is not None,
             usage=effort.usage,
         )

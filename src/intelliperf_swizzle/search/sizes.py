@@ -8,14 +8,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from intelliperf_swizzle.history import History
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import Launch, OtherSize, Sizes, TensorArgument, Verdict, Witness
 from intelliperf_swizzle.search.changed_launch import Case
-from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
     Edited,
@@ -35,40 +33,53 @@ FRACTIONS = (16, 8, 4, 2)
 """Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
 
 
-def check_sizes(
-    setup: Setup,
-    subject: Subject,
-    best: Evaluated | None,
-    evaluator: Evaluator,
-    history: History,
-    progress: Progress,
-) -> tuple[Evaluated | None, Sizes | None]:
-    """Models the best swizzle at other sizes; where it loses, the patch gets a guard.
+class OtherSizes:
+    """Models the best swizzle at other sizes; where it loses, its text gets a guard.
 
-    Cost: traces of `MOST_WORK` times the largest launch, two replays of each, and, where there is a
-    guard, a second validation.
-
-    Returns:
-        The best, guarded if need be and judged anew; and how it does at other sizes, None where
-        such launches cannot be made.
+    Args:
+        setup: of the run.
+        subject: the kernel.
+        progress: told of what is modelled.
     """
-    if best is None:
-        return None, None
-    launches = _other_launches(setup, subject)
-    if not launches:
-        return best, None
-    progress.phase(f"modelling {best.attempt.candidate.name} at {len(launches)} other sizes")
-    others = tuple(_model(setup, subject, best.proved.swizzle, launches))
-    if not any(one.loses for one in others):
-        return best, Sizes(others) if others else None
-    guard = _guard(math.prod(subject.traced[0].launch.grid), others)
-    guarded = _guarded(setup, subject, best, guard) if guard else None
-    if guarded is not None:
-        revised = evaluator.revise(guarded)
-        if revised.attempt.verdict.kind == "better":
-            return revised, Sizes(others, guard)
-        history.record(best.attempt)
-    return best, Sizes(others)
+
+    def __init__(self, setup: Setup, subject: Subject, progress: Progress):
+        self._setup = setup
+        self._subject = subject
+        self._progress = progress
+        self._found: dict[int, tuple[Sizes, Edited | None]] = {}
+
+    def guard(self, best: Evaluated) -> Edited:
+        """The same permutation of every recorded launch, where it loses at none of these sizes.
+
+        The attempt as it is if it loses at none, or if no condition tells them apart.
+
+        Cost: traces of `MOST_WORK` times the largest launch, and two replays of each; once.
+        """
+        if best.attempt.number not in self._found:
+            self._found[best.attempt.number] = self._model(best)
+        return self._found[best.attempt.number][1] or best
+
+    def of(self, best: Evaluated | None) -> Sizes | None:
+        """How an attempt does that got its guard; None where such launches cannot be made."""
+        if best is None or best.attempt.number not in self._found:
+            return None
+        sizes, guarded = self._found[best.attempt.number]
+        if guarded is None or guarded.attempt.candidate != best.attempt.candidate:
+            sizes = replace(sizes, guard=None)
+        return sizes if sizes.others else None
+
+    def _model(self, best: Evaluated) -> tuple[Sizes, Edited | None]:
+        setup, subject = self._setup, self._subject
+        launches = _other_launches(setup, subject)
+        if not launches:
+            return Sizes(()), None
+        name = best.attempt.candidate.name
+        self._progress.phase(f"modelling {name} at {len(launches)} other sizes")
+        others = tuple(_model(setup, subject, best.proved.swizzle, launches))
+        if not any(one.loses for one in others):
+            return Sizes(others), None
+        guard = _guard(math.prod(subject.traced[0].launch.grid), others)
+        return Sizes(others, guard), _guarded(setup, subject, best, guard) if guard else None
 
 
 def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
