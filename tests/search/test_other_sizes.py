@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,10 @@ def test_where_it_loses_the_patch_leaves_the_kernel_as_it_is(tmp_path: Path) -> 
     assert run.sizes.guard.split(" and ")[0].split()[-1] in run.best.diff
     assert run.best.validation is not None
     assert run.best.validation.same_bits
+    history = [json.loads(line) for line in Path(run.history).read_text().splitlines()[1:]]
+    validated = [one["attempt"] for one in history if one["attempt"]["validation"]]
+    [once] = [one for one in validated if one["number"] == run.best.number]
+    assert run.sizes.guard in once["text"]
 
     swizzle = parse(run.best.candidate.text)
     constants = {"M": 512, "N": 512, "BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 32}

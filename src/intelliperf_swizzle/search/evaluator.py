@@ -62,9 +62,7 @@ class Evaluator(Protocol):
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
         """Measures or models each, and judges it; one that is refused has no measurement."""
 
-    def confirm(
-        self, evaluated: Sequence[Evaluated], guard: Guard = unguarded
-    ) -> Evaluated | None:
+    def confirm(self, evaluated: Sequence[Evaluated], guard: Guard = unguarded) -> Evaluated | None:
         """The best that is better and whose outputs are the same; None if none is.
 
         Args:

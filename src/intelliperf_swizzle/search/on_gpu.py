@@ -87,9 +87,7 @@ class OnGpu:
         self._measure_leaders()
         return [self._evaluated[one.attempt.number] for one in edited]
 
-    def confirm(
-        self, evaluated: Sequence[Evaluated], guard: Guard = unguarded
-    ) -> Evaluated | None:
+    def confirm(self, evaluated: Sequence[Evaluated], guard: Guard = unguarded) -> Evaluated | None:
         """The best of the leaders, timed once more against each other; then of the next ones."""
         refused: set[int] = set()
         numbers = {one.attempt.number for one in evaluated}

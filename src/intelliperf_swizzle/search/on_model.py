@@ -79,9 +79,7 @@ class OnModel:
             self._setting.progress.step(len(done), len(edited), leader.verdict.reason)
         return done
 
-    def confirm(
-        self, evaluated: Sequence[Evaluated], guard: Guard = unguarded
-    ) -> Evaluated | None:
+    def confirm(self, evaluated: Sequence[Evaluated], guard: Guard = unguarded) -> Evaluated | None:
         """Validates the better ones, best first, until one holds."""
         by_number = {one.attempt.number: one for one in evaluated}
         ranked = order([one.attempt for one in evaluated], self._setting.rank)
@@ -103,8 +101,9 @@ class OnModel:
         largest = setting.subject.traced[0]
         setting.progress.phase(f"validating {attempt.candidate.name}")
         try:
-            with ThreadPoolExecutor(1) as pool:  # all that is waited for is child processes
+            with ThreadPoolExecutor(2) as pool:  # beside the child processes that validate
                 building = pool.submit(self._build, one)
+                proving = pool.submit(one.proved.widened, 1)
                 try:
                     outcome = setting.language.validate(
                         one.proved.mapped(),
@@ -123,7 +122,7 @@ class OnModel:
             verdict = Verdict("output differs", outcome.difference or "outputs differ")
         attempt = replace(
             attempt,
-            proof=one.proved.widened(1),
+            proof=proving.result(),
             validation=replace(
                 outcome,
                 distinct_launches=len(setting.subject.launches),

@@ -88,7 +88,7 @@ class Watch:
     written: list[Int64Array] = field(default_factory=list)
     wanted: int | None = None
     _now: int | None = None
-    _filled: set[tuple[int, int]] = field(default_factory=set)
+    _filled: dict[int, npt.NDArray[np.bool_]] = field(default_factory=dict)
 
     def observe(
         self,
@@ -103,12 +103,10 @@ class Watch:
         places = np.searchsorted(self.memory.begin, active, side="right") - 1
         inside = (places >= 0) & (active < self.memory.end[places])
         active, places = active[inside], places[inside]
-        for place in np.unique(places):
+        for place in np.flatnonzero(np.bincount(places)):
             offsets = active[places == place] - self.memory.begin[place]
-            for block in np.unique(
-                [offsets // BLOCK_BYTES, (offsets + item_bytes - 1) // BLOCK_BYTES]
-            ):
-                self._fill(self.memory.numbers[place], int(block))
+            for last in (0, item_bytes - 1):
+                self._fill(self.memory.numbers[place], (offsets + last) // BLOCK_BYTES)
         if kind != Access.READ and self.wanted in (None, self._now):
             self.written += [active + byte for byte in range(item_bytes)]
 
@@ -116,10 +114,12 @@ class Watch:
         """The program begins the tile of a number; None = its loop is over."""
         self._now = None if values is None else int(values[0])
 
-    def _fill(self, number: int, block: int) -> None:
-        if (number, block) not in self._filled:
-            self._filled.add((number, block))
-            self.contents.write(number, block, self.memory.bytes(number))
+    def _fill(self, number: int, blocks: Int64Array) -> None:
+        buffer = self.memory.bytes(number)
+        filled = self._filled.setdefault(number, np.zeros(-(-len(buffer) // BLOCK_BYTES), np.bool_))
+        for block in np.unique(blocks[~filled[blocks]]).tolist():
+            filled[block] = True
+            self.contents.write(number, block, buffer)
 
     def take(self) -> Int64Array:
         """The addresses of the bytes written since the last call, each once, in order."""
