@@ -42,6 +42,7 @@ def tiles(nest: Nest) -> np.ndarray:
         (CAUSAL, Slope(1, True)),
         (np.tile(np.arange(12.0, 0, -1), 32), Slope(1, False)),
         (np.repeat(np.arange(1.0, 33), 12), Slope(0, True)),
+        (np.tile([1.0, 2, 3, 4, 4, 5, 6, 7, 4, 4, 5, 5], 32), Slope(1, True)),
         (np.tile([1.0, 2] * 6, 32), None),
         (np.full(384, 7.0), None),
         (np.tile(np.arange(100.0, 101, 1 / 12), 32), None),

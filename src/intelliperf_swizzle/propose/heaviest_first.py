@@ -21,18 +21,21 @@ from intelliperf_swizzle.propose.nest import Digit, Nest
 from intelliperf_swizzle.records import Float64Array
 
 STEEP = 1.1
-"""Tiles at one end of an axis have at least this times the work of those at the other."""
+"""Along an axis the heaviest tiles have at least this times the work of the lightest."""
+
+STEADY = 0.5
+"""Correlation of work and place along an axis: sequences of several lengths make it no ramp."""
 
 
 class Slope(NamedTuple):
-    """The axis along which work grows or falls steadily, and whether its last tiles have most."""
+    """The axis along which work grows or falls, and whether its last tiles have most."""
 
     axis: int
     grows: bool
 
 
 def slope(axes: tuple[Axis, ...], work: Float64Array) -> Slope | None:
-    """The steepest axis of some tiles; None if along none the work grows or falls throughout.
+    """The steepest axis of some tiles; None if along none the work grows or falls.
 
     Args:
         axes: slow to fast.
@@ -40,13 +43,13 @@ def slope(axes: tuple[Axis, ...], work: Float64Array) -> Slope | None:
     """
     table = work.reshape([axis.extent for axis in axes])
     found: list[tuple[float, Slope]] = []
-    for axis in range(len(axes)):
+    for axis, one in enumerate(axes):
         profile = table.mean(axis=tuple(other for other in range(len(axes)) if other != axis))
-        steps = np.diff(profile)
-        grows = bool(profile[-1] > profile[0])
-        steep = profile.max() / max(profile.min(), 1e-9)
-        if steep > STEEP and ((steps >= 0).all() if grows else (steps <= 0).all()):
-            found.append((steep, Slope(axis, grows)))
+        if profile.max() <= STEEP * profile.min():
+            continue
+        steady = float(np.corrcoef(np.arange(one.extent), profile)[0, 1])
+        if abs(steady) >= STEADY:
+            found.append((abs(steady) * float(np.ptp(profile)), Slope(axis, steady > 0)))
     return max(found)[1] if found else None
 
 
