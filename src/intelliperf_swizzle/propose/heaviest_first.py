@@ -34,8 +34,8 @@ class Slope(NamedTuple):
     grows: bool
 
 
-def slope(axes: tuple[Axis, ...], work: Float64Array) -> Slope | None:
-    """The steepest axis of some tiles; None if along none the work grows or falls.
+def slopes(axes: tuple[Axis, ...], work: Float64Array) -> list[Slope]:
+    """The axes of some tiles along which the work grows or falls, the steepest first.
 
     Args:
         axes: slow to fast.
@@ -50,11 +50,11 @@ def slope(axes: tuple[Axis, ...], work: Float64Array) -> Slope | None:
         steady = float(np.corrcoef(np.arange(one.extent), profile)[0, 1])
         if abs(steady) >= STEADY:
             found.append((abs(steady) * float(np.ptp(profile)), Slope(axis, steady > 0)))
-    return max(found)[1] if found else None
+    return [one for _, one in sorted(found, reverse=True)]
 
 
 def heaviest_first(problem: Problem) -> Iterator[Nest]:
-    """Nests that walk the steepest axis from its heavy end.
+    """Nests that walk an axis from its heavy end.
 
     Either slowest of all, over all domains, or in each domain's share of the other axis: there one
     group of columns after the other, from all at once to one at a time.
@@ -63,26 +63,27 @@ def heaviest_first(problem: Problem) -> Iterator[Nest]:
         return
     linear = sum(extent > 1 for extent in max(problem.launches, key=lambda x: x.tiles).numbers) <= 1
     for axes in axis_choices(problem.launches, problem.row_lengths):
-        found = slope(axes, problem.work)
-        if found is None:
-            continue
-        heavy = Digit(found.axis, axes[found.axis].extent)
-        down = found.axis if found.grows else None
-        others = [Digit(axis, one.extent) for axis, one in enumerate(axes) if axis != found.axis]
-        yield Nest(axes, (heavy, *others), 1, linear, down)
-        if not others:
-            continue
-        first, *rest = others
-        groups = problem.target.num_xcds
-        while groups > 1 and first.radix % groups == 0:
-            slow, fast = replace(first, radix=groups), replace(first, radix=first.radix // groups)
-            within = (fast,) if fast.radix > 1 else ()
-            yield Nest(axes, (slow, heavy, *within, *rest), None, linear, down)
-            groups *= 2
+        for found in slopes(axes, problem.work):
+            yield from _along(axes, found, problem.target.num_xcds, linear=linear)
+
+
+def _along(axes: tuple[Axis, ...], found: Slope, domains: int, *, linear: bool) -> Iterator[Nest]:
+    heavy = Digit(found.axis, axes[found.axis].extent)
+    down = found.axis if found.grows else None
+    others = [Digit(axis, one.extent) for axis, one in enumerate(axes) if axis != found.axis]
+    yield Nest(axes, (heavy, *others), 1, linear, down)
+    if not others:
+        return
+    first, *rest = others
+    groups = domains
+    while groups > 1 and first.radix % groups == 0:
+        slow, fast = replace(first, radix=groups), replace(first, radix=first.radix // groups)
+        within = (fast,) if fast.radix > 1 else ()
+        yield Nest(axes, (slow, heavy, *within, *rest), None, linear, down)
+        groups *= 2
 
 
 def upside_down(nest: Nest, work: Float64Array | None) -> Nest | None:
-    """The same order from the heavy end of its steepest axis; None if it begins there."""
-    found = None if work is None else slope(nest.axes, work)
-    down = found.axis if found and found.grows else None
-    return None if down == nest.down else replace(nest, down=down)
+    """The same order from the heavy end of the steepest axis that it walks from the light one."""
+    growing = [one.axis for one in slopes(nest.axes, work) if one.grows] if work is not None else []
+    return replace(nest, down=growing[0]) if growing and nest.down is None else None
