@@ -90,8 +90,10 @@ def test_explain_of_the_softmax(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     for section in ("source", "launch", "bottleneck", "locality", "target", "dispatch"):
-        assert f"## {section}: " in done.stdout
-    assert done.stdout.startswith("# call 1\n\nYou are a GPU performance engineer.")
-    assert "-> swizzle: " in done.stdout
+        assert f"[[ ## {section} ## ]]\n" in done.stdout
+    assert done.stdout.startswith("# call 1\n\n## system\n\nYour input fields are:\n")
+    assert "# call 2\n\n## system\n\n" in done.stdout
+    assert "You are a GPU performance engineer." in done.stdout
+    assert "`swizzle` (str): " in done.stdout
     assert "a line is touched by 1.0 tiles on average, 1 at most" in done.stdout
     assert "headroom +0.0 points" in done.stdout
