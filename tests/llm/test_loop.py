@@ -179,8 +179,10 @@ def test_both_hand_over_what_they_found_and_tune_a_family_further(stage, endpoin
     run.run(OfflineProposer(), run.model)
     first = " ".join(endpoint.prompt(0).split())
     searched = [one for one in run.attempts.all() if one.candidate.origin != "llm"]
-    assert f"A search has tried {len(searched)} others before you. The best of each kind:" in first
-    assert "grouped-rows" in first
+    assert f"A search has tried {len(searched)} candidates before you." in first
+    rated = [one for one in searched if one.screened_l2_hit_rate is not None]
+    highest = max(rated, key=lambda one: one.screened_l2_hit_rate)
+    assert f" {highest.candidate.name}: screened at " in first
     assert "why (modelled)" in first.partition("The one to beat:")[2]
     assert "critiques" not in first
     values = [int(name.partition("w=")[2]) for name in run.names]

@@ -156,7 +156,7 @@ def _searched(attempts: Sequence[Attempt]) -> str:
     ]
     if any(one.candidate.origin == "search" for one in list(kinds.values())[:MOST_KINDS]):
         lines.append(_NESTS)
-    begun = f"A search has tried {len(attempts)} others before you. The best of each kind:"
+    begun = f"A search has tried {len(attempts)} candidates before you. The best of each kind:"
     return "\n".join([begun, *lines])
 
 
