@@ -181,7 +181,7 @@ def _members(answer: Answer, attempt: Attempt) -> list[str]:
     rated = [one for one in answer.attempts if one.screened_l2_hit_rate is not None]
     rated.sort(key=lambda one: (-(one.screened_l2_hit_rate or 0), one.number))
     best = ", the best" if rated and attempt == answer.leader else ""
-    lines = [f"A family of {len(answer.attempts)} members; this is {_values(attempt)}{best}."]
+    lines = [f"A family, {len(answer.attempts)} members tried; this is {_values(attempt)}{best}."]
     if rated:
         told = [f"{_values(one)} {percent(one.screened_l2_hit_rate)}" for one in rated]
         if len(told) > MOST_MEMBERS:
