@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from intelliperf_swizzle.cache.balance import imbalance, work
 from intelliperf_swizzle.cache.physics import FULL, Physics
 from intelliperf_swizzle.cache.rounds import replay_in_rounds
 from intelliperf_swizzle.cache.stream import (
@@ -94,8 +95,21 @@ def replay(
     return replace(
         measurement(total, target, physics),
         causes=_causes(total, names),
+        imbalance=_imbalance(runs, target),
         arithmetic_time_ms=sum(_arithmetic_ms(one[0], target) * one[2] for one in runs) or None,
     )
+
+
+def _imbalance(runs: Sequence[tuple[Trace, Int64Array, int, int]], target: Target) -> float | None:
+    """That of all launches; programs that take several tiles count as what they do in all."""
+    each = []
+    for trace, tile, launches, occupancy in runs:
+        stream = stream_of(trace)
+        taken = work(stream, target)[tile]
+        if stream.program is not None:
+            taken = np.bincount(stream.program, taken).astype(np.float64)
+        each.append((taken, launches, occupancy))
+    return imbalance(each, target)
 
 
 def _arithmetic_ms(trace: Trace, target: Target) -> float:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import Attempt, Candidate, Launch, Picture, Usage
+from intelliperf_swizzle.records import Attempt, Candidate, Float64Array, Launch, Picture, Usage
 
 
 @dataclass
@@ -68,6 +68,8 @@ class Problem:
         picture: what there is to see of the largest launch, unmodified and with an attempt's
             swizzle; computed when a language model is shown it.
         row_lengths: tiles in a row, as `axes.row_lengths` finds them.
+        work: float64[tiles] of the largest launch, what each tile takes on a CU; None where all
+            take the same.
     """
 
     launches: tuple[Launch, ...]
@@ -81,6 +83,7 @@ class Problem:
     seed: int = 0
     iterations: int = 10
     row_lengths: frozenset[int] = frozenset()
+    work: Float64Array | None = None
 
 
 class Proposer(Protocol):

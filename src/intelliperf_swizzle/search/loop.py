@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from intelliperf_swizzle.cache.balance import is_uneven, work
+from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress
@@ -96,6 +98,8 @@ def pose_problem(
 ) -> Problem:
     """The problem as a proposer sees it."""
     traced = subject.traced
+    largest = max(traced, key=lambda one: one.launch.tiles).trace
+    taken = work(stream_of(largest), setup.target)
     return Problem(
         launches=tuple(one.launch for one in traced),
         target=setup.target,
@@ -107,5 +111,6 @@ def pose_problem(
         picture=lambda best: draw(setup, subject, attempts.screened_as(best)),
         seed=setup.options.seed,
         iterations=setup.options.num_attempts,
-        row_lengths=row_lengths(max(traced, key=lambda one: one.launch.tiles).trace),
+        row_lengths=row_lengths(largest),
+        work=taken if is_uneven(taken) else None,
     )

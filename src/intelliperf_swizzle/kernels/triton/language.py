@@ -15,7 +15,7 @@ from intelliperf_swizzle.kernels.triton.capture.again import record
 from intelliperf_swizzle.kernels.triton.source.build import build
 from intelliperf_swizzle.kernels.triton.source.splice import splice
 from intelliperf_swizzle.kernels.triton.source_proofs import prove_launches
-from intelliperf_swizzle.kernels.triton.source_proofs.sizes import scale_launch
+from intelliperf_swizzle.kernels.triton.source_proofs.other_sizes import scale_launch
 from intelliperf_swizzle.kernels.triton.tile_loops import with_loops
 from intelliperf_swizzle.kernels.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.kernels.triton.trials import on_gpu
