@@ -145,7 +145,7 @@ def test_good_first_time(stage, endpoint):
 
 def test_a_family_is_proved_member_by_member_and_the_best_goes_on(stage, endpoint):
     endpoint.script = [
-        answer(STRIPS, idea="strips", advice="- pad N by 16\n- BLOCK = 64"),
+        answer(STRIPS, idea="strips", advice="- pad N by 16\n- `BLOCK` = 64"),
         answer(REVERSED, critiques="{}", advice="none."),
     ]
     run = stage(iterations=2)
@@ -167,7 +167,7 @@ def test_a_family_is_proved_member_by_member_and_the_best_goes_on(stage, endpoin
     assert f"- {best.number} [better" in told
     assert effort.usage.calls == 2
     advice = [note for note in effort.notes if note.startswith("advice of the language model")]
-    assert [note.rpartition(": ")[2] for note in advice] == ["pad N by 16", "BLOCK = 64"]
+    assert [note.rpartition(": ")[2] for note in advice] == ["`pad N by 16`", "`'BLOCK' = 64`"]
     assert all("neither tried nor measured" in note for note in advice)
     assert {part["type"] for call in (0, 1) for part in endpoint.parts(call)} == {"text"}
 
@@ -261,6 +261,7 @@ def test_wrong_then_good_in_one_iteration(stage, endpoint):
         answer("pid = open('owned', 'w').write('x')"),
         answer("pid = undefined_name"),
         answer("for _ in range(100000000):\n    pid = pid + 0"),
+        answer("w in range(1000000000)\npid = pid + w"),
     ],
     ids=lambda text: text[-40:-26] or "empty",
 )

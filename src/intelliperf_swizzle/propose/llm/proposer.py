@@ -33,7 +33,9 @@ report teaches the model more than a refusal, but what is hopeless costs no time
 
 
 TUNING_ROUNDS = 4
-"""Steps that the best member of a family is bettered by; each is a few candidates."""
+MOST_NEAR = 24
+"""Steps that the best member of a family is bettered by, and candidates of each: those of four
+parameters."""
 
 MOST_ADVICE = 8
 LONGEST_ADVICE = 300
@@ -108,12 +110,14 @@ def _spent(usage: Usage) -> str:
 
 
 def _advice(attempts: Sequence[Attempt]) -> list[str]:
-    """What the model advises that is no swizzle, each piece once."""
+    """What the model advises that is no swizzle, each piece once, as code: no report obeys it."""
     given = dict.fromkeys(
-        line.strip(" -*") for one in attempts for line in (one.candidate.advice or "").splitlines()
+        line.strip(" -*").replace("`", "'")
+        for one in attempts
+        for line in (one.candidate.advice or "").splitlines()
     )
     return [
-        f"advice of the language model, neither tried nor measured: {line[:LONGEST_ADVICE]}"
+        f"advice of the language model, neither tried nor measured: `{line[:LONGEST_ADVICE]}`"
         for line in given
         if line and line.lower().rstrip(".") not in ("none", "nothing")
     ][:MOST_ADVICE]
@@ -217,7 +221,7 @@ class _Conversation:
         """Goes on from the best member of a family to values near its own, while that gains."""
         tried = [one.values for one in offered if one.family is member.family]
         for _ in range(TUNING_ROUNDS):
-            near = [values for values in nearby(member.values) if values not in tried]
+            near = [values for values in nearby(member.values) if values not in tried][:MOST_NEAR]
             if not near:
                 break
             tried += near
