@@ -52,7 +52,7 @@ def test_a_run_with_a_model_leaves_totals_and_no_key(endpoint, tmp_path, read_re
     assert done.returncode == 0, done.stderr
     assert len(endpoint.requests) == 3
     kinds = [{part["type"] for part in endpoint.parts(call)} for call in range(3)]
-    assert kinds == [{"text"}, {"text"}, {"text", "image_url"}]
+    assert kinds == [{"text"}, {"text", "image_url"}, {"text", "image_url"}]
     folder = tmp_path / "swizzle-out" / "transpose_kernel"
     outcome = read_result(folder / "result.json")
     assert outcome["success"]
