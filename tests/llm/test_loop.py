@@ -28,7 +28,8 @@ from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Mod
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.baseline import choose_evaluator
-from intelliperf_swizzle.search.loop import pose_problem, search
+from intelliperf_swizzle.search.loop import search
+from intelliperf_swizzle.search.problem import pose_problem
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import prepare
 

@@ -42,7 +42,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Member:
+class FamilyMember:
     """A candidate with the family that it belongs to, and its values there.
 
     A single swizzle is the only member of a family without parameters.
@@ -52,7 +52,7 @@ class Member:
     family: Family
     values: Mapping[str, int]
 
-    def sibling(self, values: Mapping[str, int]) -> Member:
+    def sibling(self, values: Mapping[str, int]) -> FamilyMember:
         """The member of the same family with other values, be they listed in the answer or not."""
         answer = self.candidate.family or ""
         candidate = Candidate(
@@ -62,7 +62,7 @@ class Member:
             iteration=self.candidate.iteration,
             family=answer,
         )
-        return Member(candidate, self.family, values)
+        return FamilyMember(candidate, self.family, values)
 
 
 class RefusedAnswerError(Exception):
@@ -94,20 +94,20 @@ def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
     )
 
 
-def members(answer: Candidate) -> list[Member]:
+def members(answer: Candidate) -> list[FamilyMember]:
     """The candidates that an answer stands for: itself, or each member of its family."""
     if answer.flaw is not None:
-        return [Member(answer, Family({}, ""), {})]
+        return [FamilyMember(answer, Family({}, ""), {})]
     try:
         family = parse_family(answer.text)
     except LanguageError as error:
         return members(replace(answer, text=_beginning(answer.text), flaw=str(error)))
     if not family.parameters:
-        return [Member(answer, family, {})]
+        return [FamilyMember(answer, family, {})]
     values, *others = family.members()
     name = _named(answer.name, values)
     told = replace(answer, text=family.text(values), name=name, family=answer.name)
-    first = Member(told, family, values)
+    first = FamilyMember(told, family, values)
     return [first, *(first.sibling(other) for other in others)]
 
 

@@ -40,7 +40,7 @@ _NESTS = (
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelAnswer:
     """What became of one answer of the model.
 
     Attributes:
@@ -63,13 +63,13 @@ class Answer:
         return self.attempts[0].candidate.idea
 
 
-def answers(attempts: Sequence[Attempt]) -> list[Answer]:
+def answers(attempts: Sequence[Attempt]) -> list[ModelAnswer]:
     """The answers of the model among a run's attempts, in their order."""
     found: dict[str, list[Attempt]] = {}
     for one in attempts:
         if one.candidate.origin == "llm":
             found.setdefault(one.candidate.family or one.candidate.name, []).append(one)
-    return [Answer(tuple(members)) for members in found.values()]
+    return [ModelAnswer(tuple(members)) for members in found.values()]
 
 
 def remembered(
@@ -137,9 +137,9 @@ def _parts(
         yield _whole(answer, answer.leader, counters, best)
 
 
-def _answer_of(attempt: Attempt, own: Sequence[Answer]) -> Answer:
+def _answer_of(attempt: Attempt, own: Sequence[ModelAnswer]) -> ModelAnswer:
     """The answer that an attempt belongs to; a search's stands for itself."""
-    return next((one for one in own if attempt in one.attempts), Answer((attempt,)))
+    return next((one for one in own if attempt in one.attempts), ModelAnswer((attempt,)))
 
 
 def _searched(attempts: Sequence[Attempt]) -> str:
@@ -161,7 +161,7 @@ def _searched(attempts: Sequence[Attempt]) -> str:
 
 
 def _whole(
-    answer: Answer, attempt: Attempt, counters: Collection[str], best: Attempt | None
+    answer: ModelAnswer, attempt: Attempt, counters: Collection[str], best: Attempt | None
 ) -> str:
     lines = [f"Attempt {attempt.number}. {_verdict(attempt)}{_beside(attempt, best)}"]
     if answer.idea:
@@ -174,7 +174,7 @@ def _whole(
     return "\n".join([*lines, *(f"    {line}" for line in text.splitlines())])
 
 
-def _members(answer: Answer, attempt: Attempt) -> list[str]:
+def _members(answer: ModelAnswer, attempt: Attempt) -> list[str]:
     """Which values of a family won, and how the others stood."""
     if len(answer.attempts) == 1:
         return []
@@ -203,7 +203,7 @@ def _values(attempt: Attempt) -> str:
     return attempt.candidate.name.removeprefix(attempt.candidate.family or "").strip()
 
 
-def _line(answer: Answer) -> str:
+def _line(answer: ModelAnswer) -> str:
     leader = answer.leader
     idea = _clipped(answer.idea or leader.candidate.name, 160)
     members = len(answer.attempts)

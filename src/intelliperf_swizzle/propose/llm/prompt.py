@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from intelliperf_swizzle.context import HardwareContext, render
 from intelliperf_swizzle.formula import Formula
 from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
-from intelliperf_swizzle.propose.llm.pictures import images
+from intelliperf_swizzle.propose.llm.images import images
 from intelliperf_swizzle.propose.llm.prompts import words
 from intelliperf_swizzle.propose.llm.signature import ANALYSIS, Question, outputs
 from intelliperf_swizzle.records import Attempt, Picture

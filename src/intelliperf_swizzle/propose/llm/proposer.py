@@ -15,7 +15,7 @@ from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.formula import Formula
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
-from intelliperf_swizzle.propose.llm.answer import Member, Reply, candidate, members
+from intelliperf_swizzle.propose.llm.answer import FamilyMember, Reply, candidate, members
 from intelliperf_swizzle.propose.llm.feedback import answers
 from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
 from intelliperf_swizzle.propose.llm.signature import Question
@@ -203,8 +203,8 @@ class _Conversation:
                 return
 
     def _offer(
-        self, offered: Sequence[Member], least: float
-    ) -> Generator[CandidateBatch, None, tuple[float, Attempt | None, Member | None]]:
+        self, offered: Sequence[FamilyMember], least: float
+    ) -> Generator[CandidateBatch, None, tuple[float, Attempt | None, FamilyMember | None]]:
         """Has candidates judged; the one screened highest with its rate, if any is new."""
         batch = CandidateBatch([one.candidate for one in offered], evaluate_from=least)
         yield batch
@@ -216,7 +216,7 @@ class _Conversation:
         return max(rated, key=lambda one: one[0], default=(0.0, None, None))
 
     def _tune(
-        self, rate: float, best: Attempt, member: Member, offered: Sequence[Member]
+        self, rate: float, best: Attempt, member: FamilyMember, offered: Sequence[FamilyMember]
     ) -> Generator[CandidateBatch, None, Attempt]:
         """Goes on from the best member of a family to values near its own, while that gains."""
         tried = [one.values for one in offered if one.family is member.family]
@@ -232,7 +232,7 @@ class _Conversation:
             rate, best, member = higher, better, found
         return best
 
-    def _propose(self, iteration: int) -> list[Member]:
+    def _propose(self, iteration: int) -> list[FamilyMember]:
         """The candidates of one call."""
         formula, best = self.proposer.formula, self.best()
         attempts = self.problem.attempts()

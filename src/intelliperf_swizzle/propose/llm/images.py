@@ -50,7 +50,7 @@ class _Map:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _Strip:
     """A heading and its maps side by side."""
 
     heading: str
@@ -92,7 +92,7 @@ def images(picture: Picture, domain_name: str) -> dict[str, Image]:
     }
 
 
-def _tile_row(shown: TilePicture, num_domains: int, *, by_time: bool) -> _Row:
+def _tile_row(shown: TilePicture, num_domains: int, *, by_time: bool) -> _Strip:
     across, down = shown.tiles
     cells = "x".join(map(str, shown.tiles_per_cell))
     cell = f"a cell is {cells} tiles" if cells != "1x1" else "a cell is a tile"
@@ -107,10 +107,10 @@ def _tile_row(shown: TilePicture, num_domains: int, *, by_time: bool) -> _Row:
 
     maps = [of("unmodified", shown.before)]
     maps += [of("the attempt to beat", shown.after)] if shown.after else []
-    return _Row(f"{shown.title}; {across} x {down} tiles, {cell}", tuple(maps))
+    return _Strip(f"{shown.title}; {across} x {down} tiles, {cell}", tuple(maps))
 
 
-def _tensor_row(shown: TensorPicture, num_domains: int, domain_name: str) -> _Row:
+def _tensor_row(shown: TensorPicture, num_domains: int, domain_name: str) -> _Strip:
     uses = [("unmodified", shown.before)]
     uses += [("the attempt to beat", shown.after)] if shown.after else []
     maps = [
@@ -121,13 +121,13 @@ def _tensor_row(shown: TensorPicture, num_domains: int, domain_name: str) -> _Ro
         )
         for title, used in uses
     ]
-    return _Row(f"{', '.join(shown.names)}, {shown.shape}, {shown.use}", tuple(maps))
+    return _Strip(f"{', '.join(shown.names)}, {shown.shape}, {shown.use}", tuple(maps))
 
 
 # --- drawing ------------------------------------------------------------------------------------
 
 
-def _sheet(key: Key, rows: Sequence[_Row]) -> Image:
+def _sheet(key: Key, rows: Sequence[_Strip]) -> Image:
     """Key and rows one below the other, as a PNG."""
     try:
         from PIL import Image as Pillow
