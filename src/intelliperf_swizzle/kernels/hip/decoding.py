@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.kernels.hip import floats
 from intelliperf_swizzle.kernels.hip.device_memory import DeviceMemory
 from intelliperf_swizzle.kernels.hip.llvm import Module, Value, binding, identity, parse
 from intelliperf_swizzle.kernels.hip.slicing import size_of, space
@@ -29,8 +30,10 @@ class Step:
     bits: int
     text: str
     lanes: int = 0
+    exact: bool = True
     source_bits: int = 64
     how: str = ""
+    kinds: tuple[str, str] = ("", "")
     strides: tuple[int, ...] = ()
     bytes: int = 0
     space: int = 0
@@ -118,10 +121,12 @@ class _TermDecoder:
         if one.opcode == "phi":
             blocks = (identity(block) for block in one.incoming_blocks)
             known["incoming"] = dict(zip(blocks, operands, strict=True))
-        elif one.opcode in ("icmp", "zext", "sext", "trunc"):
+        elif one.opcode in ("icmp", "zext", "sext", "trunc", "bitcast"):
             found = re.search(r"icmp (?:samesign )?(\w+)", text)
             known["how"] = found[1] if found else ""
-            known["source_bits"] = _bits(str(values[0].type).strip("<>").rpartition(" x ")[2])
+            known["source_bits"] = _bits(_element(values[0]))
+        elif one.opcode[0] == "f" or one.opcode in ("sitofp", "uitofp"):
+            known |= _float_operation(one.opcode, text, values, element)
         elif one.opcode == "getelementptr":
             flags = r"(?:inbounds |nuw |nusw |inrange\([^)]*\) )*"
             found = re.search(rf"getelementptr {flags}(.+?), (?:ptr|<)", text)
@@ -129,6 +134,7 @@ class _TermDecoder:
         elif one.opcode == "call":
             found = re.search(r'@([\w.$]+|"[^"]+")\(', text)
             known["how"] = found[1] if found else "a pointer to a function"
+            known["kinds"] = (_element(values[0]), element)
         elif one.opcode == "load":
             known |= {"space": space(values[0]), "bytes": size_of(element)}
         elif one.opcode == "br":
@@ -146,12 +152,14 @@ class _TermDecoder:
         vector = re.match(r"<(\d+) x ", kind)
         if value.value_kind == kinds.constant_int:
             return Sum(_constant(text.split()[-1]))
+        if value.value_kind == kinds.constant_fp:
+            return Sum(_constant(text.split()[-1], kind))
         if value.value_kind in (kinds.poison_value, kinds.undef_value, kinds.constant_pointer_null):
             return (Sum(0),) * int(vector[1]) if vector else Sum(0)
         if value.value_kind in (kinds.instruction, kinds.argument):
             return identity(value)
         if vector:
-            return _constants(text, int(vector[1]))
+            return _constants(text, int(vector[1]), _element(value))
         if "@" in text and kind.startswith("ptr"):
             return Sum(self._address(text))
         return Sum(0)
@@ -191,20 +199,50 @@ class _TermDecoder:
 
 def _bits(kind: str) -> int:
     found = re.match(r"i(\d+)$", kind)
-    return int(found[1]) if found else 64
+    return int(found[1]) if found else _FLOAT_BITS.get(kind, 64)
 
 
-def _constant(word: str) -> int:
+_FLOAT_BITS = {"half": 16, "float": 32}
+
+
+def _element(value: Value) -> str:
+    """The type of a value, or of a vector's elements."""
+    return str(value.type).strip("<>").rpartition(" x ")[2]
+
+
+def _float_operation(opcode: str, text: str, values: list[Value], element: str) -> dict[str, Any]:
+    """What a step has of an operation on floating-point numbers."""
+    found = re.search(rf"= {opcode} ((?:[a-z]+ )*)", text)
+    words = found[1].split() if found and opcode == "fcmp" else []
+    predicates = [word for word in words if word in _FLOAT_PREDICATES]
+    return {
+        "how": " ".join((opcode, *predicates[-1:])),
+        "kinds": (_element(values[0]), element),
+        "exact": floats.is_exact(opcode, text, [str(one) for one in values]),
+    }
+
+
+_FLOAT_PREDICATES = (
+    "oeq", "one", "olt", "ogt", "ole", "oge", "ord",
+    "ueq", "une", "ult", "ugt", "ule", "uge", "uno", "true", "false",
+)  # fmt: skip
+
+
+def _constant(word: str, kind: str = "") -> int:
+    if kind in floats.KINDS:
+        return floats.constant(word, kind)
     return int(word == "true") if word in ("true", "false") else int(word)
 
 
-def _constants(text: str, lanes: int) -> tuple[Sum, ...]:
+def _constants(text: str, lanes: int, kind: str) -> tuple[Sum, ...]:
     """A constant vector."""
-    if found := re.search(r"splat \(\w+ (-?\w+)\)", text):
-        return (Sum(_constant(found[1])),) * lanes
+    if found := re.search(r"splat \(\w+ ([-+.\w]+)\)", text):
+        return (Sum(_constant(found[1], kind)),) * lanes
     inner = re.search(r"> <(.*)>$", text)
-    words = [part.split()[-1] for part in inner[1].split(",")] if inner else ["0"] * lanes
-    return tuple(Sum(0 if word in ("poison", "undef") else _constant(word)) for word in words)
+    if inner is None:
+        return (Sum(0),) * lanes
+    words = [part.split()[-1] for part in inner[1].split(",")]
+    return tuple(Sum(0 if word in ("poison", "undef") else _constant(word, kind)) for word in words)
 
 
 def _shuffle(text: str) -> str:
