@@ -351,10 +351,10 @@ def _no_launch(
     request: RecordRequest,
     last_lines: Sequence[str],
 ) -> CaptureError:
-    for pattern, fact, hint in _MISSING:
+    for pattern, fact, remedy in _MISSING:
         found = re.search(pattern, "\n".join(last_lines))
         if found:
-            return CaptureError(fact.format(found[1]), hint=hint, details=tuple(last_lines))
+            return CaptureError(fact.format(found[1]), hint=remedy, details=tuple(last_lines))
     hint = None
     if journal.refused:
         hint = f"{', '.join(journal.refused)}: built without device bitcode; rebuild all of it"
