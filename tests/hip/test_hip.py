@@ -103,6 +103,7 @@ def lines_of(trace: Trace, tile: int) -> Int64Array:
 TRACED = {
     "through_structure": 15, "sparse": 4, "rows_alone": 2, "one_line": 4, "by_variables": 6,
     "lane_sums": 4, "transposed": 12, "guarded": 8, "by_floats": 4,
+    "by_argument": 2,
 }  # fmt: skip
 
 
@@ -272,6 +273,17 @@ def test_a_compiler_that_keeps_no_bitcode_is_named(
         record(tmp_path, tmp_path / "records", ["./probe"], "hipcc probe.hip -o probe")
     assert "probe was built without device bitcode" in refused.value.fact
     assert "CCC_OVERRIDE_OPTIONS must reach clang" in str(refused.value.hint)
+
+
+def test_what_is_not_optimised_is_refused(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "probe.hip").write_text(tools.PROBE, encoding="utf-8")
+    build = "hipcc -O0 probe.hip -o probe"
+    with pytest.raises(TraceError, match="built with -O0"):
+        record(project, tmp_path / "plain", ["./probe"], build).trace("scale")
+    usual = record(project, tmp_path / "usual", ["./probe"], "hipcc probe.hip -o probe")
+    assert len(usual.trace("scale").access_base) == 2  # a read and a write, of four waves
 
 
 def test_a_stripped_program_keeps_what_is_needed(tmp_path: Path) -> None:

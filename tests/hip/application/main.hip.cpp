@@ -73,6 +73,15 @@ __global__ void by_floats(const float* reciprocal, const double* limit, const fl
 
 __global__ void fused(const float* in, float* out) { out[(int)(threadIdx.x * in[0] + in[1])] = 1.0f; }
 
+// Each thread takes one of the numbers that the launch hands over.
+struct Rows {
+  int first[8];
+};
+__global__ void by_argument(Rows rows, float* out) {
+  const unsigned k = threadIdx.x + 1;
+  out[rows.first[threadIdx.x % 8] + blockIdx.x + 64 * (__ffs(k) + __popc(k) + __clz(k))] = 1.0f;
+}
+
 __global__ void gather(const int* in, int* out) {
   __shared__ int order[64];
   order[threadIdx.x] = (threadIdx.x * 7 + 3) % 64;
@@ -120,6 +129,7 @@ int main() {
   float *third = device<float>(2, {1.0f / 3, 2.0f}), *read = device<float>(1 << 14, cells);
   by_floats<<<4, 64>>>(third, device<double>(86, limits), read, b);
   fused<<<1, 64>>>(third, b);
+  by_argument<<<2, 64>>>(Rows{{0, 700, 64, 1900, 5, 320, 33, 1}}, b);
   hipLaunchConfig_t how = {};
   how.gridDim = dim3(2), how.blockDim = dim3(64);
   const float* from = a;

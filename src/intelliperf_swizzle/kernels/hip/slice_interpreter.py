@@ -14,7 +14,7 @@ import numpy.typing as npt
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip import floats, terms
 from intelliperf_swizzle.kernels.hip.decoding import Number, Program, Step
-from intelliperf_swizzle.kernels.hip.device_memory import DeviceMemory
+from intelliperf_swizzle.kernels.hip.device_memory import DeviceMemory, NotGlobalError
 from intelliperf_swizzle.kernels.hip.terms import EVERYONE, Mask, Sum
 from intelliperf_swizzle.records import Access, Grid, Int64Array
 from intelliperf_swizzle.trace.atomics import Update
@@ -194,10 +194,14 @@ class Interpreter:
         return parts if step.lanes else parts[0]
 
     def _read(self, address: Sum, step: Step, mask: Mask) -> Sum:
-        if not address.terms:
+        if not address.terms and address.c >= self._memory.arguments:
             return Sum(self._memory.read_one(address.c, step.bytes))
-        found = self._memory.read(address.array(), step.bytes, lambda: terms.whole(mask))
-        return terms.of(found)
+        try:
+            return terms.of(
+                self._memory.read(address.array(), step.bytes, lambda: terms.whole(mask))
+            )
+        except NotGlobalError:
+            raise UnknownStepError("a value in scratch", step.text) from None
 
     def _touch(self, step: Step, mask: Mask) -> None:
         address = self._sum(step.operands[0])
@@ -233,6 +237,8 @@ class Interpreter:
         elif found := re.match(r"llvm\.([su](?:min|max))\.", name):
             a, b = (self._sum(one) for one in step.operands[:2])
             self._env[step.id] = terms.extreme(found[1], a, b, step.bits)
+        elif found := re.match(r"llvm\.(ctpop|cttz|ctlz)\.i", name):
+            self._env[step.id] = terms.count_bits(found[1], self._sum(step.operands[0]), step.bits)
         elif name.startswith("llvm.abs."):
             a = self._sum(step.operands[0])
             self._env[step.id] = a if a.lo >= 0 else terms.of(abs(a.array()))

@@ -222,6 +222,22 @@ def extreme(how: str, a: Sum, b: Sum, bits: int) -> Sum:
     return wrap(chosen, bits)
 
 
+def count_bits(how: str, a: Sum, bits: int) -> Sum:
+    """`ctpop`, `cttz` or `ctlz` of numbers of so many bits; of 0, all bits are zeros."""
+    low = np.uint64((1 << bits) - 1)
+    x = a.array().view(np.uint64) & low
+    if how == "cttz":
+        x = ~x & (x - np.uint64(1)) & low
+    elif how == "ctlz":
+        for shift in (1, 2, 4, 8, 16, 32):
+            x = x | x >> np.uint64(shift)
+        x = ~x & low
+    count = np.zeros(x.shape, np.int64)
+    for k in range(bits):
+        count += (x >> np.uint64(k) & np.uint64(1)).astype(np.int64)
+    return of(count)
+
+
 def choose(condition: Sum, a: Sum, b: Sum) -> Sum:
     """A where the condition is not 0, else b."""
     if not condition.terms:
