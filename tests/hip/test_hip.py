@@ -286,6 +286,20 @@ def test_what_is_not_optimised_is_refused(tmp_path: Path) -> None:
     assert len(usual.trace("scale").access_base) == 2  # a read and a write, of four waves
 
 
+def test_a_function_of_another_translation_unit_is_refused(tmp_path: Path) -> None:
+    """What it reads is in no module of the kernel, even if it decides values alone."""
+    called = tools.PROBE.replace("x[i] *= by", "x[i] *= weight()")
+    (tmp_path / "probe.hip").write_text(
+        "__attribute__((device)) float weight();\n" + called, "utf-8"
+    )
+    weight = "#include <hip/hip_runtime.h>\n__device__ float weight() { return blockIdx.x; }\n"
+    (tmp_path / "weight.hip").write_text(weight, encoding="utf-8")
+    build = "hipcc -O2 -fgpu-rdc probe.hip weight.hip -o probe"
+    probe = record(tmp_path, tmp_path / "records", ["./probe"], build)
+    with pytest.raises(TraceError, match="calls `_Z6weightv` of another translation unit"):
+        probe.trace("scale")
+
+
 def test_a_stripped_program_keeps_what_is_needed(tmp_path: Path) -> None:
     (tmp_path / "probe.hip").write_text(tools.PROBE, encoding="utf-8")
     build = "sh -c 'hipcc -O2 probe.hip -o probe && strip probe'"

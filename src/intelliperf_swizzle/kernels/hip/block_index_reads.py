@@ -92,6 +92,11 @@ class CallGraph:
             todo += new
         return [one for one in found if one in self._bodies]
 
+    def missing(self, kernel: str) -> str | None:
+        """A function that a kernel may call and that no module before linking defines with it."""
+        mentioned = (one for name in self.reached(kernel) for one in sorted(self._mentions[name]))
+        return next((o for o in mentioned if o not in self._rows and o[:5] != "llvm."), None)
+
     def readers(self, kernel: str) -> tuple[Reader, ...]:
         """A kernel, and those functions of the user's that it reaches and that read the number."""
         found = []

@@ -132,6 +132,9 @@ class _Preparation:
                 sliced = slice_kernel(text, kernel, debug)
             except TraceError as error:
                 sliced = AddressSlice("", error.fact, frozenset(), frozenset())
+            if elsewhere := calls.missing(kernel.name):
+                reason = f"it calls `{elsewhere}` of another translation unit (-fgpu-rdc)"
+                sliced = AddressSlice("", reason, frozenset(), frozenset())
             self._kernels[kernel.name] = DeviceKernel(
                 code.kernels[kernel.name],
                 sliced,

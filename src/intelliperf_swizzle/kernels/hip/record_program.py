@@ -319,7 +319,9 @@ def _computed(
             symbol = journal.new[name]["kernel"]
             kernel = kernels[symbol][1]
             source = kernel.source
-            reason = f"`{kernel.foreign}` is the GPU's alone"
+            reason = "its code for the CPU cannot be loaded"
+            if kernel.foreign:
+                reason = f"`{kernel.foreign}` is the GPU's alone"
             if event["why"] == "budget":
                 reason = f"about {event['seconds']:.0f} s; the budget is {_BUDGET_SECONDS:g} s"
             why[source.entry.name if source else symbol] = reason
