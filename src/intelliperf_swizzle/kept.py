@@ -73,7 +73,7 @@ class Kept:
                     partial.rename(self.folder / name)
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
-            self._trim()
+            self._trim(self.folder)
 
     def call(
         self,
@@ -109,10 +109,9 @@ class Kept:
     def _is_there(self) -> bool:
         return self.folder is not None and self.folder.is_dir()
 
-    def _trim(self) -> None:
-        assert self.folder is not None
+    def _trim(self, folder: Path) -> None:
         used: list[tuple[float, Path]] = []
-        for entry in self.folder.iterdir():
+        for entry in folder.iterdir():
             with suppress(FileNotFoundError):
                 used.append((entry.stat().st_mtime, entry))
         room = self.limit_bytes

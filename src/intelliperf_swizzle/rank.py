@@ -45,12 +45,16 @@ def judge(measured: Measurement, baseline: Measurement) -> Verdict:
     if measured.timing is not None:
         return _judge_timed(measured, measured.timing, gain, change)
     slower = _relative_loss(measured, baseline)
+    uneven = measured.time_ms is None and measured.imbalance is not None
     if slower is not None and slower > TIME_TOLERANCE:
-        what = "time" if measured.time_ms is not None else "modelled memory time"
+        modelled = "modelled time" if uneven else "modelled memory time"
+        what = "time" if measured.time_ms is not None else modelled
         return Verdict("slower", f"{change}, {_link(gain)} {what} grows by {100 * slower:.1f} %")
+    if slower is not None and slower < -TIME_TOLERANCE and uneven:
+        return Verdict("better", f"modelled time falls by {-100 * slower:.1f} %, {change}")
     if abs(gain) < NOISE_BAND:
-        modelled = measured.profiler == "model"
-        return Verdict("no difference" if modelled else "within noise", change)
+        by_model = measured.profiler == "model"
+        return Verdict("no difference" if by_model else "within noise", change)
     return Verdict("better" if gain > 0 else "worse", change)
 
 
@@ -90,13 +94,16 @@ less time, then the wider proof, then the shorter text."""
 def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attempt]:
     """The eligible attempts, best first; `rank` names the criteria of `RANK`, first one first.
 
-    Where a GPU has timed all of them, time is the first criterion whatever the rank.
+    Where a GPU has timed all of them, or workgroups differ in work, time is the first criterion
+    whatever the rank: which workgroup ends last does not show in a hit rate.
     Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
     """
     eligible = [one for one in attempts if one.measurement is not None and one.verdict.eligible]
     noise: Mapping[str, float] = NOISE
-    if all(one.measurement and one.measurement.timing for one in eligible):
+    timed = all(one.measurement and one.measurement.timing for one in eligible)
+    if timed or all(one.measurement and one.measurement.imbalance for one in eligible):
         rank = ("time", *(criterion for criterion in rank if criterion != "time"))
+    if timed:
         noise = {**NOISE, "time": TIMING_NOISE}
     return _ordered(sorted(eligible, key=lambda one: one.number), tuple(rank), noise)
 
@@ -124,13 +131,15 @@ def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
 
     Half of the places go by screened hit rate alone. The other half go round the families (a
     pattern, or the nests with one way to place the domains), because orders of one family tend to
-    fail together: those with the highest L2 hit rates may all ruin the last-level cache.
+    fail together: those with the highest L2 hit rates may all ruin the last-level cache. Orders
+    that start the heaviest tiles first come before the others: the screen knows no time.
     """
     screened = [attempt for attempt in attempts if attempt.screened_l2_hit_rate is not None]
     screened.sort(key=lambda attempt: (-(attempt.screened_l2_hit_rate or 0), attempt.number))
     chosen = screened[: (places + 1) // 2]
     families: dict[str, list[Attempt]] = {}
-    for attempt in screened[len(chosen) :]:
+    left = screened[len(chosen) :]
+    for attempt in sorted(left, key=lambda one: " down " not in one.candidate.name):
         families.setdefault(_family(attempt.candidate), []).append(attempt)
     while families and len(chosen) < places:
         for name in list(families)[: places - len(chosen)]:
@@ -213,7 +222,7 @@ def _merit(attempt: Attempt, measured: Measurement, criterion: str) -> float:
         return len(attempt.candidate.text)
     value: float | None = measured.memory_bytes
     if criterion == "time":
-        modelled = measured.modelled_memory_time_ms
+        modelled = measured.modelled_time_ms
         value = measured.time_ms if measured.time_ms is not None else modelled
         if measured.timing is not None:
             value = measured.timing.ratio.median
@@ -224,7 +233,7 @@ def _relative_loss(measured: Measurement, baseline: Measurement) -> float | None
     """How much longer it takes, relative to the baseline; None where no time is known."""
     pairs = (
         (measured.time_ms, baseline.time_ms),
-        (measured.modelled_memory_time_ms, baseline.modelled_memory_time_ms),
+        (measured.modelled_time_ms, baseline.modelled_time_ms),
     )
     for now, before in pairs:
         if now is not None and before:

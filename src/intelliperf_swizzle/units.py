@@ -27,6 +27,11 @@ def size(count: float | None) -> str:
     return f"{value:.1f} TiB"
 
 
+def factor(value: float | None) -> str:
+    """A ratio with three decimals: `1.043`; None as `not known`."""
+    return "not known" if value is None else f"{value:.3f}"
+
+
 def milliseconds(time_ms: float | None) -> str:
     """Milliseconds with three significant digits; None as `not measured`."""
     return "not measured" if time_ms is None else f"{time_ms:.3g} ms"

@@ -18,7 +18,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Candidate, Verdict
 from intelliperf_swizzle.report.words import validation
-from intelliperf_swizzle.search import look_closely, recorded
+from intelliperf_swizzle.search import examine_kernel, look_closely
 from intelliperf_swizzle.search.setup import prepare
 
 TARGET = load_target("mi300x")
@@ -124,7 +124,7 @@ def stages(stages_on: Callable[..., AbstractContextManager[Any]], tmp_path: Path
 @pytest.fixture(autouse=True)
 def two_launches_are_traced(mocker: MockerFixture) -> None:
     """The rule is the same for any number; the traces of 16 take a minute."""
-    mocker.patch.object(recorded, "MOST_LAUNCHES", 2)
+    mocker.patch.object(examine_kernel, "MOST_LAUNCHES", 2)
 
 
 def verdict(stages: Any, text: str) -> Verdict:

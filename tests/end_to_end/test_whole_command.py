@@ -318,8 +318,9 @@ def test_two_kernels_are_told_apart_and_the_one_with_most_to_gain_is_taken(
 
 
 @pytest.fixture(autouse=True)
-def quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key, no endpoint: whoever runs the tests may have one."""
+def quiet_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No key, no endpoint, nothing kept of earlier runs: whoever runs the tests may have them."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in [name for name in os.environ if name.startswith("INTELLIPERF_SWIZZLE_")]:
         monkeypatch.delenv(name)
     for name in ("LLM_GATEWAY_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):

@@ -178,3 +178,45 @@ def test_timed_attempts_are_told_apart_by_half_a_percent_then_by_hit_rate(
         for number, one in enumerate(measured, 1)
     ]
     assert order(attempts)[0].number == first
+
+
+UNEVEN = replace(BASELINE, imbalance=1.2)
+
+
+@pytest.mark.parametrize(
+    ("rate", "imbalance", "kind"),
+    [
+        (0.55, 1.0, "better"),
+        (0.50, 1.0, "better"),
+        (0.55, 1.195, "no difference"),
+        (0.60, 1.195, "better"),
+        (0.79, 1.3, "slower"),
+    ],
+)
+def test_where_workgroups_differ_in_work_the_last_ones_end_counts(
+    rate: float, imbalance: float, kind: str
+) -> None:
+    assert judge(replace(UNEVEN, l2_hit_rate=rate, imbalance=imbalance), UNEVEN).kind == kind
+
+
+def test_where_workgroups_differ_in_work_time_comes_first() -> None:
+    def with_end(one: Attempt, imbalance: float | None) -> Attempt:
+        assert one.measurement is not None
+        return replace(one, measurement=replace(one.measurement, imbalance=imbalance))
+
+    hits, balanced = attempt(1, 0.9), attempt(2, 0.8)
+    even = [with_end(hits, None), with_end(balanced, None)]
+    assert [one.number for one in order(even)] == [1, 2]
+    uneven = [with_end(hits, 1.1), with_end(balanced, 1.01)]
+    assert [one.number for one in order(uneven)] == [2, 1]
+
+
+def test_orders_that_start_heavy_have_a_place_among_the_finalists() -> None:
+    def screened(number: int, name: str, rate: float) -> Attempt:
+        one = attempt(number, 0.5)
+        named = Candidate("pid = pid", name, "search")
+        return replace(one, candidate=named, screened_l2_hit_rate=rate)
+
+    tried = [screened(n, f"nest 0:{n} chunk {n}", 0.9 - n / 100) for n in range(1, 20)]
+    tried.append(screened(20, "nest 1:4 0:4 share down 0", 0.1))
+    assert 20 in [one.number for one in finalists(tried, 8)]

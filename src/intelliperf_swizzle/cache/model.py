@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from intelliperf_swizzle.cache.balance import imbalance, work
 from intelliperf_swizzle.cache.physics import FULL, Physics
 from intelliperf_swizzle.cache.rounds import replay_in_rounds
 from intelliperf_swizzle.cache.stream import (
@@ -91,19 +92,41 @@ def replay(
     total = parts[0]
     for part in parts[1:]:
         total = total + part
+    streams = [(stream_of(trace), tile, count, held) for trace, tile, count, held in runs]
+    measured = with_times(measurement(total, target, physics), streams, target)
+    return replace(measured, causes=_causes(total, names))
+
+
+def with_times(
+    measured: Measurement,
+    runs: Sequence[tuple[ReferenceStream, Int64Array, int, int]],
+    target: Target,
+) -> Measurement:
+    """A measurement with what decides the time beside memory: arithmetic, and who ends last.
+
+    Args:
+        measured: of some launches.
+        runs: as of `replay`, with streams in place of traces.
+        target: the GPU.
+    """
+    arithmetic = sum(_arithmetic_ms(stream, target) * count for stream, _, count, _ in runs)
+    each = []
+    for stream, tile, launches, occupancy in runs:
+        taken = work(stream, target)[tile]
+        if stream.program is not None:
+            taken = np.bincount(stream.program, taken).astype(np.float64)
+        each.append((taken, launches, occupancy))
     return replace(
-        measurement(total, target, physics),
-        causes=_causes(total, names),
-        arithmetic_time_ms=sum(_arithmetic_ms(one[0], target) * one[2] for one in runs) or None,
+        measured, arithmetic_time_ms=arithmetic or None, imbalance=imbalance(each, target)
     )
 
 
-def _arithmetic_ms(trace: Trace, target: Target) -> float:
+def _arithmetic_ms(stream: ReferenceStream, target: Target) -> float:
     """What the operations of a launch take on all CUs at once; 0 where none is known."""
     flops, lanes, clock = target.flops_per_clock_cu, target.lanes_per_clock_cu, target.clock_ghz
-    if trace.tile_arithmetic is None or not (flops and lanes and clock):
+    if stream.tile_arithmetic is None or not (flops and lanes and clock):
         return 0.0
-    _, products, vector = trace.tile_arithmetic.sum(axis=0).tolist()
+    _, products, vector = stream.tile_arithmetic.sum(axis=0).tolist()
     return float((products / flops + vector / lanes) / target.cus / (clock * 1e6))
 
 

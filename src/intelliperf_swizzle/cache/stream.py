@@ -157,6 +157,12 @@ class ReferenceStream:
         before = np.concatenate((np.zeros(1, np.int64), np.cumsum(self.ref_unit >= 0)))
         return np.diff(before[self.tile_offset])
 
+    @cached_property
+    def tile_lines(self) -> Int64Array:
+        """Lines that each tile accesses, each as often as it does: int64[tiles]."""
+        before = np.append(0, np.cumsum(self.unit_lines.astype(np.int64)[self.plain_units]))
+        return np.diff(before[self.tile_offset])
+
     @property
     def accesses_per_tile(self) -> float:
         """The same on average; 0 without tiles."""

@@ -21,7 +21,7 @@ from intelliperf_swizzle.records import (
     Measurement,
     Trace,
 )
-from intelliperf_swizzle.units import milliseconds, percent, points, size
+from intelliperf_swizzle.units import factor, milliseconds, percent, points, size
 
 ROUNDS = 3
 """Rounds of the dispatch that the worked example shows."""
@@ -44,6 +44,7 @@ COUNTERS: Mapping[str, tuple[str, Callable[..., str]]] = {
     "memory_bytes": ("bytes from memory", size),
     "compulsory_bytes": ("bytes of distinct lines, each fetched once", size),
     "balance": ("requests of the idlest L2 / of the busiest", "{:.3f}".format),
+    "imbalance": ("load imbalance: the last workgroup's end / an even spread's", factor),
     "time_ms": ("time", milliseconds),
     "modelled_memory_time_ms": ("modelled memory time", milliseconds),
     "causes": ("why (modelled)", describe_tensors),

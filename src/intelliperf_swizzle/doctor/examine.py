@@ -22,10 +22,9 @@ from urllib.parse import urlsplit
 
 from intelliperf_swizzle.doctor.diagnosis import Diagnosis, Finding
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.hardware import Device, Target, devices, load_target
+from intelliperf_swizzle.hardware import Device, Target, devices, load_target, unknown
 from intelliperf_swizzle.hardware.detect import HERE as THESE_GPUS
 from intelliperf_swizzle.hardware.detect import Sources
-from intelliperf_swizzle.hardware.device import unknown
 from intelliperf_swizzle.kept import kept_for_user
 from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PROPOSERS, Options
 from intelliperf_swizzle.profile.tools import HERE as THIS_MACHINE

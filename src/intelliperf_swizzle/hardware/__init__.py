@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from intelliperf_swizzle.hardware.detect import detect, devices
-from intelliperf_swizzle.hardware.device import Device
+from intelliperf_swizzle.hardware.device import Device, unknown
 from intelliperf_swizzle.hardware.registry import load_target, targets
 from intelliperf_swizzle.hardware.target import BitRule, Target
 
-__all__ = ["BitRule", "Device", "Target", "detect", "devices", "load_target", "targets"]
+__all__ = ["BitRule", "Device", "Target", "detect", "devices", "load_target", "targets", "unknown"]

@@ -123,7 +123,7 @@ def emit_cpp(
 
 
 @dataclass(frozen=True)
-class _Body:
+class _Lowered:
     """Simplified statements from program ids to program ids.
 
     Attributes:
@@ -145,7 +145,7 @@ def _lower(
     axes: int,
     constants: Mapping[str, int],
     expressions: Mapping[str, str],
-) -> _Body:
+) -> _Lowered:
     """From what the kernel has (`expressions` by input name) to the program ids that it reads."""
     if axes == 1:
         expressions = {"pid": expressions["pid_0"], "num_pids": expressions["grid_0"]} | {
@@ -169,7 +169,7 @@ def _lower(
         name for name in results.values() if name not in assigned and name not in constants
     ]
     free = dict.fromkeys((*free_names(statements), *unassigned))
-    return _Body(
+    return _Lowered(
         statements,
         {name: expressions.get(name, name) for name in free},
         frozenset(assigned),
@@ -330,7 +330,7 @@ class _Printer:
         text = form.template.format(*operands)
         return text if form.level >= level else f"({text})"
 
-    def outputs(self, body: _Body) -> dict[int, str]:
+    def outputs(self, body: _Lowered) -> dict[int, str]:
         return {axis: self.expression(value) for axis, value in body.results.items()}
 
     def python(self, statements: tuple[Statement, ...], counter: str) -> Iterator[str]:

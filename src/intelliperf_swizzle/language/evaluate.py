@@ -9,7 +9,7 @@ shifts) agree: where a text passes them, no target can tell the difference.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -107,21 +107,30 @@ def evaluate(
         numbers["num_programs"] = _Lanes(owners.programs, owners.programs, owners.programs)
     for first in range(0, programs, CHUNK):
         pid = np.arange(first, min(first + CHUNK, programs), dtype=np.int64)
-        ids = _program_ids(swizzle.names, pid, grid)
-        if "program" in swizzle.names:
-            own = owners.program[first : first + CHUNK].astype(np.int64) if owners else pid
-            ids["program"] = _Lanes(own, int(own.min()), int(own.max()))
-        evaluation = _Evaluation({**numbers, **ids})
-        try:
-            evaluation.run(swizzle.statements)
-        except _IllegalValueError as illegal:
-            raise illegal.refusal(first) from None
-        linear = swizzle.outputs == ("pid",)
-        variables = evaluation.variables
-        tile[first : first + CHUNK] = (
-            variables["pid"].values if linear else _linear(swizzle, variables, pid, grid)
-        )
+        own = owners.program[first : first + CHUNK].astype(np.int64) if owners else pid
+        tile[first : first + CHUNK] = _tiles(swizzle, pid, own, grid, numbers)
     return tile
+
+
+def _tiles(
+    swizzle: Swizzle,
+    pid: Int64Array,
+    own: Int64Array,
+    grid: Grid,
+    numbers: Mapping[str, _Lanes],
+) -> Int64Array | int:
+    """A tile for each program, or one for all; `own` are the numbers of those that take them."""
+    ids = _program_ids(swizzle.names, pid, grid)
+    if "program" in swizzle.names:
+        ids["program"] = _Lanes(own, int(own.min()), int(own.max()))
+    evaluation = _Evaluation({**numbers, **ids})
+    try:
+        evaluation.run(swizzle.statements)
+    except _IllegalValueError as illegal:
+        raise illegal.refusal(int(pid[0])) from None
+    if swizzle.outputs == ("pid",):
+        return evaluation.variables["pid"].values
+    return _linear(swizzle, evaluation.variables, pid, grid)
 
 
 def outside_axis(

@@ -63,14 +63,19 @@ def prove(
         tile = evaluate(swizzle, grid, constants, **gpu, owners=owners)
     except LanguageError as error:
         return Witness(None, (), math.prod(grid), (), 0.0, failure=str(error))
-    if not _is_permutation(tile):
-        witness = _witness(tile)
-        if owners or not witness.out_of_range:
-            return witness
-        program, _ = witness.out_of_range[0]
-        return replace(witness, coordinate=outside_axis(swizzle, grid, constants, program, **gpu))
-    further = tuple(dict.fromkeys(sweep))
-    holds = [_holds(swizzle, other, constants, gpu, owners) for other in further]
+    if _is_permutation(tile):
+        further = tuple(dict.fromkeys(sweep))
+        holds = [_holds(swizzle, other, constants, gpu, owners) for other in further]
+        return _proof(grid, tile, further, holds)
+    witness = _witness(tile)
+    if owners or not witness.out_of_range:
+        return witness
+    program, _ = witness.out_of_range[0]
+    return replace(witness, coordinate=outside_axis(swizzle, grid, constants, program, **gpu))
+
+
+def _proof(grid: Grid, tile: Int64Array, further: Sequence[Grid], holds: Sequence[bool]) -> Proof:
+    """What holds on the launch's grid and, by `holds`, on further ones."""
     held = [other for other, held in zip(further, holds, strict=True) if held]
     return Proof(
         grid=grid,

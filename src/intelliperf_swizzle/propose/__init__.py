@@ -14,7 +14,7 @@ from typing import Protocol
 
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import Attempt, Candidate, Launch, Usage
+from intelliperf_swizzle.records import Attempt, Candidate, Float64Array, Launch, Usage
 
 
 @dataclass
@@ -66,6 +66,8 @@ class Problem:
         context: what a language model is told of kernel and GPU; computed when it is called.
         attempts: all attempts of the run by number, those of a resumed history included.
         row_lengths: tiles in a row, as `axes.row_lengths` finds them.
+        work: float64[tiles] of the largest launch, what each tile takes on a CU; None where all
+            take the same.
     """
 
     launches: tuple[Launch, ...]
@@ -78,6 +80,7 @@ class Problem:
     seed: int = 0
     iterations: int = 10
     row_lengths: frozenset[int] = frozenset()
+    work: Float64Array | None = None
 
 
 class Proposer(Protocol):

@@ -46,12 +46,14 @@ class Nest:
         digits: slow to fast; the radices of an axis multiply to its extent.
         chunk: consecutive positions that a domain owns at a time; 1 = as dealt, None = its share.
         linear: whether the kernel reads one flat `pid` (else one `pid_k` per axis).
+        down: an axis that is walked from its end; None = there is none.
     """
 
     axes: tuple[Axis, ...]
     digits: tuple[Digit, ...]
     chunk: int | None = None
     linear: bool = True
+    down: int | None = None
 
     @property
     def programs(self) -> int:
@@ -59,10 +61,11 @@ class Nest:
         return prod(axis.extent for axis in self.axes)
 
     def name(self) -> str:
-        """Short and unambiguous: `nest 0:8 1:64 0:8 chunk 32`."""
+        """Short and unambiguous: `nest 0:8 1:64 0:8 chunk 32`, `nest 1:8 0:64 share down 0`."""
         digits = " ".join(f"{d.axis}:{d.radix}{'r' if d.reverse else ''}" for d in self.digits)
         where = "share" if self.chunk is None else f"chunk {self.chunk}"
-        return f"nest {digits} {where}"
+        down = "" if self.down is None else f" down {self.down}"
+        return f"nest {digits} {where}{down}"
 
     def text(self) -> str:
         """The order in the swizzle language."""
@@ -147,7 +150,9 @@ def _tile_lines(nest: Nest) -> list[str]:
             for place, digit in enumerate(nest.digits)
             if digit.axis == axis
         ]
-        coordinates.append(_horner(own))
+        from_end = f"{_operand(nest.axes[axis].expression)} - 1 - "
+        value = _horner(own)
+        coordinates.append(from_end + _operand(value) if axis == nest.down else value)
     if not nest.linear:
         names = [f"pid_{axis.expression.removeprefix('grid_')}" for axis in nest.axes]
         return [f"{name} = {value}" for name, value in zip(names, coordinates, strict=True)]

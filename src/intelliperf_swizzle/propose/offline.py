@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from intelliperf_swizzle.formulas import Pattern, patterns
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
 from intelliperf_swizzle.propose.axes import axis_choices, column_expressions
+from intelliperf_swizzle.propose.heaviest_first import heaviest_first, upside_down
 from intelliperf_swizzle.propose.nest import Nest, neighbours, plain
 from intelliperf_swizzle.records import Candidate
 
@@ -57,29 +58,36 @@ class OfflineProposer:
     def propose(self, problem: Problem) -> Iterator[CandidateBatch]:
         """Patterns, then neighbours of the best nests, until the budget is spent."""
         self._tried, self._numbers = set(), set()
+        yield from self._score(list(heaviest_first(problem))[: problem.budget])
         offered = itertools.islice(pattern_candidates(problem), problem.budget)
         for candidates in _batches(offered, BATCH):
             yield from self._offer(CandidateBatch(candidates))
-        yield from self._search(problem)
+        best = yield from self._search(problem)
+        turned = [upside_down(nest, problem.work) for _, nest in best]
+        yield from self._score([nest for nest in turned if nest is not None])
 
-    def _search(self, problem: Problem) -> Iterator[CandidateBatch]:
+    def _search(
+        self, problem: Problem
+    ) -> Generator[CandidateBatch, None, list[tuple[float, Nest]]]:
+        """The best nests of the local search, and their screened hit rates."""
         rng = random.Random(problem.seed)
         starts = _starting_nests(problem)
         if self._room(problem) < len(starts):
-            return
+            return []
         parents = yield from self._score(starts)
         idle = 0
         patience = self.patience or 3 + problem.budget // (4 * BATCH)
         while (room := self._room(problem)) > 0 and idle < patience:
             best = parents[0][0]
             if problem.ceiling_l2_hit_rate - best < ENOUGH:
-                return
+                break
             children = self._offspring([nest for _, nest in parents], starts, rng)[:room]
             if not children:
-                return
+                break
             scored = yield from self._score(children)
             parents = _survivors([*parents, *scored])
             idle = 0 if parents[0][0] > best else idle + 1
+        return parents
 
     def _room(self, problem: Problem) -> int:
         """Candidates that may still be tried."""

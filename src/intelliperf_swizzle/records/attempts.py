@@ -88,6 +88,8 @@ class Measurement:
         time_ms: measured, never modelled; of `timing` where there is one.
         arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs: no
             order of the workgroups takes less; modelled.
+        imbalance: when the last workgroup ends, over when it would if the work were spread evenly
+            over all CUs; modelled. None where all tiles take the same.
         timing: on a GPU, also where the rates are modelled.
         l2_counter_hit_rate: the profiler's own quotient where it counts other lookups, too: on
             NVIDIA GPUs those from one L2 partition to the other; None where it is `l2_hit_rate`.
@@ -116,12 +118,25 @@ class Measurement:
     time_spread_ms: float | None = None
     modelled_memory_time_ms: float | None = None
     arithmetic_time_ms: float | None = None
+    imbalance: float | None = None
     timing: Timing | None = None
     fabric_bytes: int | None = None
     l2_counter_hit_rate: float | None = None
     l2_before: Literal["cold", "warm"] | None = None
     counters: Mapping[str, float] | None = None
     causes: tuple[MissCauses, ...] | None = None
+
+    @property
+    def modelled_time_ms(self) -> float | None:
+        """What orders are compared by: the modelled memory time.
+
+        Where workgroups differ in work, it is the longer one of memory and arithmetic times the
+        imbalance. Where they do not, what else takes time is the same in all orders.
+        """
+        memory = self.modelled_memory_time_ms
+        if memory is None or self.imbalance is None:
+            return memory
+        return max(memory, self.arithmetic_time_ms or 0.0) * self.imbalance
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from intelliperf_swizzle.codec import Between
 
 Int64Array: TypeAlias = npt.NDArray[np.int64]
+Float64Array: TypeAlias = npt.NDArray[np.float64]
 Int32Array: TypeAlias = npt.NDArray[np.int32]
 UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 

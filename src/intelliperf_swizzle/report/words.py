@@ -21,7 +21,7 @@ from intelliperf_swizzle.records import (
     Timing,
     Validation,
 )
-from intelliperf_swizzle.units import milliseconds, percent, points, size
+from intelliperf_swizzle.units import factor, milliseconds, percent, points, size
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
@@ -231,6 +231,7 @@ def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
         row("bytes from last-level cache", "llc_bytes", counted, size),
         row("bytes from memory", "memory_bytes", counted, size),
         row("modelled memory time", "modelled_memory_time_ms", "modelled", milliseconds),
+        row("load imbalance", "imbalance", "modelled", factor),
         row("arithmetic, at least", "arithmetic_time_ms", "modelled", milliseconds),
     ]
     timings = (before.timing, after.timing if after else None)
@@ -342,8 +343,12 @@ def patch_command(run: Run) -> str:
 
 def _improved(run: Run, best: Attempt, measured: Measurement) -> str:
     before, after = run.baseline.l2_hit_rate, measured.l2_hit_rate
+    times = run.baseline.modelled_time_ms, measured.modelled_time_ms
+    time = ""
+    if run.modelled and measured.imbalance and times[0] and times[1]:
+        time = f"Modelled time {times[1] / times[0] - 1:+.1%}, as workgroups differ in work. "
     return (
-        f"Better. L2 hit rate of {run.kernel} {percent(before)} → {percent(after)} "
+        f"Better. {time}L2 hit rate of {run.kernel} {percent(before)} → {percent(after)} "
         f"({points(before, after)}) on {run.target} with `{best.candidate.name}`, "
         f"{proof(best)}; {validation(best.validation)}.{_measured(measured)}"
     )

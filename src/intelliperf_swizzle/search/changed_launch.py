@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from intelliperf_swizzle.cache.model import measurement, traffic
+from intelliperf_swizzle.cache.model import measurement, traffic, with_times
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import (
@@ -61,8 +61,9 @@ class Case:
         """The launch as it is, or with other lines or in another order."""
         stream = stream or stream_of(self.traced.trace)
         order = np.arange(stream.tiles) if tile is None else tile
-        target = self.setup.target
-        return measurement(traffic(stream, order, target, self.traced.occupancy), target)
+        target, occupancy = self.setup.target, self.traced.occupancy
+        read = measurement(traffic(stream, order, target, occupancy), target)
+        return with_times(read, [(stream, order, 1, occupancy)], target)
 
     def trace(self, launches: Sequence[Launch]) -> Sequence[Trace | None]:
         """Changed launches; None for those that cannot be run."""

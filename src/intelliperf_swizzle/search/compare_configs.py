@@ -5,27 +5,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import ProfileError, TraceError
-from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Capture, Launch
-from intelliperf_swizzle.search.baseline import choose_evaluator
+from intelliperf_swizzle.search.brief_search import search_briefly
+from intelliperf_swizzle.search.examine_kernel import examine_kernel
 from intelliperf_swizzle.search.look_closely import look_closely
-from intelliperf_swizzle.search.loop import search_kernel
-from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, is_promising
-from intelliperf_swizzle.search.recorded import examine_kernel
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _SwizzledConfig:
     """A configuration and its best swizzle.
 
     Attributes:
@@ -64,7 +59,7 @@ def compare_configs(
     for done, (number, launches) in enumerate(others.items(), 1):
         progress.phase(f"configuration {number + 1} of {subject.kernel}, {done} of {len(others)}")
         try:
-            pairs.append(_search(number, launches, setup, recorded))
+            pairs.append(_search(number, launches, setup))
         except (ProfileError, TraceError) as error:
             failed.append(f"configuration {number + 1} of `{subject.kernel}`: {error.fact}")
     return (_sentence(subject.kernel, own.configs, pairs), *failed)
@@ -82,31 +77,24 @@ def _by_number(subject: Subject, recorded: Capture) -> dict[int, list[Launch]]:
     return dict(sorted(found.items()))
 
 
-def _search(number: int, launches: Sequence[Launch], setup: Setup, recorded: Capture) -> _Pair:
-    options = replace(setup.options, candidates=min(FEWEST_CANDIDATES, setup.options.candidates))
-    setup, quiet = replace(setup, options=options), Silent()
+def _search(number: int, launches: Sequence[Launch], setup: Setup) -> _SwizzledConfig:
+    quiet = Silent()
     subject = look_closely(examine_kernel(launches, setup, quiet), setup, quiet)
-    best: Evaluated | None = None
-    if is_promising(setup, subject):
-        with temporary_folder("configuration") as folder:
-            history = History(folder / "history.jsonl", {})
-            evaluator = choose_evaluator(setup, subject, history, folder, quiet)
-            proposers = (OfflineProposer(),)
-            best, _ = search_kernel(setup, subject, proposers, evaluator, history, quiet)
-            history.close()
-    return _pair(number, subject, best)
+    return _pair(number, subject, search_briefly(setup, subject))
 
 
-def _pair(number: int | None, subject: Subject, best: Evaluated | None) -> _Pair:
+def _pair(number: int | None, subject: Subject, best: Evaluated | None) -> _SwizzledConfig:
     before = subject.memory_time_ms
     measured = best.attempt.measurement if best else None
     if best is None or measured is None or measured.modelled_memory_time_ms is None:
-        return _Pair(number, before, None, before)
+        return _SwizzledConfig(number, before, None, before)
     after = measured.modelled_memory_time_ms * subject.untraced_factor
-    return _Pair(number, before, best.attempt.candidate.name, after)
+    return _SwizzledConfig(number, before, best.attempt.candidate.name, after)
 
 
-def _sentence(kernel: str, configs: Sequence[Mapping[str, Any]], pairs: Sequence[_Pair]) -> str:
+def _sentence(
+    kernel: str, configs: Sequence[Mapping[str, Any]], pairs: Sequence[_SwizzledConfig]
+) -> str:
     """The pairs from the fastest on."""
     first, *others = sorted(pairs, key=lambda one: one.after_ms)
     own = "" if first is pairs[0] else ", not the recorded one"
@@ -119,7 +107,7 @@ def _sentence(kernel: str, configs: Sequence[Mapping[str, Any]], pairs: Sequence
     )
 
 
-def _in_words(pair: _Pair) -> str:
+def _in_words(pair: _SwizzledConfig) -> str:
     name = "one of its own" if pair.number is None else f"number {pair.number + 1}"
     if pair.swizzle is None:
         return f"{name} unmodified, {pair.before_ms:.3g} ms"

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from intelliperf_swizzle.cache.balance import is_uneven, work
+from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress
@@ -93,6 +95,8 @@ def pose_problem(
 ) -> Problem:
     """The problem as a proposer sees it."""
     traced = subject.traced
+    largest = max(traced, key=lambda one: one.launch.tiles).trace
+    taken = work(stream_of(largest), setup.target)
     return Problem(
         launches=tuple(one.launch for one in traced),
         target=setup.target,
@@ -103,5 +107,6 @@ def pose_problem(
         attempts=attempts.all,
         seed=setup.options.seed,
         iterations=setup.options.num_attempts,
-        row_lengths=row_lengths(max(traced, key=lambda one: one.launch.tiles).trace),
+        row_lengths=row_lengths(largest),
+        work=taken if is_uneven(taken) else None,
     )

@@ -76,16 +76,18 @@ def rank_subjects(subjects: Sequence[Subject], target: Target) -> list[Subject]:
 
 
 def could_save_ms(subject: Subject, target: Target) -> float:
-    """Modelled memory time of all launches that no permutation can save more of.
+    """Modelled time of all launches that no permutation can save more of.
 
     What lies below the L2s is moved once for each miss, and at the ceiling of the hit rate there
-    are fewer misses. What moves between L1 and L2 stays.
+    are fewer misses. What moves between L1 and L2 stays. Without imbalance the last workgroup ends
+    with all others.
     """
     rate, read = subject.baseline.l2_hit_rate, subject.baseline
     if read.modelled_memory_time_ms is None or read.l2_bytes is None or rate >= 1:
         return 0.0
     below_l2 = read.modelled_memory_time_ms - read.l2_bytes / (target.l2_gb_s * 1e6)
-    return max(0.0, below_l2) * subject.headroom / (1 - rate) * subject.untraced_factor
+    moved = max(0.0, below_l2) * subject.headroom / (1 - rate)
+    return (moved + _uneven(subject) * (read.modelled_time_ms or 0.0)) * subject.untraced_factor
 
 
 def is_promising(setup: Setup, subject: Subject) -> bool:
@@ -94,7 +96,13 @@ def is_promising(setup: Setup, subject: Subject) -> bool:
     On a GPU always: a mapping may gain time without hits, as column-major does 1.20× on an H200 for
     a kernel that only writes.
     """
-    return setup.device is not None or subject.headroom >= LEAST_GAIN
+    gain = max(subject.headroom, _uneven(subject))
+    return setup.device is not None or gain >= LEAST_GAIN
+
+
+def _uneven(subject: Subject) -> float:
+    """The part of the time that an even spread of the work would save."""
+    return 1 - 1 / (subject.baseline.imbalance or 1.0)
 
 
 def _could_save(subject: Subject, setup: Setup) -> float:

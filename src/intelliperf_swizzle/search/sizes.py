@@ -111,7 +111,7 @@ def _model(
             launch.grid,
             case.before.l2_hit_rate,
             after.l2_hit_rate,
-            (after.modelled_memory_time_ms or 0.0) / (case.before.modelled_memory_time_ms or 1.0),
+            (after.modelled_time_ms or 0.0) / (case.before.modelled_time_ms or 1.0),
             loses=judge(after, case.before).kind in ("slower", "worse"),
         )
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +24,7 @@ from intelliperf_swizzle.records import (
     Trace,
 )
 from intelliperf_swizzle.trace.atomics import Atomics, Update
+from intelliperf_swizzle.trace.groups import Grouping, Groups
 from intelliperf_swizzle.trace.lanes import lanes_in_pieces
 from intelliperf_swizzle.trace.parts import (
     Part,
@@ -34,35 +34,10 @@ from intelliperf_swizzle.trace.parts import (
     spread_over,
     without_repeats,
 )
-from intelliperf_swizzle.trace.shapes import (
-    NO_SHAPE,
-    ShapeTable,
-    distinct,
-    group_rows,
-    touched_lines,
-)
+from intelliperf_swizzle.trace.shapes import NO_SHAPE, ShapeTable, distinct, touched_lines
 
 OTHER_TILES = "programs take other tiles than they did when the loop was found"
 _LINE_SHIFT = LINE_BYTES.bit_length() - 1
-_REMEMBERED_TERMS = 16
-"""Terms whose grouping is remembered: those of a loop's pointers come again in every iteration."""
-
-
-@dataclass(frozen=True)
-class _Groups:
-    """The rows (programs) of a term, grouped by what they are up to a constant.
-
-    Attributes:
-        first: int64[rows]; each row's first number.
-        group: int32[rows].
-        patterns: number of each group's pattern, shared by all terms of a recorder.
-        rows: each group's row less its first number, shaped as a term of one program.
-    """
-
-    first: Int64Array
-    group: Int32Array
-    patterns: tuple[int, ...]
-    rows: tuple[npt.NDArray[Any], ...]
 
 
 class TraceRecorder:
@@ -94,8 +69,7 @@ class TraceRecorder:
         self._latest: dict[int, tuple[Int64Array, Int32Array]] = {}
         self._shapes = ShapeTable()
         self._parts: list[Part] = []
-        self._patterns: dict[tuple[Any, ...], int] = {}
-        self._remembered: dict[tuple[int, int], tuple[Any, _Groups]] = {}
+        self._grouping = Grouping()
         self._regular: dict[tuple[Any, ...], RelativeLines] = {}
         self._single: dict[int, list[tuple[int, int]]] = {}
         self._single_outside: Counter[int] = Counter()
@@ -155,7 +129,7 @@ class TraceRecorder:
         self._words: list[tuple[int, Int64Array, Int64Array]] = []
         self._begun: list[tuple[int, Int64Array | None]] = []
         self._outside = np.zeros(len(programs), np.int64)
-        self._remembered.clear()
+        self._grouping.begin()
         self._latest.clear()
 
     def number(self, values: Int64Array | None) -> bool:
@@ -197,11 +171,11 @@ class TraceRecorder:
             self.atomics.note_update(low, high)
         selected = None if active.all() else np.flatnonzero(active)
         count = len(active) if selected is None else len(selected)
-        grouped = [self._grouped(term, selected) for term in addresses]
+        grouped = [self._grouping.groups(term, selected) for term in addresses]
         if any(2 * len(groups.rows) > count > 32 for groups in grouped):
             first, shape = self._irregular(kind, addresses, mask, item_bytes, selected, count)
         else:
-            masks = [self._grouped(term, selected) for term in mask]
+            masks = [self._grouping.groups(term, selected) for term in mask]
             first, shape = self._by_groups(kind, grouped, masks, item_bytes)
             self._check_inside(kind, addresses, mask, item_bytes, selected, first, shape, grouped)
         if site is not None and kind == Access.READ:
@@ -274,50 +248,8 @@ class TraceRecorder:
         count = len(self._programs)
         return np.broadcast_to(base, count), np.broadcast_to(shape, count)
 
-    def _grouped(self, term: npt.NDArray[Any], selected: Int64Array | None) -> _Groups:
-        """Group the programs of a term; remembered by the identity of the term."""
-        key = (term.__array_interface__["data"][0], 0 if selected is None else len(selected))
-        found = self._remembered.get(key)
-        if found is not None and found[0].shape == term.shape and found[0].strides == term.strides:
-            return found[1]
-        rows = term if selected is None or len(term) == 1 else term[selected]
-        groups = self._group_bits(rows) if term.dtype == np.bool_ else self._group(rows)
-        while len(self._remembered) >= _REMEMBERED_TERMS:
-            del self._remembered[next(iter(self._remembered))]
-        self._remembered[key] = (term, groups)
-        return groups
-
-    def _group(self, rows: npt.NDArray[np.int64]) -> _Groups:
-        """Rows that differ by a constant are in one group."""
-        flat = np.ascontiguousarray(rows.reshape(len(rows), -1))
-        if flat.shape[1] == 1 or len(flat) == 1:
-            group, chosen = np.zeros(len(flat), np.int32), np.zeros(1, np.int64)
-        else:
-            group, chosen = group_rows(flat)
-        patterns = tuple(rows[at : at + 1] - flat[at, 0] for at in chosen)
-        return _Groups(flat[:, 0], group, self._numbers(patterns), patterns)
-
-    def _group_bits(self, rows: npt.NDArray[np.bool_]) -> _Groups:
-        """Only equal rows are in one group (a leading 0 keeps all 0 apart from all 1)."""
-        flat = rows.reshape(len(rows), -1)
-        if len(flat) == 1 or flat.all():
-            group, chosen = np.zeros(len(flat), np.int32), np.zeros(1, np.int64)
-        else:
-            zeros = np.zeros((len(flat), 1), np.int64)
-            group, chosen = group_rows(np.concatenate((zeros, flat), axis=1))
-        patterns = tuple(rows[at : at + 1] for at in chosen)
-        return _Groups(np.zeros(1, np.int64), group, self._numbers(patterns), patterns)
-
-    def _numbers(self, patterns: Sequence[npt.NDArray[Any]]) -> tuple[int, ...]:
-        return tuple(
-            self._patterns.setdefault(
-                (pattern.shape, pattern.dtype.char, pattern.tobytes()), len(self._patterns)
-            )
-            for pattern in patterns
-        )
-
     def _by_groups(
-        self, kind: Access, addresses: Sequence[_Groups], masks: Sequence[_Groups], item_bytes: int
+        self, kind: Access, addresses: Sequence[Groups], masks: Sequence[Groups], item_bytes: int
     ) -> tuple[Int64Array, Int32Array]:
         """First line and shape per program (or one for all), computed once per kind of program."""
         base: Any = sum(groups.first for groups in addresses)
@@ -339,16 +271,16 @@ class TraceRecorder:
     def _lines_of(
         self,
         kind: Access,
-        addresses: Sequence[_Groups],
-        masks: Sequence[_Groups],
+        addresses: Sequence[Groups],
+        masks: Sequence[Groups],
         item_bytes: int,
         at: int,
         base: int,
     ) -> RelativeLines:
         """The lines of the program at one row."""
         residue = base & (LINE_BYTES - 1)
-        chosen = [_row(groups, at) for groups in addresses]
-        covered = [_row(groups, at) for groups in masks]
+        chosen = [groups.of_row(at) for groups in addresses]
+        covered = [groups.of_row(at) for groups in masks]
         key = (
             int(kind), item_bytes, residue,
             tuple(g.patterns[i] for g, i in zip(addresses, chosen, strict=True)),
@@ -400,7 +332,7 @@ class TraceRecorder:
         selected: Int64Array | None,
         first: Int64Array,
         shape: Int32Array,
-        grouped: Sequence[_Groups],
+        grouped: Sequence[Groups],
     ) -> None:
         """Redo, lane by lane, the programs with lanes outside the storage of their others."""
         place = np.searchsorted(self._begin, self._low, side="right") - 1
@@ -492,7 +424,3 @@ class TraceRecorder:
             tile_arithmetic=arithmetic if arithmetic.any() else None, immaterial=immaterial,
             program=program, turn=turn,
         )  # fmt: skip
-
-
-def _row(groups: _Groups, at: int) -> int:
-    return int(groups.group[at % len(groups.group)])

@@ -20,9 +20,8 @@ from intelliperf_swizzle.cache.compiled.sectors import (
     touch,
     write,
 )
-from intelliperf_swizzle.cache.compiled.slots import Float64Array
 from intelliperf_swizzle.jit import Integer, jit, loop
-from intelliperf_swizzle.records import Int64Array
+from intelliperf_swizzle.records import Float64Array, Int64Array
 
 _UNDER_WAY = 1 << 16
 _MOST_MERGED = 1 << 14

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from intelliperf_swizzle.cache.compiled import mix
-from intelliperf_swizzle.cache.compiled.slots import Float64Array
 from intelliperf_swizzle.jit import Integer, jit, loop
-from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
+from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array, UInt8Array
 
 POPULATION = np.array([bin(mask).count("1") for mask in range(16)], np.int64)
 """Sectors of a mask."""

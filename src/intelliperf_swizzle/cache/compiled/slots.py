@@ -11,13 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from intelliperf_swizzle.cache.drift import Drift
 from intelliperf_swizzle.jit import jit, loop
-from intelliperf_swizzle.records import Int32Array, Int64Array
-
-Float64Array = npt.NDArray[np.float64]
+from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array
 
 
 class Slots(NamedTuple):

@@ -34,7 +34,6 @@ from intelliperf_swizzle.cache.compiled.sectors import (
 )
 from intelliperf_swizzle.cache.compiled.slots import (
     Events,
-    Float64Array,
     Slots,
     fill,
     occupied,
@@ -43,7 +42,7 @@ from intelliperf_swizzle.cache.compiled.slots import (
 )
 from intelliperf_swizzle.cache.stream import Tensors
 from intelliperf_swizzle.jit import Integer, jit, loop
-from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
+from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array, UInt8Array
 
 _PORT_BYTES = 64
 """Bytes that a CU's port takes in a clock."""

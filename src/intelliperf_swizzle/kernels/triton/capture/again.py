@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from intelliperf_swizzle.kept import digest
 from intelliperf_swizzle.kernels.triton.capture import opened
-from intelliperf_swizzle.kernels.triton.capture.recording import capture, gpu_told
-from intelliperf_swizzle.kernels.triton.capture.settings import Gpu
+from intelliperf_swizzle.kernels.triton.capture.recording import capture
+from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, gpu_told
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
 

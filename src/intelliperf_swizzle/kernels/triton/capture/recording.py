@@ -19,9 +19,8 @@ from intelliperf_swizzle.kernels.triton.capture.journal import Execution, Journa
 from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.kernels.triton.capture.settings import (
     OTHER_CONFIGS,
-    Gpu,
     Settings,
-    gpu_of,
+    gpu_told,
     save_settings,
 )
 from intelliperf_swizzle.kernels.triton.capture.tuning import describe_configs
@@ -30,7 +29,6 @@ from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
 
 if TYPE_CHECKING:
-    from intelliperf_swizzle.hardware import Target
     from intelliperf_swizzle.kernels.base import RecordRequest
 
 RECORDER = "intelliperf_swizzle.kernels.triton.capture.begin"
@@ -113,14 +111,6 @@ def _watch(
         application.end(PATIENCE_SECONDS)
     watch.read()
     return watch, _Ending(ended_by, exit_code, request, last_lines(place))
-
-
-def gpu_told(target: Target | None) -> Gpu:
-    """The GPU that the application is told of, if it runs without one."""
-    # the application imports this package too, and its Python need not have PyYAML
-    from intelliperf_swizzle.hardware import load_target
-
-    return gpu_of(target or load_target("mi300x"))
 
 
 def _prepared(folder: Path, settings: Settings, note_opened: bool) -> Path:

@@ -66,6 +66,14 @@ def gpu_of(target: Target) -> Gpu:
     )
 
 
+def gpu_told(target: Target | None) -> Gpu:
+    """The GPU that the application is told of, if it runs without one."""
+    # the application imports this package too, and its Python need not have PyYAML
+    from intelliperf_swizzle.hardware import load_target
+
+    return gpu_of(target or load_target("mi300x"))
+
+
 @dataclass(frozen=True)
 class Settings:
     """What is installed, which GPU there seems to be, and whether launches are also executed.

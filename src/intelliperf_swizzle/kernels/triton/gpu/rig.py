@@ -82,7 +82,7 @@ class Rig:
         Raises:
             ValidationError: the application failed before anything could be tried.
         """
-        record = _Record(tuple(tasks))
+        record = _TrialsSoFar(tuple(tasks))
         while True:
             known = len(record.checks) + len(record.failures) + len(record.rounds)
             order = Order(
@@ -106,7 +106,7 @@ class Rig:
                 break
         return {number: record.trial(number, self.device) for number in candidates}
 
-    def _run(self, order: Order, record: _Record) -> bool:
+    def _run(self, order: Order, record: _TrialsSoFar) -> bool:
         """One process of the application; whether it came to its end or was done."""
         folder = self._fresh_folder()
         settings = Settings(AGENT, self.gpu, "always", 0.0, 0.0)
@@ -162,7 +162,7 @@ class Rig:
 
 
 @dataclass
-class _Record:
+class _TrialsSoFar:
     """What all processes have told so far."""
 
     tasks: tuple[Task, ...]
@@ -202,7 +202,7 @@ class _Record:
 class _ProcessWatch:
     """One process, as its journal tells of it."""
 
-    record: _Record
+    record: _TrialsSoFar
     begun: float
     limit_seconds: float
     working: dict[str, Any] | None = None

@@ -307,12 +307,7 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
     function = source.entry
     tree = definition(function)
     language = language_name(function) or "tl"
-    if rebound := sorted(_arguments(request.swizzle) & _assigned(tree)):
-        raise SpliceError(
-            f"{where(function, loop.line)}: the kernel assigns its argument `{rebound[0]}`, which "
-            "the swizzle reads",
-            hint="take a swizzle that reads other arguments",
-        )
+    _check_arguments(request.swizzle, function, tree, loop)
     replacements: list[tuple[Place, str]] = []
     insertions: dict[int, tuple[str, ...]] = {}
     for counter in loop.counters:
@@ -351,6 +346,18 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             if isinstance(node, ast.Name) and node.id == counter.name
         ]
     return _Change(tuple(sorted(replacements, key=_order)), insertions)
+
+
+def _check_arguments(
+    swizzle: Swizzle, function: SourceFunction, tree: ast.FunctionDef, loop: TileLoop
+) -> None:
+    """Raises SpliceError if the swizzle reads an argument that the kernel assigns."""
+    if rebound := sorted(_arguments(swizzle) & _assigned(tree)):
+        raise SpliceError(
+            f"{where(function, loop.line)}: the kernel assigns its argument `{rebound[0]}`, which "
+            "the swizzle reads",
+            hint="take a swizzle that reads other arguments",
+        )
 
 
 def _order(replacement: tuple[Place, str]) -> tuple[int, int]:

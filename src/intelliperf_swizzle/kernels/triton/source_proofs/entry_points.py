@@ -7,10 +7,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
@@ -60,11 +57,7 @@ def prove_source(
         UsageError: there is no such file, or no kernel of it was launched.
         CaptureError: the application launched no kernel.
     """
-    file, folder = Path(source), Path(project_directory)
-    if not file.is_file():
-        raise UsageError(f"there is no file {file}", hint="--source names the kernel's file")
-    if not folder.is_dir():
-        raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
+    file, folder = _places(source, project_directory)
     gpu = load_target(target) if isinstance(target, str) else target
     progress = progress or Silent()
     kept = Kept(None) if no_cache else kept_for_user()
@@ -80,6 +73,17 @@ def prove_source(
         noun = "launch" if len(launches) == 1 else "launches"
         progress.phase(f"looking at {len(launches)} {noun}")
         return prove_launches(launches, sweep=sweep, kept=kept)
+
+
+def _places(
+    source: str | os.PathLike[str], project_directory: str | os.PathLike[str]
+) -> tuple[Path, Path]:
+    file, folder = Path(source), Path(project_directory)
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}", hint="--source names the kernel's file")
+    if not folder.is_dir():
+        raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
+    return file, folder
 
 
 def prove_calls(
@@ -99,12 +103,14 @@ def prove_calls(
     Raises:
         UsageError: it is no jit function, a grid is none, or the arguments do not fit.
     """
+    from intelliperf_swizzle.kernels.triton.capture.record_call import record_call
+
     with temporary_folder("source") as place:
         launches: list[Launch] = []
         for grid in grids:
             extents = _three(grid)
             given = arguments(extents) if callable(arguments) else arguments
-            launches.append(_record_call(kernel, extents, given, place, len(launches)))
+            launches.append(record_call(kernel, extents, given, place, len(launches)))
         if not launches:
             raise UsageError("there is no grid to prove it on", hint="grids=range(1, 65)")
         return prove_launches(launches, kept=kept_for_user())
@@ -116,37 +122,6 @@ def _three(grid: int | Sequence[int]) -> Grid:
         raise UsageError(f"`{grid}` is not a grid", hint="4096, or (64, 64)")
     x, y, z = (*extents, 1, 1)[:3]
     return x, y, z
-
-
-def _record_call(
-    kernel: object, grid: Grid, given: Mapping[str, object], folder: Path, number: int
-) -> Launch:
-    """One call as a launch, with the bytes of its tensors in files of the folder."""
-    from intelliperf_swizzle.kernels.triton.capture.calls import Call
-    from intelliperf_swizzle.kernels.triton.capture.describe import describe
-    from intelliperf_swizzle.kernels.triton.capture.sources import (
-        UnreadableKernelError,
-        is_jit_function,
-    )
-
-    function = kernel
-    while not is_jit_function(function) and hasattr(function, "fn"):
-        function = function.fn
-    if not is_jit_function(function):
-        raise UsageError(f"{kernel!r} is not a jit function", hint="decorate it with @triton.jit")
-    try:
-        live = describe(Call(function, (), dict(given), grid))
-    except (TypeError, UnreadableKernelError) as error:
-        raise UsageError(f"the kernel cannot be called so: {error}") from error
-    unknown = sorted(set(given) - set(live.launch.arguments) - set(live.launch.options))
-    if unknown:
-        raise UsageError(f"the kernel has no argument `{unknown[0]}`")
-    storages = {}
-    for place, storage in live.launch.storages.items():
-        path = folder / f"{number}-{place}.npy"
-        np.save(path, live.recorded(place))
-        storages[place] = replace(storage, contents=str(path))
-    return replace(live.launch, storages=storages)
 
 
 def launches_of(

@@ -126,7 +126,7 @@ class _Snapshot:
 
 
 @dataclass
-class _Kept:
+class _Samples:
     """What is kept of all batches."""
 
     program: list[Int64Array] = field(default_factory=list)
@@ -154,7 +154,7 @@ class Watcher:
         self._writes = np.zeros(programs, np.bool_)
         self._frontier = 0
         self._places_loaded = False
-        self._kept = _Kept()
+        self._kept = _Samples()
         self._sizes = {*live.launch.grid, *live.launch.constants.values()}
         self._hash: npt.NDArray[np.uint64]
         self.begin(np.zeros(0, np.int64))

@@ -19,7 +19,7 @@ from intelliperf_swizzle.kernels.triton.source_proofs.judge import (
     summarise,
 )
 from intelliperf_swizzle.kernels.triton.source_proofs.observation import Observation
-from intelliperf_swizzle.kernels.triton.source_proofs.sizes import scale_launch
+from intelliperf_swizzle.kernels.triton.source_proofs.other_sizes import scale_launch
 from intelliperf_swizzle.launch_files import as_text, save_launch
 from intelliperf_swizzle.records import Launch
 

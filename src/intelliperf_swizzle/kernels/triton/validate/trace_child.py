@@ -37,7 +37,7 @@ def compare_traces(launches: Sequence[tuple[Request, Trace]], folder: Path) -> I
     for request, original in launches:
         live = revive(request.launch, folder, edits=request.marked or request.edits)
         reads = NumberReads(_blocks(live, request)) if request.probes else Origins()
-        numbers = _Numbers(request.tile[: request.launch.tiles])
+        numbers = _NumberCheck(request.tile[: request.launch.tiles])
         try:
             trace, _, _ = record_accesses(live, reads, numbers.check)
         except NotBatchableError as refusal:
@@ -51,7 +51,7 @@ def compare_traces(launches: Sequence[tuple[Request, Trace]], folder: Path) -> I
             yield stray or access_difference(original, trace, request.tile)
 
 
-class _Numbers:
+class _NumberCheck:
     """Compares the numbers that the edited text computes in a loop with those that were proved.
 
     Attributes:

@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The launches of one kernel traced, built and modelled as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from intelliperf_swizzle.cache import ceiling
+from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.launch_files import as_text
+from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.profile.modelled import model_launches
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.records import Access, Ceiling, Launch, Measurement, Trace
+from intelliperf_swizzle.search.builds import (
+    compile_variants,
+    compiled_as,
+    note_spills,
+    resident_workgroups,
+)
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.subject import Subject
+
+MOST_LAUNCHES = 16
+"""Distinct launches of one kernel that are measured and validated, the largest. All are proved and
+checked for programs that depend on each other."""
+
+
+def examine_kernel(launches: Sequence[Launch], setup: Setup, progress: Progress) -> Subject:
+    """Traces and models the launches of one kernel.
+
+    Raises:
+        TraceError: one of the largest cannot be traced, or the kernel writes to no tensor.
+        ProfileError: the profiler fails.
+    """
+    kernel, target = launches[0].kernel, setup.target
+    largest = sorted(launches, key=lambda one: (-one.tiles * one.count, one.ordinal))
+    largest = largest[:MOST_LAUNCHES]
+    with ThreadPoolExecutor(2) as pool:  # both wait for a child process
+        building = pool.submit(compile_variants, largest, setup)
+        traces: list[Trace] = []
+        for one in pool.map(lambda launch: _trace(launch, setup), largest):
+            traces.append(one)
+            if len(largest) > 1:
+                progress.step(len(traces), len(largest), "launches")
+        builds, failures = building.result()
+    if not any(_writes(one) for one in traces):
+        raise TraceError(
+            f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
+            hint="memory that it reaches through an array of pointers is not recorded",
+        )
+    notes = [*failures, *(note for one in traces for note in one.notes)]
+    built = [builds.get(compiled_as(launch)) for launch in largest]
+    traced = tuple(
+        TracedLaunch(launch, one, resident_workgroups(build, target), build)
+        for launch, one, build in zip(largest, traces, built, strict=True)
+    )
+    baseline, bound = _rates(traced, setup)
+    return Subject(
+        kernel=kernel,
+        launches=tuple(sorted(launches, key=lambda one: one.ordinal)),
+        traced=traced,
+        baseline=baseline,
+        ceiling=bound,
+        notes=tuple(dict.fromkeys(notes)),
+        cautions=(*_out_of_bounds(traces), *note_spills(builds.values())),
+    )
+
+
+def _trace(launch: Launch, setup: Setup) -> Trace:
+    """The trace of a launch, ready for replay."""
+
+    def make() -> tuple[Trace, ReferenceStream]:
+        made = setup.language.trace(launch)
+        return made, stream_of(made)
+
+    return adopt(*setup.kept.call("trace", as_text(launch), make))
+
+
+def _rates(traced: Sequence[TracedLaunch], setup: Setup) -> tuple[Measurement, Ceiling]:
+    """The unmodified kernel by the model, and the ceiling of any order.
+
+    A profiler of a host that has run it already takes the model's place.
+    """
+
+    def model() -> tuple[Measurement, Ceiling]:
+        identity = [np.arange(one.trace.tiles) for one in traced]
+        counts = [one.launch.count for one in traced]
+        bound = ceiling([one.trace for one in traced], setup.target, counts)
+        if setup.profiler is not None and setup.device is None:
+            return setup.profiler.measure(traced), bound
+        return model_launches(traced, identity, setup.target), bound
+
+    if setup.profiler is not None:
+        return model()
+    each = [(as_text(one.launch), one.launch.count, one.occupancy) for one in traced]
+    return setup.kept.call("rates", (each, setup.target), model)
+
+
+def _writes(one: Trace) -> bool:
+    """Whether some program writes to a tensor."""
+    return bool(np.isin(one.shape_kind, (Access.WRITE, Access.ATOMIC))[one.access_shape].any())
+
+
+def _out_of_bounds(traces: Sequence[Trace]) -> tuple[str, ...]:
+    """Says so where tiles access what lies outside every tensor."""
+    outside = sum(one.tiles_outside for one in traces)
+    if not outside:
+        return ()
+    elements = sum(one.elements_outside for one in traces)
+    return (
+        f"{outside} of {sum(one.tiles for one in traces)} tiles access {elements} elements outside "
+        "every tensor: the numbers leave these accesses out, and a GPU may fault on them",
+    )
