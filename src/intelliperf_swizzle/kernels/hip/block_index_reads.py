@@ -93,7 +93,7 @@ class CallGraph:
         return [one for one in found if one in self._bodies]
 
     def missing(self, kernel: str) -> str | None:
-        """A function that a kernel may call and that no module before linking defines with it."""
+        """A function that a kernel may call and that its module does not define."""
         mentioned = (one for name in self.reached(kernel) for one in sorted(self._mentions[name]))
         return next((o for o in mentioned if o not in self._rows and o[:5] != "llvm."), None)
 

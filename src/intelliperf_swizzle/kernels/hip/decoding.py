@@ -12,7 +12,14 @@ from typing import Any, TypeAlias
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip import floats
 from intelliperf_swizzle.kernels.hip.device_memory import DeviceMemory
-from intelliperf_swizzle.kernels.hip.llvm import Module, Value, binding, identity, parse
+from intelliperf_swizzle.kernels.hip.llvm import (
+    Instruction,
+    Module,
+    Value,
+    binding,
+    identity,
+    parse,
+)
 from intelliperf_swizzle.kernels.hip.slicing import size_of, space
 from intelliperf_swizzle.kernels.hip.terms import Sum
 
@@ -73,8 +80,9 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     """
     module = parse(text)
     function = module.get_function(symbol)
-    decoder = _TermDecoder(variables, module)
     blocks = list(function.blocks)
+    instructions = {identity(one): one for block in blocks for one in block.instructions}
+    decoder = _TermDecoder(variables, module, instructions)
     successors: dict[int, list[int]] = {}
     for block in blocks:
         *_, last = block.instructions
@@ -100,8 +108,11 @@ def _is_block(value: Value) -> bool:
 
 
 class _TermDecoder:
-    def __init__(self, variables: Mapping[str, int], module: Module):
+    def __init__(
+        self, variables: Mapping[str, int], module: Module, instructions: Mapping[int, Instruction]
+    ):
         self._variables = variables
+        self._instructions = instructions
         self._layout = binding().create_target_data(module.data_layout)
         self._structures = {one.name: one for one in module.struct_types}
 
@@ -126,7 +137,8 @@ class _TermDecoder:
             known["how"] = found[1] if found else ""
             known["source_bits"] = _bits(_element(values[0]))
         elif one.opcode[0] == "f" or one.opcode in ("sitofp", "uitofp"):
-            known |= _float_operation(one.opcode, text, values, element)
+            made = [self._magnitude(value) for value in values]
+            known |= _float_operation(one.opcode, text, values, element, made)
         elif one.opcode == "getelementptr":
             flags = r"(?:inbounds |nuw |nusw |inrange\([^)]*\) )*"
             found = re.search(rf"getelementptr {flags}(.+?), (?:ptr|<)", text)
@@ -144,6 +156,14 @@ class _TermDecoder:
         elif one.opcode == "shufflevector":
             known["how"] = _shuffle(text)
         return Step(one.opcode, identity(one), operands, _bits(element), text, **known)
+
+    def _magnitude(self, value: Value) -> str:
+        """The text of what a value is, or is the negative or a wider form of."""
+        found = self._instructions.get(identity(value))
+        while found is not None and found.opcode in ("fneg", "fpext"):
+            value = next(iter(found.operands))
+            found = self._instructions.get(identity(value))
+        return str(value)
 
     def _operand(self, value: Value) -> Number | int:
         kinds = binding().ValueKind
@@ -210,7 +230,9 @@ def _element(value: Value) -> str:
     return str(value.type).strip("<>").rpartition(" x ")[2]
 
 
-def _float_operation(opcode: str, text: str, values: list[Value], element: str) -> dict[str, Any]:
+def _float_operation(
+    opcode: str, text: str, values: list[Value], element: str, operands: list[str]
+) -> dict[str, Any]:
     """What a step has of an operation on floating-point numbers."""
     found = re.search(rf"= {opcode} ((?:[a-z]+ )*)", text)
     words = found[1].split() if found and opcode == "fcmp" else []
@@ -218,7 +240,7 @@ def _float_operation(opcode: str, text: str, values: list[Value], element: str) 
     return {
         "how": " ".join((opcode, *predicates[-1:])),
         "kinds": (_element(values[0]), element),
-        "exact": floats.is_exact(opcode, text, [str(one) for one in values]),
+        "exact": floats.is_exact(opcode, text, operands),
     }
 
 
@@ -229,7 +251,7 @@ _FLOAT_PREDICATES = (
 
 
 def _constant(word: str, kind: str = "") -> int:
-    if kind in floats.KINDS:
+    if kind in (*floats.KINDS, "bfloat"):
         return floats.constant(word, kind)
     return int(word == "true") if word in ("true", "false") else int(word)
 

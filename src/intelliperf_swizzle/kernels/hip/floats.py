@@ -23,15 +23,15 @@ KINDS: Mapping[str, tuple[type[np.signedinteger[Any]], type[np.floating[Any]]]] 
     "float": (np.int32, np.float32),
     "double": (np.int64, np.float64),
 }
-_INEXACT = re.compile(r"\b(fast|reassoc|arcp|afn)\b")
+_INEXACT = re.compile(r"\b(fast|reassoc|arcp|afn|fpmath)\b")
 _MAY_FUSE = re.compile(r"\b(fast|contract)\b")
 
 
 def constant(word: str, kind: str) -> int:
     """The bits of a constant as LLVM writes it: decimal, or in hexadecimal as a double."""
-    bits, number = KINDS[kind]
-    if word.startswith("0xH"):
+    if word[:3] in ("0xH", "0xR"):  # of 16 bits
         return int(np.uint16(int(word[3:], 16)).view(np.int16))
+    bits, number = KINDS[kind]
     value = struct.unpack(">d", bytes.fromhex(word[2:]))[0] if word[:2] == "0x" else float(word)
     return int(number(value).view(bits))
 
@@ -41,13 +41,20 @@ def is_exact(opcode: str, text: str, operands: list[str]) -> bool:
 
     Args:
         opcode: of it.
-        text: of it, flags included.
+        text: of it, flags and `!fpmath` included.
         operands: the same of what it is made of.
     """
     if _INEXACT.search(text):
         return False
     fused = any(" = fmul " in one and _MAY_FUSE.search(one) for one in operands)
     return not (opcode in ("fadd", "fsub") and _MAY_FUSE.search(text) and fused)
+
+
+def are_known(kinds: tuple[str, str]) -> bool:
+    """Whether numbers of these types, source and result, are computed with here."""
+    return any(one in KINDS for one in kinds) and all(
+        one in KINDS or re.fullmatch(r"i\d+", one) for one in kinds
+    )
 
 
 def compute(how: str, values: list[Sum], source: str, kind: str, bits: int) -> Sum:

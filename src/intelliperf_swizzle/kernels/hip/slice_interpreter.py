@@ -246,7 +246,7 @@ class Interpreter:
             self._env[step.id] = self._lane(step, found[1])
         elif name == "llvm.amdgcn.wavefrontsize":
             self._env[step.id] = Sum(64)
-        elif name.startswith(floats.CALLS) and not step.lanes:
+        elif name.startswith(floats.CALLS) and floats.are_known(step.kinds) and not step.lanes:
             function, value = name.rpartition(".")[0], self._sum(step.operands[0])
             self._env[step.id] = floats.compute(function, [value], *step.kinds, step.bits)
         elif not name.startswith(("llvm.lifetime", "llvm.experimental.noalias", "llvm.dbg")):
@@ -283,7 +283,7 @@ class Interpreter:
         function = _OPERATIONS.get(step.opcode)
         if function is not None:
             return function(step, values)
-        if step.opcode not in floats.OPCODES or not set(floats.KINDS).intersection(step.kinds):
+        if step.opcode not in floats.OPCODES or not floats.are_known(step.kinds):
             raise UnknownStepError(f"an instruction `{step.opcode}`", step.text)
         if not step.exact:
             what = "floating-point arithmetic that the compiler may fuse or approximate"

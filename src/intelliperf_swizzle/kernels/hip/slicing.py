@@ -253,7 +253,7 @@ def _rows(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, Ins
     left = iter(instructions)
     inside = False  # a switch, whose cases have lines of their own
     for line in text.splitlines():
-        plain = re.sub(r",? !(?!dbg)[a-z][\w.]* !(?:\d+|\{\})", "", line)
+        plain = re.sub(r",? !(?!dbg|fpmath)[a-z][\w.]* !(?:\d+|\{\})", "", line)
         if inside or not re.match(r"  [^\s\]]", line):
             inside = inside and not line.strip().startswith("]")
             yield plain, None
