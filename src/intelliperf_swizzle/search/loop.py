@@ -15,6 +15,7 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.propose.axes import row_lengths
 from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.draw import draw
 from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
@@ -62,12 +63,14 @@ def search(
     for attempt in attempts.reported:
         evaluator.confirm(evaluator.evaluate(attempts.edit(attempts.promising([attempt], 0.0))))
     for proposer in proposers:
-        progress.phase(f"searching ({proposer.name}, up to {problem.budget} candidates)")
+        paced = proposer.name != "llm"  # a model's answers say for themselves how many there are
+        if paced:
+            progress.phase(f"searching ({proposer.name}, up to {problem.budget} candidates)")
         try:
             for batch in proposer.propose(problem):
                 proved = attempts.prove(batch.candidates)
                 screened = attempts.screen(batch.candidates, proved)
-                _show_best(attempts, problem, progress, paced=proposer.name != "llm")
+                _show_best(attempts, problem, progress, paced=paced)
                 edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
                 evaluator.confirm(evaluator.evaluate(edited))
                 batch.outcomes = attempts.current(screened)
@@ -105,6 +108,7 @@ def pose_problem(
         budget=setup.options.candidates,
         context=lambda: describe(setup, replace(subject, baseline=evaluator.baseline)),
         attempts=attempts.all,
+        picture=lambda best: draw(setup, subject, attempts.screened_as(best)),
         seed=setup.options.seed,
         iterations=setup.options.num_attempts,
         row_lengths=row_lengths(largest),
