@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """How long traces take, against the plain interpreter: `python benchmarks/trace_speed.py`.
 
-Each row runs in a process of its own. `whole` is the wall time of `trace(launch)` with the start
-of its child process; `trace` is the part inside the child; memory is the child's peak. The ratio
-is that of Triton's own interpreter, without any hook, to the trace, in one process.
+Each row runs in processes of its own. `whole` is the wall time of `trace(launch)` with the start
+of its child process; `trace` is the part inside the child, in CPU seconds; memory is the peak of a
+process that traces. The ratio is that of Triton's own interpreter, without any hook, to the trace,
+in one process. The last rows are programs of `benchmarks/hip`, recorded without a GPU.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "trace"))
 
 import zoo
 
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.base import RecordRequest, load_language
 from intelliperf_swizzle.records import Launch, Storage, TensorArgument
 
 
@@ -89,6 +92,21 @@ def transpose(n: int, block: int) -> Launch:
     )  # fmt: skip
 
 
+def hip(program: str, *sizes: int) -> Launch:
+    """The first launch of a program of `benchmarks/hip`, which is built and not executed."""
+    request = RecordRequest(
+        command=[f"./{program}", *map(str, sizes)], cwd=Path(__file__).resolve().parent / "hip",
+        folder=Path(tempfile.mkdtemp()), target=load_target("mi300x"),
+        build_command=f"make {program}", compute="never", quiet_seconds=1.0,
+    )  # fmt: skip
+    return load_language("hip").record(request).launches[0]
+
+
+def language_of(launch: Launch) -> str:
+    """Its name in `kernels.base.LANGUAGES`."""
+    return "hip" if "device_kernel" in launch.options else "triton"
+
+
 ROWS: dict[str, tuple[Callable[[], Launch], bool, str]] = {
     "GEMM 1024^3, 64^3 tiles": (lambda: gemm(1024, 64, 64), True, "ratio >= 100"),
     "GEMM 8192^3, 128x128x64": (lambda: gemm(8192, 128, 64), False, "whole <= 2 s, <= 1 GB"),
@@ -98,21 +116,21 @@ ROWS: dict[str, tuple[Callable[[], Launch], bool, str]] = {
     "transpose 32768^2, 32x32 tiles": (
         lambda: transpose(32768, 32), False, "whole <= 10 s, <= 2 GB",
     ),
+    "HIP GEMM 8192^3": (lambda: hip("gemm", 8192, 8192, 8192), False, "whole <= 10 s, <= 1.5 GB"),
+    "HIP transpose 16384^2": (lambda: hip("transpose", 16384), False, "whole <= 2 s"),
+    "HIP stencil 8192^2": (lambda: hip("stencil", 8192, 1), False, "whole <= 4 s"),
 }  # fmt: skip
 
 
 def measure(name: str) -> dict[str, Any]:
     """One row, in this process and its children."""
-    from intelliperf_swizzle.kernels.triton.tracing import trace
-
     launch = ROWS[name][0]()
+    trace = load_language(language_of(launch)).trace
     begun = time.perf_counter()
     found = trace(launch)
     whole = time.perf_counter() - begun
-    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return {
         "whole_s": whole,
-        "peak_mb": peak_mb,
         "lines_m": found.line_accesses / 1e6,
         "method": found.method,
         "load": os.getloadavg()[0],
@@ -124,6 +142,7 @@ def measure_inside(name: str) -> dict[str, Any]:
     import triton.runtime.interpreter as triton_interpreter
 
     plain = triton_interpreter.GridExecutor.__call__
+    from intelliperf_swizzle.kernels.hip import trace_slices
     from intelliperf_swizzle.kernels.triton.interpreter.fixes import fix_interpreter
     from intelliperf_swizzle.kernels.triton.tracing.interpret import trace_here
 
@@ -132,9 +151,11 @@ def measure_inside(name: str) -> dict[str, Any]:
     fix_interpreter()
     with tempfile.TemporaryDirectory() as folder:
         trace_here(gemm(128, 32, 32), Path(folder))  # loads the compiled functions
-        begun = time.perf_counter()
-        trace_here(launch, Path(folder))
-        seconds = {"trace_s": time.perf_counter() - begun}
+        traced = trace_slices.trace_here if language_of(launch) == "hip" else trace_here
+        begun = time.process_time()
+        traced(launch, Path(folder))
+        seconds = {"trace_s": time.process_time() - begun}
+        seconds["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     if with_plain:
         triton_interpreter.GridExecutor.__call__ = plain
         seconds["plain_s"] = _plain_seconds(launch)

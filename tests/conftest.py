@@ -34,8 +34,8 @@ LONG = (
     "adversarial/test_order_of_all_launches.py", "adversarial/test_shared_functions.py",
     "adversarial/test_stopping.py", "agents", "benchmark_kernels", "benchmark_tables/test_items.py",
     "documentation", "end_to_end", "hip", "host/test_run.py", "language/test_emitters_agree.py",
-    "llm/test_command.py", "loop", "packaging", "search/test_application.py",
-    "search/test_backends.py", "search/test_cures.py",
+    "llm/test_command.py", "llm/test_hip_answers.py", "loop", "packaging",
+    "search/test_application.py", "search/test_backends.py", "search/test_cures.py",
     "source_proofs/test_sizes.py", "tile_loops",
 )  # fmt: skip
 """Where the tests take many seconds each."""

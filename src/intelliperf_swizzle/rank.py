@@ -196,12 +196,12 @@ def _round(attempts: Sequence[Attempt]) -> list[Attempt]:
     """The first of each kind, then the second of each, and so on."""
     kinds: dict[str, list[Attempt]] = {}
     for attempt in attempts:
-        kinds.setdefault(_kind(attempt.candidate), []).append(attempt)
+        kinds.setdefault(kind_of(attempt.candidate), []).append(attempt)
     turns = itertools.zip_longest(*kinds.values())
     return [one for turn in turns for one in turn if one is not None]
 
 
-def _kind(candidate: Candidate) -> str:
+def kind_of(candidate: Candidate) -> str:
     """A pattern; or the nests that place the domains in one way, whatever the sizes."""
     words = [word for word in candidate.name.split() if not word.isdigit()]
     return f"nest {words[-1]}" if candidate.origin == "search" else words[0]

@@ -102,7 +102,8 @@ def lines_of(trace: Trace, tile: int) -> Int64Array:
 
 TRACED = {
     "through_structure": 15, "sparse": 4, "rows_alone": 2, "one_line": 4, "by_variables": 6,
-    "lane_sums": 4, "transposed": 12, "guarded": 8,
+    "lane_sums": 4, "transposed": 12, "guarded": 8, "by_floats": 4,
+    "by_argument": 2,
 }  # fmt: skip
 
 
@@ -127,6 +128,7 @@ def test_native_execution_sees_a_wrong_address(recorded: Recorded) -> None:
     [
         ("gather", "a value in shared memory", "out[threadIdx.x] = in[order["),
         ("ticket", "the result of an atomic", "atomicAdd(counter, 1)"),
+        ("fused", "arithmetic that the compiler may fuse", "out[(int)(threadIdx.x * in[0]"),
     ],
 )
 def test_what_only_threads_know_is_refused_by_line(
@@ -238,11 +240,71 @@ def test_a_call_that_is_unknown_is_named(tmp_path: Path) -> None:
     link = "-L. -lcaller -Wl,-rpath,. -Wl,--allow-shlib-undefined"
     library = "c++ -shared -fPIC caller.cc -o libcaller.so"
     build = f"sh -c '{library} && hipcc probe.hip -o probe {link}'"
-    with pytest.raises(CaptureError, match="does not know `hipNewCall`"):
-        HIP.record(
-            RecordRequest(command=["./probe"], cwd=tmp_path, folder=tmp_path / "capture",
-                          build_command=build)
-        )  # fmt: skip
+    with pytest.raises(CaptureError, match="does not know `hipNewCall`") as refused:
+        record(tmp_path, tmp_path / "records", ["./probe"], build)
+    assert "report the name" in str(refused.value.hint)
+
+
+def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
+    text = tools.PROBE.replace("int main() {", "extern \"C\" int rocblas_any();\nint main() {\n"
+                               "  if (rocblas_any()) return 2;")  # fmt: skip
+    (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
+    (tmp_path / "blas.c").write_text("int rocblas_any() { return 0; }\n", encoding="utf-8")
+    library = "cc -shared -fPIC blas.c -o librocblas.so -Wl,-soname,librocblas.so.4"
+    build = f"sh -c '{library} && hipcc probe.hip -o probe librocblas.so'"
+    with pytest.raises(CaptureError, match=r"librocblas\.so\.4 is not here") as refused:
+        record(tmp_path, tmp_path / "records", ["./probe"], build)
+    assert "LD_LIBRARY_PATH" in str(refused.value.hint)
+
+
+def test_a_compiler_that_keeps_no_bitcode_is_named(
+    toolchain: tools.Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `hipcc` that calls clang without the variables of the build."""
+    forgets = f"unset CCC_OVERRIDE_OPTIONS HIPCC_COMPILE_FLAGS_APPEND\nexec {toolchain.root}/bin/"
+    (tmp_path / "hipcc").write_text(f'#!/bin/sh\nHIP_CLANG={toolchain.clang}\nexport HIP_CLANG\n'
+                                    f'{forgets}hipcc "$@"\n', encoding="utf-8")  # fmt: skip
+    (tmp_path / "hipcc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    found = tools.find_compiler(os.environ)
+    assert found.gap == "it keeps no device bitcode with -fembed-bitcode"
+    (tmp_path / "probe.hip").write_text(tools.PROBE, encoding="utf-8")
+    with pytest.raises(CaptureError, match="although the build was asked to keep it") as refused:
+        record(tmp_path, tmp_path / "records", ["./probe"], "hipcc probe.hip -o probe")
+    assert "probe was built without device bitcode" in refused.value.fact
+    assert "CCC_OVERRIDE_OPTIONS must reach clang" in str(refused.value.hint)
+
+
+def test_what_is_not_optimised_is_refused(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "probe.hip").write_text(tools.PROBE, encoding="utf-8")
+    build = "hipcc -O0 probe.hip -o probe"
+    with pytest.raises(TraceError, match="built with -O0"):
+        record(project, tmp_path / "plain", ["./probe"], build).trace("scale")
+    usual = record(project, tmp_path / "usual", ["./probe"], "hipcc probe.hip -o probe")
+    assert len(usual.trace("scale").access_base) == 2  # a read and a write, of four waves
+
+
+def test_a_function_of_another_translation_unit_is_refused(tmp_path: Path) -> None:
+    """What it reads is in no module of the kernel, even if it decides values alone."""
+    called = tools.PROBE.replace("x[i] *= by", "x[i] *= weight()")
+    (tmp_path / "probe.hip").write_text(
+        "__attribute__((device)) float weight();\n" + called, "utf-8"
+    )
+    weight = "#include <hip/hip_runtime.h>\n__device__ float weight() { return blockIdx.x; }\n"
+    (tmp_path / "weight.hip").write_text(weight, encoding="utf-8")
+    build = "hipcc -O2 -fgpu-rdc probe.hip weight.hip -o probe"
+    probe = record(tmp_path, tmp_path / "records", ["./probe"], build)
+    with pytest.raises(TraceError, match="calls `_Z6weightv` of another translation unit"):
+        probe.trace("scale")
+
+
+def test_a_stripped_program_keeps_what_is_needed(tmp_path: Path) -> None:
+    (tmp_path / "probe.hip").write_text(tools.PROBE, encoding="utf-8")
+    build = "sh -c 'hipcc -O2 probe.hip -o probe && strip probe'"
+    [launch] = record(tmp_path, tmp_path / "records", ["./probe"], build).capture.launches
+    assert (launch.kernel, list(launch.arguments)) == ("scale", ["x", "by", "n"])
 
 
 def test_without_a_clang_the_remedy_is_named(tmp_path: Path) -> None:

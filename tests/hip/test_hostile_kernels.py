@@ -17,6 +17,7 @@ from intelliperf_swizzle.errors import SpliceError, SwizzleError, TraceError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.hip import validate as gates
+from intelliperf_swizzle.kernels.hip.compare_execution import compare_bytes
 from intelliperf_swizzle.kernels.hip.language import HIP
 from intelliperf_swizzle.kernels.hip.preparing import make_edited
 from intelliperf_swizzle.kernels.hip.toolchain import find_toolchain
@@ -93,8 +94,9 @@ def test_a_patch_is_the_original_renumbered(program: Program, kernel: str) -> No
     [
         ("uses_helper", "`shared_helper` reads `blockIdx` and is used by `uses_it_too` too"),
         ("in_another_file", "`row_of` reads `blockIdx` in another file"),
-        ("uses_template", "is named in line 80 too, where another kernel may use it"),
+        ("uses_template", "is named in line 86 too, where another kernel may use it"),
         ("by_intrinsic", "through `__builtin_amdgcn_workgroup_id_x`"),
+        ("by_group", "through `group_index`"),
     ],
 )
 def test_what_cannot_be_patched_is_refused_by_line(program: Program, kernel: str, why: str) -> None:
@@ -124,7 +126,7 @@ def test_a_reader_that_decides_values_alone_is_not_missed(program: Program) -> N
     assert gates._trace_difference(mapped, folder) is None
     validation = program.validate("two_readers", unpatched)
     assert "reads the number that the launch gives it" in str(validation.difference)
-    _, difference = gates._execute(mapped, folder, 5.0)
+    _, difference = compare_bytes(mapped, folder, 5.0)
     assert "leaves other bytes at byte 2816 of `out`" in str(difference)
 
 

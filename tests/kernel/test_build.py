@@ -58,7 +58,7 @@ def test_other_arguments_compile_with_a_swizzle(
 ) -> None:
     launch = make(tmp_path)
     edit = splice(launch.source, parse(CONTIGUOUS), target=MI300X, launches=[launch])
-    assert (build(launch, MI300X, edit.functions).registers or 0) > 0
+    assert (build(launch, MI300X, edit).registers or 0) > 0
 
 
 def test_a_helper_is_compiled_with_its_edit(tmp_path: Path) -> None:
@@ -83,9 +83,10 @@ def test_options_of_another_vendor_are_left_out(tmp_path: Path) -> None:
 
 def test_a_kernel_that_does_not_compile_raises(tmp_path: Path) -> None:
     launch = gemm_launch(tmp_path)
+    edit = splice(launch.source, parse(CONTIGUOUS), target=MI300X, launches=[launch])
     text = launch.source.entry.text.replace("tl.cdiv(M, BLOCK)", "no_such_name")
     with pytest.raises(BuildError, match="no_such_name"):
-        build(launch, MI300X, {launch.source.kernel: text})
+        build(launch, MI300X, replace(edit, functions={launch.source.kernel: text}))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ def answer(swizzle: str, **fields: str) -> str:
     """An answer as DSPy's chat adapter reads it; critiques are there only where given."""
     named = {"reasoning": "because", **fields}
     named |= {"idea": fields.get("idea", "an idea"), "rationale": "fewer misses"}
+    named["advice"] = fields.get("advice", "none")
     named["swizzle"] = swizzle
     return "".join(f"[[ ## {k} ## ]]\n{v}\n\n" for k, v in named.items()) + "[[ ## completed ## ]]"
 
@@ -90,7 +91,15 @@ class Endpoint:
         return self.script[place]
 
     def prompt(self, call: int) -> str:
-        return "\n\n".join(message["content"] for message in self.requests[call]["messages"])
+        """The words of a request; `parts` has its pictures too."""
+        return "\n\n".join(part["text"] for part in self.parts(call) if part["type"] == "text")
+
+    def parts(self, call: int) -> list[dict[str, Any]]:
+        contents = [message["content"] for message in self.requests[call]["messages"]]
+        plain = (
+            [{"type": "text", "text": one}] if isinstance(one, str) else one for one in contents
+        )
+        return [part for content in plain for part in content]
 
 
 def handler_of(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:

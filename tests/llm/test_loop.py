@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import math
+import re
 import sys
 from dataclasses import replace
 from functools import partial
@@ -13,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from openai_endpoint import KEY, Counting, Cut, Hang, Raw, Status, answer
+from PIL import Image
 
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.formula import load_formula
@@ -24,7 +28,8 @@ from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Mod
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.baseline import choose_evaluator
-from intelliperf_swizzle.search.loop import pose_problem, search
+from intelliperf_swizzle.search.loop import search
+from intelliperf_swizzle.search.problem import pose_problem
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import prepare
 
@@ -48,6 +53,14 @@ pid = row * 64 + c % 256 // 4
 DROPS = "pid = pid // 2"
 REVERSED = "pid = num_pids - 1 - pid"
 SWAPPED = "pid = pid ^ 1"
+STRIPS = """\
+w in 4, 8, 3, 16
+xcd = pid % num_xcds
+slot = pid // num_xcds
+order = slot // 64 * 64 * num_xcds + xcd * 64 + slot % 64
+pid_1 = order // (w * grid_0) * w + order % w
+pid_0 = order % (w * grid_0) // w
+"""
 WHOLE_KERNEL = """\
 import triton
 
@@ -99,6 +112,12 @@ class Stage:
     def verdicts(self):
         return [attempt.verdict.kind for attempt in self.attempts.all()]
 
+    @property
+    def names(self):
+        """Of the model's attempts, each with its number."""
+        own = [one for one in self.attempts.all() if one.candidate.origin == "llm"]
+        return {one.candidate.name: one.number for one in own}
+
 
 @pytest.fixture
 def stage(kernel, tmp_path, endpoint):
@@ -123,6 +142,99 @@ def test_good_first_time(stage, endpoint):
     assert line["usage"]["seconds"] > 0
     assert line["diff"].startswith("--- ")
     assert line["measurement"]["l2_hit_rate"] == attempt.measurement.l2_hit_rate
+
+
+def test_a_family_is_proved_member_by_member_and_the_best_goes_on(stage, endpoint):
+    endpoint.script = [
+        answer(STRIPS, idea="strips", advice="- pad N by 16\n- `BLOCK` = 64"),
+        answer(REVERSED, critiques="{}", advice="none."),
+    ]
+    run = stage(iterations=2)
+    effort = run.run()
+    assert [*run.names] == ["llm 1 w=4", "llm 1 w=8", "llm 1 w=3", "llm 1 w=16", "llm 2"]
+    tried = {one.candidate.name: one for one in run.attempts.all()}
+    assert tried["llm 1 w=3"].verdict.kind == "not a permutation"
+    good = [tried[f"llm 1 w={w}"] for w in (4, 8, 16)]
+    assert all(one.proof and one.screened_l2_hit_rate for one in good)
+    best = max(good, key=lambda one: one.screened_l2_hit_rate)
+    assert best.verdict.kind == "better"
+    value = best.candidate.name.split()[-1]
+    assert best.candidate.text.startswith(value.replace("=", " = "))
+    told = " ".join(endpoint.prompt(1).split())
+    assert f"this is {value}, the best." in told
+    assert "Members refused, not a permutation: w=3 (the first: " in told
+    assert all(f"w={w} {100 * one.screened_l2_hit_rate:.1f} %" in told
+               for w, one in zip((4, 8, 16), good, strict=True))  # fmt: skip
+    assert f"- {best.number} [better" in told
+    assert effort.usage.calls == 2
+    advice = [note for note in effort.notes if note.startswith("advice of the language model")]
+    assert [note.rpartition(": ")[2] for note in advice] == ["`pad N by 16`", "`'BLOCK' = 64`"]
+    assert all("neither tried nor measured" in note for note in advice)
+    assert {part["type"] for call in (0, 1) for part in endpoint.parts(call)} == {"text"}
+
+
+def test_both_hand_over_what_they_found_and_tune_a_family_further(stage, endpoint):
+    endpoint.script = [answer(STRIPS.replace("4, 8, 3, 16", "5, 32"))]
+    run = stage()
+    run.model.tunes = True
+    run.run(OfflineProposer(), run.model)
+    first = " ".join(endpoint.prompt(0).split())
+    searched = [one for one in run.attempts.all() if one.candidate.origin != "llm"]
+    assert f"A search has tried {len(searched)} candidates before you." in first
+    rated = [one for one in searched if one.screened_l2_hit_rate is not None]
+    highest = max(rated, key=lambda one: one.screened_l2_hit_rate)
+    assert f" {highest.candidate.name}: screened at " in first
+    assert "why (modelled)" in first.partition("The one to beat:")[2]
+    assert "critiques" not in first
+    values = [int(name.partition("w=")[2]) for name in run.names]
+    assert values[:2] == [5, 32]
+    assert {16, 24, 64} <= set(values)
+    assert len(values) == len(set(values))
+
+
+def test_a_model_that_sees_is_shown_the_best_beside_the_unmodified_kernel(stage, endpoint):
+    endpoint.script = [answer(SHARES), answer(REVERSED, critiques="{}")]
+    run = stage(iterations=2, pictures=True)
+    run.run()
+    shown = []
+    for call in (0, 1):
+        addresses = [part["image_url"]["url"] for part in endpoint.parts(call)
+                     if part["type"] == "image_url"]  # fmt: skip
+        pictures = [Image.open(io.BytesIO(base64.b64decode(one.partition(",")[2])))
+                    for one in addresses]  # fmt: skip
+        assert [one.format for one in pictures] == ["PNG"] * 3
+        shown.append(addresses)
+    assert not set(shown[0]) & set(shown[1])
+    assert "[[ ## tile_map ## ]]" in endpoint.prompt(0)
+
+
+class Heard(Silent):
+    """Keeps what it is told."""
+
+    def __init__(self):
+        self.phases, self.steps = [], []
+
+    def phase(self, sentence):
+        self.phases.append(sentence)
+
+    def step(self, done, total, best):
+        self.steps.append((done, total))
+
+
+def test_six_iterations_say_how_many_answers_and_promise_no_time(stage, endpoint):
+    endpoint.script = [answer(DROPS), *[answer(DROPS, critiques="{}")] * 99]
+    run = stage(iterations=6)
+    run.model.progress = heard = Heard()
+    search([run.model], run.problem, run.attempts, run.evaluator, heard)
+    run.history.close()
+    assert len(endpoint.requests) == 18
+    asked = [phase for phase in heard.phases if phase.startswith("asking: ")]
+    assert asked[0] == "asking: iteration 1 of 6, up to 3 answers each"
+    assert asked[-1] == "asking: iteration 6 of 6, up to 3 answers each, 2 refused"
+    assert heard.steps
+    assert all(done == total for done, total in heard.steps)  # a display adds no time left
+    for call in (0, 17):
+        assert not re.search(r"\b(seconds|minutes)\b|time (is )?left", endpoint.prompt(call))
 
 
 def test_wrong_then_good_in_one_iteration(stage, endpoint):
@@ -150,6 +262,7 @@ def test_wrong_then_good_in_one_iteration(stage, endpoint):
         answer("pid = open('owned', 'w').write('x')"),
         answer("pid = undefined_name"),
         answer("for _ in range(100000000):\n    pid = pid + 0"),
+        answer("w in range(1000000000)\npid = pid + w"),
     ],
     ids=lambda text: text[-40:-26] or "empty",
 )

@@ -137,13 +137,13 @@ def test_why_requests_miss_takes_no_more_than_300_tokens(contexts, formula):
     )
     why = "60 of 100 requests miss: 40 another L2, 11 capacity, 8 compulsory, 1 conflict; mostly b"
     assert told.inputs["bottleneck"].count(why) == told.inputs["history"].count(why) == 1
-    added = estimated_tokens(told.text) - estimated_tokens(without.text)
+    added = estimated_tokens(told) - estimated_tokens(without)
     assert 0 < added <= 300
 
 
 def test_the_overload_baseline_is_more_than_ten_thousand_tokens(contexts):
     told = {
-        name: estimated_tokens(proposal(load_formula(name), contexts["gemm"], None, [], None).text)
+        name: estimated_tokens(proposal(load_formula(name), contexts["gemm"], None, [], None))
         for name in FORMULAS
     }
     assert told["swizzle-overload"] >= 10_000
@@ -180,7 +180,10 @@ def test_nothing_in_a_kernel_closes_its_fence(contexts):
 
 
 def test_the_history_keeps_to_its_budget_and_says_what_it_leaves_out():
-    many = [replace(REFUSED, number=number) for number in range(1, 200)]
+    many = [
+        replace(REFUSED, number=n, candidate=replace(REFUSED.candidate, name=f"llm {n}"))
+        for n in range(1, 200)
+    ]
     text = remembered(many, BEST, ["l2_hit_rate"], 3000)
     assert len(text) < 3000 + 1500
     assert "The one to beat:\nAttempt 2." in text

@@ -12,7 +12,7 @@ from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.propose import Problem
 from intelliperf_swizzle.propose.axes import Axis
-from intelliperf_swizzle.propose.heaviest_first import Slope, heaviest_first, slope, upside_down
+from intelliperf_swizzle.propose.heaviest_first import Slope, heaviest_first, slopes, upside_down
 from intelliperf_swizzle.propose.nest import Nest, plain
 from intelliperf_swizzle.records import Float64Array, KernelSource, Launch, Proof
 from intelliperf_swizzle.records import SourceFunction as Function
@@ -28,7 +28,8 @@ CAUSAL = np.tile(np.arange(1.0, 13), 32)
 
 def orders(work: Float64Array | None) -> list[Nest]:
     launch = Launch("k", SOURCE, GRID, {}, (), {}, {})
-    none = Problem((launch,), MI300X, 0, 1, 99, lambda: None, lambda: (), work=work)  # type: ignore[arg-type, return-value]
+    told = (lambda: None, lambda: (), lambda _: None)
+    none = Problem((launch,), MI300X, 0, 1, 99, *told, work=work)  # type: ignore[arg-type]
     return list(heaviest_first(none))
 
 
@@ -39,16 +40,18 @@ def tiles(nest: Nest) -> np.ndarray:
 @pytest.mark.parametrize(
     ("work", "found"),
     [
-        (CAUSAL, Slope(1, True)),
-        (np.tile(np.arange(12.0, 0, -1), 32), Slope(1, False)),
-        (np.repeat(np.arange(1.0, 33), 12), Slope(0, True)),
-        (np.tile([1.0, 2] * 6, 32), None),
-        (np.full(384, 7.0), None),
-        (np.tile(np.arange(100.0, 101, 1 / 12), 32), None),
+        (CAUSAL, [Slope(1, True)]),
+        (np.tile(np.arange(12.0, 0, -1), 32), [Slope(1, False)]),
+        (np.repeat(np.arange(1.0, 33), 12), [Slope(0, True)]),
+        (np.tile([1.0, 2, 3, 4, 4, 5, 6, 7, 4, 4, 5, 5], 32), [Slope(1, True)]),
+        (np.tile([1.0, 2] * 6, 32), []),
+        (CAUSAL + np.repeat(np.arange(32.0, 0, -1), 12), [Slope(0, False), Slope(1, True)]),
+        (np.full(384, 7.0), []),
+        (np.tile(np.arange(100.0, 101, 1 / 12), 32), []),
     ],
 )
-def test_the_work_must_grow_or_fall_along_an_axis(work: Float64Array, found: Slope | None) -> None:
-    assert slope(HEADS_AND_QUERIES, work) == found
+def test_the_work_must_grow_or_fall_along_an_axis(work: Float64Array, found: list[Slope]) -> None:
+    assert slopes(HEADS_AND_QUERIES, work) == found
 
 
 def test_the_first_order_starts_all_of_the_heaviest_before_any_lighter_one() -> None:

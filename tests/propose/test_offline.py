@@ -23,11 +23,16 @@ GRID = (32, 24, 1)
 
 def problem(budget: int = 300, ceiling: float = 1.0, seed: int = 0) -> Problem:
     launch = Launch("k", SOURCE, GRID, {}, (), {}, {})
-    return Problem((launch,), MI300X, 0.0, ceiling, budget, no_context, lambda: (), seed)
+    told = (no_context, lambda: (), no_picture)
+    return Problem((launch,), MI300X, 0.0, ceiling, budget, *told, seed)
 
 
 def no_context() -> NoReturn:
     raise AssertionError("the search asks for no context")
+
+
+def no_picture(_: object) -> NoReturn:
+    raise AssertionError("the search asks for no picture")
 
 
 class Neighbourly:

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
+from intelliperf_swizzle import drawing
 from intelliperf_swizzle.context.miss_causes import describe_causes
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report import drawing
 from intelliperf_swizzle.report.html import fragment, render
 from intelliperf_swizzle.search.conclude import Outcome
 

@@ -253,14 +253,15 @@ def merge(trace: Trace) -> ReferenceStream:
 
     key = trace.access_shape.astype(np.int64) << 32 | trace.access_base
     footprint, first = merging.dense_ids(key)
-    base, shape = trace.access_base[first], trace.access_shape[first]
+    lowest, end = _line_range(trace)
+    base, shape = trace.access_base[first] - np.int32(lowest), trace.access_shape[first]
     line_kind = np.repeat(trace.shape_kind, np.diff(trace.shape_offset))
     issue = _issue(trace)
     code: npt.NDArray[Any] = (line_kind << 4 | trace.shape_sectors).astype(np.uint8)
     if issue is not None:
         code = (issue.astype(np.uint16) << 6 | code).astype(np.uint16)
     where = (base, shape, trace.shape_offset, trace.shape_line)
-    signature = merging.line_signatures(*where, code, _last_line(trace) + 1)
+    signature = merging.line_signatures(*where, code, end - lowest)
     unit, unit_offset, unit_line = merging.unit_of_line(*where, signature)
     refs = merging.footprint_units(*where, code, unit, len(unit_offset) - 1)
     tile_offset, ref_unit, codes = merging.unroll(trace.tile_offset, footprint, *refs)
@@ -270,8 +271,8 @@ def merge(trace: Trace) -> ReferenceStream:
     ref_code = (codes & 63).astype(np.uint8)
     arithmetic = trace.tile_arithmetic
     return ReferenceStream(
-        tile_offset, ref_unit, ref_code, unit_offset, unit_line, ref_issue, arithmetic,
-        trace.program, trace.turn,
+        tile_offset, ref_unit, ref_code, unit_offset, unit_line + np.int32(lowest), ref_issue,
+        arithmetic, trace.program, trace.turn,
     )  # fmt: skip
 
 
@@ -282,15 +283,13 @@ def _issue(trace: Trace) -> UInt8Array | None:
     return (np.log2(trace.shape_passes).astype(np.uint8) << 4 | trace.shape_late).astype(np.uint8)
 
 
-def _last_line(trace: Trace) -> int:
-    """The greatest line number that any access touches, -1 where there is none."""
+def _line_range(trace: Trace) -> tuple[int, int]:
+    """The lowest line number that any access touches, and the one after the greatest."""
     if not len(trace.access_base):
-        return -1
-    highest = np.array(
-        [
-            trace.shape_line[begin:end].max(initial=0)
-            for begin, end in zip(trace.shape_offset[:-1], trace.shape_offset[1:], strict=True)
-        ],
-        np.int64,
-    )
-    return int((trace.access_base + highest[trace.access_shape]).max())
+        return 0, 0
+    offsets = zip(trace.shape_offset[:-1], trace.shape_offset[1:], strict=True)
+    shapes = [trace.shape_line[begin:end] for begin, end in offsets]
+    lowest = np.array([lines.min(initial=0) for lines in shapes], np.int64)
+    highest = np.array([lines.max(initial=0) for lines in shapes], np.int64)
+    base, shape = trace.access_base, trace.access_shape
+    return int((base + lowest[shape]).min()), int((base + highest[shape]).max()) + 1

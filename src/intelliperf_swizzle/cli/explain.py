@@ -16,7 +16,7 @@ from intelliperf_swizzle.options import add_options, read_options
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Prints the first calls, instructions and documents included."""
+    """Prints the first calls whole, as DSPy sends them."""
     parser = Parser(
         prog=f"{PROGRAM} explain",
         description="Say what the formula would tell a language model of the kernel.",
@@ -26,6 +26,7 @@ def run(arguments: Sequence[str]) -> int:
     options = read_options(namespace)
 
     from intelliperf_swizzle.propose.llm.prompt import first_questions
+    from intelliperf_swizzle.propose.llm.transport import shown
     from intelliperf_swizzle.search.setup import prepare
     from intelliperf_swizzle.search.single import explain
     from intelliperf_swizzle.search.user_commands import run_build
@@ -33,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
         run_build(setup)
-        context = explain(setup, progress)
-    for number, question in enumerate(first_questions(setup.formula, context), 1):
-        print(f"# call {number}\n\n{question.text}")
+        context, picture = explain(setup, progress)
+    for number, question in enumerate(first_questions(setup.formula, context, picture), 1):
+        print(f"# call {number}\n\n{shown(question)}")
     return 0

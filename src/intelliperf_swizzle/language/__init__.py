@@ -4,13 +4,14 @@
 
 from intelliperf_swizzle.language.emit import Code, emit_cpp, emit_triton
 from intelliperf_swizzle.language.evaluate import Owners, evaluate
-from intelliperf_swizzle.language.parse import MAX_CHARACTERS, check, parse
-from intelliperf_swizzle.language.syntax import INPUTS, Swizzle
+from intelliperf_swizzle.language.parse import MAX_CHARACTERS, check, parse, parse_family
+from intelliperf_swizzle.language.syntax import INPUTS, Family, Swizzle
 
 __all__ = [
     "INPUTS",
     "MAX_CHARACTERS",
     "Code",
+    "Family",
     "Owners",
     "Swizzle",
     "check",
@@ -18,4 +19,5 @@ __all__ = [
     "emit_triton",
     "evaluate",
     "parse",
+    "parse_family",
 ]

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import ast
 import difflib
+import itertools
+import math
+import re
 import threading
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.language.syntax import (
@@ -20,6 +23,7 @@ from intelliperf_swizzle.language.syntax import (
     LOGIC,
     Assignment,
     Expression,
+    Family,
     Loop,
     Name,
     Number,
@@ -37,6 +41,10 @@ MAX_DEPTH = 64
 MAX_OPERATIONS = 4096
 """Operations of a swizzle with its loops unrolled; a Hilbert curve of 2**32 tiles needs 400."""
 LARGEST = 2**31 - 1
+MAX_MEMBERS = 64
+"""Of a family; each is proved and screened in milliseconds, on a large launch in a second."""
+MAX_FAMILY_CHARACTERS = 100_000
+"""Of all members of a family together, as each is kept with its text."""
 
 _ONE_AT_A_TIME = threading.Lock()
 """CPython's `ast` counts its depth, and `warnings` keeps its filters, for all threads at once."""
@@ -68,6 +76,7 @@ _EXPRESSIONS = (
     "integers, names, + - * // % << >> & | ^, comparisons, and, or, not, `a if c else b`, "
     "min, max, cdiv, where"
 )
+_PARAMETERS = "write `w in 4, 6, 8` or `w in range(4, 65, 4)`, a line each"
 _REMEDIES: dict[type[ast.AST], tuple[str, str]] = {
     ast.Attribute: ("an attribute", "a kernel's argument is read by its plain name"),
     ast.Expr: ("a statement that assigns nothing", _STATEMENTS),
@@ -99,14 +108,54 @@ def parse(text: str) -> Swizzle:
     Raises:
         LanguageError: anything outside the grammar, with `line:column` and the reason.
     """
-    if len(text) > MAX_CHARACTERS:
-        raise LanguageError(
-            f"a swizzle has at most {MAX_CHARACTERS} characters, this one has {len(text)}",
-            hint="a remap is a few integer operations",
-        )
     reader = _SyntaxReader()
     statements = reader.block(_module(text).body)
     return Swizzle(text, statements, frozenset(free_names(statements)), _outputs(statements))
+
+
+def parse_family(text: str) -> Family:
+    """Read a family of swizzles: lines that give names their values, then statements.
+
+    A text without such lines is a family without parameters, and what is wrong with its statements
+    is for `parse` to say.
+
+    Raises:
+        LanguageError: anything outside the grammar, a parameter that no statement reads, or more
+            than `MAX_MEMBERS` members.
+    """
+    body = _module(text).body
+    declared = list(itertools.takewhile(_declares, body))
+    if not declared:
+        return Family({}, text)
+    reader = _SyntaxReader()
+    parameters: dict[str, Sequence[int]] = {}
+    for node in declared:
+        name, values = reader.parameter(node)
+        if name in parameters:
+            raise _refused(_place(node), f"`{name}` has values already", "one line a parameter")
+        parameters[name] = values
+    statements = reader.block(body[len(declared) :])
+    _outputs(statements)
+    read = free_names(statements)
+    for node, name in zip(declared, parameters, strict=True):
+        if name not in read:
+            raise _refused(
+                _place(node), f"no statement reads the parameter `{name}`", "leave it out"
+            )
+    members = math.prod(len(values) for values in parameters.values())
+    rest = _after(text, declared[-1])
+    if members > MAX_MEMBERS:
+        raise LanguageError(
+            f"a family has at most {MAX_MEMBERS} members, this one has {members}",
+            hint="members are all choices of the values: name fewer values",
+        )
+    if members * len(rest) > MAX_FAMILY_CHARACTERS:
+        raise LanguageError(
+            f"the members of a family have at most {MAX_FAMILY_CHARACTERS} characters together, "
+            f"these have {members * len(rest)}",
+            hint="name fewer values, or write fewer statements",
+        )
+    return Family({name: tuple(values) for name, values in parameters.items()}, rest)
 
 
 def check(swizzle: Swizzle, constants: Collection[str]) -> None:
@@ -134,6 +183,11 @@ def _meant(name: str, known: tuple[str, ...], assigned: set[str]) -> str:
 
 
 def _module(text: str) -> ast.Module:
+    if len(text) > MAX_CHARACTERS:
+        raise LanguageError(
+            f"a swizzle has at most {MAX_CHARACTERS} characters, this one has {len(text)}",
+            hint="a remap is a few integer operations",
+        )
     try:
         with _ONE_AT_A_TIME, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -154,6 +208,20 @@ def _refused(place: Place, fact: str, hint: str | None) -> LanguageError:
 
 def _place(node: ast.AST) -> Place:
     return (getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)
+
+
+def _declares(node: ast.stmt) -> bool:
+    """Whether a statement gives a name its values, as `w in 4, 6, 8` does."""
+    value = node.value if isinstance(node, ast.Expr) else None
+    parts = value.elts if isinstance(value, ast.Tuple) else [value]
+    return any(isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.In) for one in parts)
+
+
+def _after(text: str, node: ast.stmt) -> str:
+    """What follows a statement, the rest of its line first; places are in bytes of UTF-8."""
+    lines = re.split(r"\r\n|\r|\n", text)
+    line, column = node.end_lineno or 1, node.end_col_offset or 0
+    return "\n".join((lines[line - 1].encode()[column:].decode(), *lines[line:]))
 
 
 def _not_in_language(node: ast.AST, place: Place, hint: str) -> LanguageError:
@@ -187,12 +255,49 @@ class _SyntaxReader:
     def block(self, body: list[ast.stmt]) -> tuple[Statement, ...]:
         return tuple(self._statement(node) for node in body)
 
+    def parameter(self, node: ast.stmt) -> tuple[str, Sequence[int]]:
+        """A name and its values, of a statement that `_declares`."""
+        value = node.value if isinstance(node, ast.Expr) else None
+        compared, *others = value.elts if isinstance(value, ast.Tuple) else [value]
+        match compared:
+            case ast.Compare(left=ast.Name() as target, ops=[_], comparators=[first]):
+                name = self._name(target)
+            case _:
+                raise _refused(_place(node), "a parameter is one name with its values", _PARAMETERS)
+        if name in INPUTS:
+            raise _refused(_place(node), f"`{name}` is the launch's own", "use another name")
+        if isinstance(first, ast.Call) and _called(first.func) == "range" and not others:
+            return name, self._range(first)
+        return name, [self._literal(one) for one in (first, *others)]
+
+    def _range(self, node: ast.Call) -> range:
+        bounds = [self._literal(one) for one in node.args]
+        if node.keywords or not 1 <= len(bounds) <= 3 or 0 in bounds[2:]:
+            raise _refused(_place(node), "`range` takes one to three integers", _PARAMETERS)
+        values = range(*bounds)
+        if not values:
+            raise _refused(_place(node), f"`{ast.unparse(node)}` has no values", _PARAMETERS)
+        return values
+
+    def _literal(self, node: ast.expr) -> int:
+        if not isinstance(node, ast.Constant):
+            raise _refused(
+                _place(node), "the values of a parameter are integers of at least 0", _PARAMETERS
+            )
+        return self._number(node).value
+
     def _statement(self, node: ast.stmt) -> Statement:
         self._count(_place(node))
         if isinstance(node, ast.Assign):
             return self._assignment(node)
         if isinstance(node, ast.For):
             return self._loop(node)
+        if _declares(node):
+            raise _refused(
+                _place(node),
+                "only a family has a parameter, before its first statement",
+                _STATEMENTS,
+            )
         raise _not_in_language(node, _place(node), _STATEMENTS)
 
     def _assignment(self, node: ast.Assign) -> Assignment:

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -108,6 +109,28 @@ class Swizzle:
     statements: tuple[Statement, ...]
     names: frozenset[str]
     outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Swizzles that differ in the values of named parameters.
+
+    Attributes:
+        parameters: by name, the values to try, in the order of the text; none = a single swizzle.
+        body: the statements, which read the parameters by their names.
+    """
+
+    parameters: Mapping[str, tuple[int, ...]]
+    body: str
+
+    def members(self) -> Iterator[dict[str, int]]:
+        """Yield every choice of the values; the last parameter varies fastest."""
+        for values in itertools.product(*self.parameters.values()):
+            yield dict(zip(self.parameters, values, strict=True))
+
+    def text(self, values: Mapping[str, int]) -> str:
+        """The swizzle with these values: an assignment for each parameter, then the body."""
+        return "\n".join(f"{name} = {value}" for name, value in values.items()) + self.body
 
 
 def reads(expression: Expression) -> Iterator[Name]:

@@ -21,18 +21,21 @@ from intelliperf_swizzle.propose.nest import Digit, Nest
 from intelliperf_swizzle.records import Float64Array
 
 STEEP = 1.1
-"""Tiles at one end of an axis have at least this times the work of those at the other."""
+"""Along an axis the heaviest tiles have at least this times the work of the lightest."""
+
+STEADY = 0.5
+"""Correlation of work and place along an axis: sequences of several lengths make it no ramp."""
 
 
 class Slope(NamedTuple):
-    """The axis along which work grows or falls steadily, and whether its last tiles have most."""
+    """The axis along which work grows or falls, and whether its last tiles have most."""
 
     axis: int
     grows: bool
 
 
-def slope(axes: tuple[Axis, ...], work: Float64Array) -> Slope | None:
-    """The steepest axis of some tiles; None if along none the work grows or falls throughout.
+def slopes(axes: tuple[Axis, ...], work: Float64Array) -> list[Slope]:
+    """The axes of some tiles along which the work grows or falls, the steepest first.
 
     Args:
         axes: slow to fast.
@@ -40,18 +43,18 @@ def slope(axes: tuple[Axis, ...], work: Float64Array) -> Slope | None:
     """
     table = work.reshape([axis.extent for axis in axes])
     found: list[tuple[float, Slope]] = []
-    for axis in range(len(axes)):
+    for axis, one in enumerate(axes):
         profile = table.mean(axis=tuple(other for other in range(len(axes)) if other != axis))
-        steps = np.diff(profile)
-        grows = bool(profile[-1] > profile[0])
-        steep = profile.max() / max(profile.min(), 1e-9)
-        if steep > STEEP and ((steps >= 0).all() if grows else (steps <= 0).all()):
-            found.append((steep, Slope(axis, grows)))
-    return max(found)[1] if found else None
+        if profile.max() <= STEEP * profile.min():
+            continue
+        steady = float(np.corrcoef(np.arange(one.extent), profile)[0, 1])
+        if abs(steady) >= STEADY:
+            found.append((abs(steady) * float(np.ptp(profile)), Slope(axis, steady > 0)))
+    return [one for _, one in sorted(found, reverse=True)]
 
 
 def heaviest_first(problem: Problem) -> Iterator[Nest]:
-    """Nests that walk the steepest axis from its heavy end.
+    """Nests that walk an axis from its heavy end.
 
     Either slowest of all, over all domains, or in each domain's share of the other axis: there one
     group of columns after the other, from all at once to one at a time.
@@ -60,26 +63,27 @@ def heaviest_first(problem: Problem) -> Iterator[Nest]:
         return
     linear = sum(extent > 1 for extent in max(problem.launches, key=lambda x: x.tiles).numbers) <= 1
     for axes in axis_choices(problem.launches, problem.row_lengths):
-        found = slope(axes, problem.work)
-        if found is None:
-            continue
-        heavy = Digit(found.axis, axes[found.axis].extent)
-        down = found.axis if found.grows else None
-        others = [Digit(axis, one.extent) for axis, one in enumerate(axes) if axis != found.axis]
-        yield Nest(axes, (heavy, *others), 1, linear, down)
-        if not others:
-            continue
-        first, *rest = others
-        groups = problem.target.num_xcds
-        while groups > 1 and first.radix % groups == 0:
-            slow, fast = replace(first, radix=groups), replace(first, radix=first.radix // groups)
-            within = (fast,) if fast.radix > 1 else ()
-            yield Nest(axes, (slow, heavy, *within, *rest), None, linear, down)
-            groups *= 2
+        for found in slopes(axes, problem.work):
+            yield from _along(axes, found, problem.target.num_xcds, linear=linear)
+
+
+def _along(axes: tuple[Axis, ...], found: Slope, domains: int, *, linear: bool) -> Iterator[Nest]:
+    heavy = Digit(found.axis, axes[found.axis].extent)
+    down = found.axis if found.grows else None
+    others = [Digit(axis, one.extent) for axis, one in enumerate(axes) if axis != found.axis]
+    yield Nest(axes, (heavy, *others), 1, linear, down)
+    if not others:
+        return
+    first, *rest = others
+    groups = domains
+    while groups > 1 and first.radix % groups == 0:
+        slow, fast = replace(first, radix=groups), replace(first, radix=first.radix // groups)
+        within = (fast,) if fast.radix > 1 else ()
+        yield Nest(axes, (slow, heavy, *within, *rest), None, linear, down)
+        groups *= 2
 
 
 def upside_down(nest: Nest, work: Float64Array | None) -> Nest | None:
-    """The same order from the heavy end of its steepest axis; None if it begins there."""
-    found = None if work is None else slope(nest.axes, work)
-    down = found.axis if found and found.grows else None
-    return None if down == nest.down else replace(nest, down=down)
+    """The same order from the heavy end of the steepest axis that it walks from the light one."""
+    growing = [one.axis for one in slopes(nest.axes, work) if one.grows] if work is not None else []
+    return replace(nest, down=growing[0]) if growing and nest.down is None else None

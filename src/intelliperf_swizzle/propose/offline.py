@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from intelliperf_swizzle.formulas import Pattern, patterns
@@ -143,6 +143,18 @@ def pattern_candidates(problem: Problem) -> Iterator[Candidate]:
         for pattern, bound in filter(None, choices):
             name = " ".join([pattern.name, *(f"{key}={value}" for key, value in bound.items())])
             yield Candidate(pattern.bind(**bound), name, "pattern", rationale=pattern.summary)
+
+
+def nearby(values: Mapping[str, int]) -> list[dict[str, int]]:
+    """Parameters one step away: one of them a little or much smaller or larger."""
+    return [
+        {**values, name: moved}
+        for name, value in values.items()
+        for moved in dict.fromkeys(
+            (value - 1, value + 1, value * 3 // 4, value * 3 // 2, value // 2, value * 2)
+        )
+        if moved > 0 and moved != value
+    ]
 
 
 def _bindings(pattern: Pattern, columns: Sequence[str]) -> Iterator[dict[str, int | str]]:

@@ -265,9 +265,12 @@ class Candidate:
         rationale: why it should be better, where the proposer says so.
         critique: what the proposer says of earlier attempts.
         idea: the proposer's summary of it in one sentence.
+        advice: cures that are no swizzle, in the proposer's words; neither tried nor measured.
         iteration: the proposer's iteration that it belongs to.
         usage: what the call took that it came from.
         flaw: why the answer that it came from cannot be read or kept; `text` is then its beginning.
+        family: name of the answer that it is a member of; the first member carries what the answer
+            says of itself.
     """
 
     text: str
@@ -276,9 +279,11 @@ class Candidate:
     rationale: str | None = None
     critique: str | None = None
     idea: str | None = None
+    advice: str | None = None
     iteration: int | None = None
     usage: Usage | None = None
     flaw: str | None = None
+    family: str | None = None
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from intelliperf_swizzle import __version__
+from intelliperf_swizzle import __version__, drawing
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import LINE_BYTES, Picture, Placement, Run, TilePicture
-from intelliperf_swizzle.report import chart, drawing, why, words
+from intelliperf_swizzle.report import chart, why, words
 from intelliperf_swizzle.units import milliseconds, percent, size
 
 if TYPE_CHECKING:

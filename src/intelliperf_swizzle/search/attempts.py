@@ -75,6 +75,10 @@ class Attempts:
         one = self._screened[best.fingerprint or ""]
         return [replace(one, attempt=self._history.current(best))]
 
+    def screened_as(self, attempt: Attempt | None) -> Screened | None:
+        """The permutation of an attempt; None of one that is none."""
+        return self._screened.get((attempt and attempt.fingerprint) or "")
+
     def all(self) -> Sequence[Attempt]:
         """All attempts by number, refused ones included."""
         return self._history.attempts

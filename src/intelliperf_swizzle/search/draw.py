@@ -8,11 +8,11 @@ from intelliperf_swizzle.picture import picture
 from intelliperf_swizzle.propose.axes import axis_choices, row_lengths
 from intelliperf_swizzle.records import Picture
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluated
+from intelliperf_swizzle.search.stages import Screened
 from intelliperf_swizzle.search.subject import Subject
 
 
-def draw(setup: Setup, subject: Subject, best: Evaluated | None) -> Picture:
+def draw(setup: Setup, subject: Subject, best: Screened | None) -> Picture:
     """What there is to see of the kernel's largest launch, unmodified and with the best swizzle."""
     largest = subject.traced[0]
     choices = axis_choices([largest.launch], row_lengths(largest.trace))

@@ -5,20 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from intelliperf_swizzle.cache.balance import is_uneven, work
-from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
-from intelliperf_swizzle.propose.axes import row_lengths
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluator import Evaluator, Guard, unguarded
+from intelliperf_swizzle.search.problem import pose_problem
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
-from intelliperf_swizzle.search.subject import Subject, describe
+from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.units import percent
 
 
@@ -65,12 +62,14 @@ def search(
     for attempt in attempts.reported:
         evaluator.confirm(evaluator.evaluate(attempts.edit(attempts.promising([attempt], 0.0))))
     for proposer in proposers:
-        progress.phase(f"searching ({proposer.name}, up to {problem.budget} candidates)")
+        paced = proposer.name != "llm"  # a model's answers say for themselves how many there are
+        if paced:
+            progress.phase(f"searching ({proposer.name}, up to {problem.budget} candidates)")
         try:
             for batch in proposer.propose(problem):
                 proved = attempts.prove(batch.candidates)
                 screened = attempts.screen(batch.candidates, proved)
-                _show_best(attempts, problem, progress, paced=proposer.name != "llm")
+                _show_best(attempts, problem, progress, paced=paced)
                 edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
                 evaluator.confirm(evaluator.evaluate(edited))
                 batch.outcomes = attempts.current(screened)
@@ -92,25 +91,3 @@ def _show_best(attempts: Attempts, problem: Problem, progress: Progress, *, pace
     done = min(len(attempts.all()), problem.budget)
     said = f"best {percent(attempts.best)}, {below:.1f} points below the ceiling"
     progress.step(done, problem.budget if paced else done, said)
-
-
-def pose_problem(
-    setup: Setup, subject: Subject, evaluator: Evaluator, attempts: Attempts
-) -> Problem:
-    """The problem as a proposer sees it."""
-    traced = subject.traced
-    largest = max(traced, key=lambda one: one.launch.tiles).trace
-    taken = work(stream_of(largest), setup.target)
-    return Problem(
-        launches=tuple(one.launch for one in traced),
-        target=setup.target,
-        baseline_l2_hit_rate=attempts.baseline,
-        ceiling_l2_hit_rate=subject.ceiling.l2_hit_rate,
-        budget=setup.options.candidates,
-        context=lambda: describe(setup, replace(subject, baseline=evaluator.baseline)),
-        attempts=attempts.all,
-        seed=setup.options.seed,
-        iterations=setup.options.num_attempts,
-        row_lengths=row_lengths(largest),
-        work=taken if is_uneven(taken) else None,
-    )

@@ -39,6 +39,7 @@ def choose_proposers(options: Options, progress: Progress) -> tuple[Proposer, ..
         Model(endpoint, formula.temperature, formula.budgets.answer_tokens, options.seed),
         progress,
         options.samples,
+        tunes=options.proposer != "llm",
     )
     return (model,) if options.proposer == "llm" else (OfflineProposer(), model)
 

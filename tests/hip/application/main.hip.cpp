@@ -4,6 +4,7 @@
 // Kernels whose addresses come from all that a slice must follow, and some that it cannot follow.
 #include <hip/hip_runtime.h>
 
+#include <cmath>
 #include <cstdio>
 #include <vector>
 
@@ -62,6 +63,25 @@ __global__ void guarded(const int* labels, float* out, int count) {
   if (at < count) out[labels[at] & 63] = 1.0f;
 }
 
+// Floats decide: a division by a reciprocal, and what is no number ends a row.
+__global__ void by_floats(const float* reciprocal, const double* limit, const float* in, float* out) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+  const int row = at * reciprocal[0];
+  if (limit[row] > 0.5 && floor(-limit[row]) < 1e3) out[at] = in[(int)limit[row] * 96 + (unsigned)fabs(limit[at % 8])];
+  for (int k = 0; in[at * 40 + k] <= 1.0f / 3; k++) out[at * 32 + k] = 0;
+}
+
+__global__ void fused(const float* in, float* out) { out[(int)(threadIdx.x * in[0] + in[1])] = 1.0f; }
+
+// Each thread takes one of the numbers that the launch hands over.
+struct Rows {
+  int first[8];
+};
+__global__ void by_argument(Rows rows, float* out) {
+  const unsigned k = threadIdx.x + 1;
+  out[rows.first[threadIdx.x % 8] + blockIdx.x + 64 * (__ffs(k) + __popc(k) + __clz(k))] = 1.0f;
+}
+
 __global__ void gather(const int* in, int* out) {
   __shared__ int order[64];
   order[threadIdx.x] = (threadIdx.x * 7 + 3) % 64;
@@ -102,6 +122,14 @@ int main() {
   lane_sums<<<4, 128>>>(a, b);
   int* labels = device<int>(1 << 14);
   guarded<<<8, 64>>>(labels, device<float>(1 << 22), 1 << 14);
+  std::vector<float> cells(1 << 14);
+  for (size_t k = 0; k < cells.size(); k++) cells[k] = k % 7 == 3 ? NAN : (k * 7 % 32) / 64.0f;
+  std::vector<double> limits(86);
+  for (int k = 0; k < 86; k++) limits[k] = k % 3 ? k * 1.5 - 2.75 : -k;
+  float *third = device<float>(2, {1.0f / 3, 2.0f}), *read = device<float>(1 << 14, cells);
+  by_floats<<<4, 64>>>(third, device<double>(86, limits), read, b);
+  fused<<<1, 64>>>(third, b);
+  by_argument<<<2, 64>>>(Rows{{0, 700, 64, 1900, 5, 320, 33, 1}}, b);
   hipLaunchConfig_t how = {};
   how.gridDim = dim3(2), how.blockDim = dim3(64);
   const float* from = a;

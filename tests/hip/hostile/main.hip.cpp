@@ -3,6 +3,7 @@
 //
 // Kernels that a patch may easily get wrong.
 #include <hip/hip_runtime.h>
+#include <hip/hip_cooperative_groups.h>
 
 #include "elsewhere.h"
 
@@ -73,6 +74,11 @@ __global__ void by_intrinsic(int* out) {
   out[__builtin_amdgcn_workgroup_id_x() * 64 + threadIdx.x] = 1;
 }
 
+__global__ void by_group(int* out) {
+  const auto block = cooperative_groups::this_thread_block();
+  out[block.group_index().x * 64 + threadIdx.x] = blockIdx.x;
+}
+
 __global__ void two_readers(int* out) { out[first() + threadIdx.x] = blockIdx.x; }
 
 __global__ void uses_template(int* out) { out[of_template(64) + threadIdx.x] = 1; }
@@ -95,6 +101,7 @@ int main() {
   twice<float, 64><<<12, 64>>>(b, c);
   twice<int, 64><<<10, 64>>>((int*)b, a);
   by_intrinsic<<<12, 64>>>(a);
+  by_group<<<12, 64>>>(a);
   two_readers<<<12, 64>>>(a);
   uses_template<<<12, 64>>>(a);
   return hipDeviceSynchronize() != hipSuccess;

@@ -114,10 +114,17 @@ def built(
 
 def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
     """The error of a build that wants what only ROCm has, with a hint that says so."""
-    missing = re.search(r"fatal error: '([^']+)' file not found", "\n".join(error.details))
-    if missing is None or toolchain.has_hipcc:
+    said = "\n".join(error.details)
+    header = re.search(r"fatal error: '([^']+)' file not found", said)
+    library = re.search(r"cannot find -l(\w+)|unable to find library -l(\w+)", said)
+    if toolchain.has_hipcc or not (header or library):
         return error
-    hint = f"if `{missing[1]}` is ROCm's, install ROCm: Triton's wheel has HIP's main headers alone"
+    if header:
+        hint = f"if `{header[1]}` is ROCm's, install ROCm: Triton's wheel has HIP's main headers"
+    elif library and "omp" in library.groups():
+        hint = f"clang's OpenMP: sudo apt install libomp-{toolchain.version}-dev"
+    else:
+        hint = "if the library is ROCm's, install ROCm: there are none of its libraries here"
     return SwizzleError(error.fact, hint=hint, details=error.details)
 
 

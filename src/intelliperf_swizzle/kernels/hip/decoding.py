@@ -10,8 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.kernels.hip import floats
 from intelliperf_swizzle.kernels.hip.device_memory import DeviceMemory
-from intelliperf_swizzle.kernels.hip.llvm import Module, Value, binding, identity, parse
+from intelliperf_swizzle.kernels.hip.llvm import (
+    Instruction,
+    Module,
+    Value,
+    binding,
+    identity,
+    parse,
+)
 from intelliperf_swizzle.kernels.hip.slicing import size_of, space
 from intelliperf_swizzle.kernels.hip.terms import Sum
 
@@ -29,8 +37,10 @@ class Step:
     bits: int
     text: str
     lanes: int = 0
+    exact: bool = True
     source_bits: int = 64
     how: str = ""
+    kinds: tuple[str, str] = ("", "")
     strides: tuple[int, ...] = ()
     bytes: int = 0
     space: int = 0
@@ -70,8 +80,9 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     """
     module = parse(text)
     function = module.get_function(symbol)
-    decoder = _TermDecoder(variables, module)
     blocks = list(function.blocks)
+    instructions = {identity(one): one for block in blocks for one in block.instructions}
+    decoder = _TermDecoder(variables, module, instructions)
     successors: dict[int, list[int]] = {}
     for block in blocks:
         *_, last = block.instructions
@@ -97,8 +108,11 @@ def _is_block(value: Value) -> bool:
 
 
 class _TermDecoder:
-    def __init__(self, variables: Mapping[str, int], module: Module):
+    def __init__(
+        self, variables: Mapping[str, int], module: Module, instructions: Mapping[int, Instruction]
+    ):
         self._variables = variables
+        self._instructions = instructions
         self._layout = binding().create_target_data(module.data_layout)
         self._structures = {one.name: one for one in module.struct_types}
 
@@ -118,10 +132,13 @@ class _TermDecoder:
         if one.opcode == "phi":
             blocks = (identity(block) for block in one.incoming_blocks)
             known["incoming"] = dict(zip(blocks, operands, strict=True))
-        elif one.opcode in ("icmp", "zext", "sext", "trunc"):
+        elif one.opcode in ("icmp", "zext", "sext", "trunc", "bitcast"):
             found = re.search(r"icmp (?:samesign )?(\w+)", text)
             known["how"] = found[1] if found else ""
-            known["source_bits"] = _bits(str(values[0].type).strip("<>").rpartition(" x ")[2])
+            known["source_bits"] = _bits(_element(values[0]))
+        elif one.opcode[0] == "f" or one.opcode in ("sitofp", "uitofp"):
+            made = [self._magnitude(value) for value in values]
+            known |= _float_operation(one.opcode, text, values, element, made)
         elif one.opcode == "getelementptr":
             flags = r"(?:inbounds |nuw |nusw |inrange\([^)]*\) )*"
             found = re.search(rf"getelementptr {flags}(.+?), (?:ptr|<)", text)
@@ -129,6 +146,7 @@ class _TermDecoder:
         elif one.opcode == "call":
             found = re.search(r'@([\w.$]+|"[^"]+")\(', text)
             known["how"] = found[1] if found else "a pointer to a function"
+            known["kinds"] = (_element(values[0]), element)
         elif one.opcode == "load":
             known |= {"space": space(values[0]), "bytes": size_of(element)}
         elif one.opcode == "br":
@@ -139,6 +157,14 @@ class _TermDecoder:
             known["how"] = _shuffle(text)
         return Step(one.opcode, identity(one), operands, _bits(element), text, **known)
 
+    def _magnitude(self, value: Value) -> str:
+        """The text of what a value is, or is the negative or a wider form of."""
+        found = self._instructions.get(identity(value))
+        while found is not None and found.opcode in ("fneg", "fpext"):
+            value = next(iter(found.operands))
+            found = self._instructions.get(identity(value))
+        return str(value)
+
     def _operand(self, value: Value) -> Number | int:
         kinds = binding().ValueKind
         text = str(value)
@@ -146,12 +172,14 @@ class _TermDecoder:
         vector = re.match(r"<(\d+) x ", kind)
         if value.value_kind == kinds.constant_int:
             return Sum(_constant(text.split()[-1]))
+        if value.value_kind == kinds.constant_fp:
+            return Sum(_constant(text.split()[-1], kind))
         if value.value_kind in (kinds.poison_value, kinds.undef_value, kinds.constant_pointer_null):
             return (Sum(0),) * int(vector[1]) if vector else Sum(0)
         if value.value_kind in (kinds.instruction, kinds.argument):
             return identity(value)
         if vector:
-            return _constants(text, int(vector[1]))
+            return _constants(text, int(vector[1]), _element(value))
         if "@" in text and kind.startswith("ptr"):
             return Sum(self._address(text))
         return Sum(0)
@@ -191,20 +219,52 @@ class _TermDecoder:
 
 def _bits(kind: str) -> int:
     found = re.match(r"i(\d+)$", kind)
-    return int(found[1]) if found else 64
+    return int(found[1]) if found else _FLOAT_BITS.get(kind, 64)
 
 
-def _constant(word: str) -> int:
+_FLOAT_BITS = {"half": 16, "float": 32}
+
+
+def _element(value: Value) -> str:
+    """The type of a value, or of a vector's elements."""
+    return str(value.type).strip("<>").rpartition(" x ")[2]
+
+
+def _float_operation(
+    opcode: str, text: str, values: list[Value], element: str, operands: list[str]
+) -> dict[str, Any]:
+    """What a step has of an operation on floating-point numbers."""
+    found = re.search(rf"= {opcode} ((?:[a-z]+ )*)", text)
+    words = found[1].split() if found and opcode == "fcmp" else []
+    predicates = [word for word in words if word in _FLOAT_PREDICATES]
+    return {
+        "how": " ".join((opcode, *predicates[-1:])),
+        "kinds": (_element(values[0]), element),
+        "exact": floats.is_exact(opcode, text, operands),
+    }
+
+
+_FLOAT_PREDICATES = (
+    "oeq", "one", "olt", "ogt", "ole", "oge", "ord",
+    "ueq", "une", "ult", "ugt", "ule", "uge", "uno", "true", "false",
+)  # fmt: skip
+
+
+def _constant(word: str, kind: str = "") -> int:
+    if kind in (*floats.KINDS, "bfloat"):
+        return floats.constant(word, kind)
     return int(word == "true") if word in ("true", "false") else int(word)
 
 
-def _constants(text: str, lanes: int) -> tuple[Sum, ...]:
+def _constants(text: str, lanes: int, kind: str) -> tuple[Sum, ...]:
     """A constant vector."""
-    if found := re.search(r"splat \(\w+ (-?\w+)\)", text):
-        return (Sum(_constant(found[1])),) * lanes
+    if found := re.search(r"splat \(\w+ ([-+.\w]+)\)", text):
+        return (Sum(_constant(found[1], kind)),) * lanes
     inner = re.search(r"> <(.*)>$", text)
-    words = [part.split()[-1] for part in inner[1].split(",")] if inner else ["0"] * lanes
-    return tuple(Sum(0 if word in ("poison", "undef") else _constant(word)) for word in words)
+    if inner is None:
+        return (Sum(0),) * lanes
+    words = [part.split()[-1] for part in inner[1].split(",")]
+    return tuple(Sum(0 if word in ("poison", "undef") else _constant(word, kind)) for word in words)
 
 
 def _shuffle(text: str) -> str:

@@ -16,7 +16,7 @@ from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.errors import SwizzleError, TraceError
 from intelliperf_swizzle.kernels.hip import llvm, native
 from intelliperf_swizzle.kernels.hip.binaries import CodeObject, KernelCode
-from intelliperf_swizzle.kernels.hip.reads import CallGraph, Reader
+from intelliperf_swizzle.kernels.hip.block_index_reads import CallGraph, Reader
 from intelliperf_swizzle.kernels.hip.slicing import (
     VARIABLES,
     AddressSlice,
@@ -132,6 +132,9 @@ class _Preparation:
                 sliced = slice_kernel(text, kernel, debug)
             except TraceError as error:
                 sliced = AddressSlice("", error.fact, frozenset(), frozenset())
+            if elsewhere := calls.missing(kernel.name):
+                reason = f"it calls `{elsewhere}` of another translation unit (-fgpu-rdc)"
+                sliced = AddressSlice("", reason, frozenset(), frozenset())
             self._kernels[kernel.name] = DeviceKernel(
                 code.kernels[kernel.name],
                 sliced,

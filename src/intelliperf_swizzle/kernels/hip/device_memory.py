@@ -16,7 +16,6 @@ from intelliperf_swizzle.records import Grid, Int64Array, UInt8Array
 _ARGUMENTS = 1 << 59
 _IMPLICIT = 1 << 60
 _DISPATCH = 1 << 61
-_ALL = np.ones(1, np.bool_)
 _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
@@ -37,6 +36,10 @@ class Buffer:
     contents: UInt8Array | None
 
 
+class NotGlobalError(Exception):
+    """A thread reads memory of its own or of its workgroup, which is not kept here."""
+
+
 class DeviceMemory:
     """The memory of a launch.
 
@@ -47,10 +50,12 @@ class DeviceMemory:
         block: threads of a workgroup.
 
     Attributes:
+        arguments: where those that are passed by reference begin.
         elsewhere: an address in shared memory or scratch; those from `not_global` on are not told.
         all_places: the bit set of `trace.sharing.reads_what_is_written` for all buffers.
     """
 
+    arguments = _ARGUMENTS
     elsewhere = 1 << 57
     not_global = 1 << 56
     implicit = _IMPLICIT
@@ -63,9 +68,13 @@ class DeviceMemory:
         grid: Grid,
         block: Grid,
     ):
-        self._buffers = buffers
         self._small = {_ARGUMENTS + (n << 20): data for n, data in arguments.items()}
         self._small[_IMPLICIT], self._small[_DISPATCH] = _hidden(grid, block)
+        self._buffers = [
+            *buffers,
+            *(Buffer("an argument", begin, len(data), np.frombuffer(data, np.uint8))
+              for begin, data in self._small.items()),
+        ]  # fmt: skip
         self.all_places = (1 << len(buffers) + 1) - 1
 
     @staticmethod
@@ -74,12 +83,10 @@ class DeviceMemory:
         return _ARGUMENTS + (number << 20)
 
     def read_one(self, address: int, count: int) -> int:
-        """The signed number of so many bytes at an address."""
-        if address >= _ARGUMENTS:
-            begin = max(one for one in self._small if one <= address)
-            data = self._small[begin][address - begin : address - begin + count]
-            return int.from_bytes(data, "little", signed=True)
-        return int(self.read(np.array([address], np.int64), count, lambda: _ALL)[0])
+        """The signed number of so many bytes at an address, of an argument or from there on."""
+        begin = max(one for one in self._small if one <= address)
+        data = self._small[begin][address - begin : address - begin + count]
+        return int.from_bytes(data, "little", signed=True)
 
     def read(
         self, addresses: Int64Array, count: int, active: Callable[[], npt.NDArray[np.bool_]]
@@ -93,9 +100,15 @@ class DeviceMemory:
 
         Raises:
             TraceError: what a buffer holds was not kept.
+            NotGlobalError: an active thread reads no global memory.
         """
         flat = addresses.reshape(-1)
         found = np.zeros(flat.shape, np.int64)
+        local = flat >= self.not_global
+        if local.any():
+            local &= flat < _ARGUMENTS
+            if (local.reshape(addresses.shape) & active()).any():
+                raise NotGlobalError
         for buffer in self._buffers:
             inside = (flat >= buffer.begin) & (flat + count <= buffer.begin + buffer.bytes)
             if not inside.any():

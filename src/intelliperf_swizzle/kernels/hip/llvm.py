@@ -42,6 +42,7 @@ class Function(Value, Protocol):
 
     is_declaration: bool
     linkage: Any
+    attributes: Iterable[bytes]
     blocks: Iterable[BasicBlock]
     arguments: Iterable[Value]
 

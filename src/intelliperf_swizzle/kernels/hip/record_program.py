@@ -319,7 +319,9 @@ def _computed(
             symbol = journal.new[name]["kernel"]
             kernel = kernels[symbol][1]
             source = kernel.source
-            reason = f"`{kernel.foreign}` is the GPU's alone"
+            reason = "its code for the CPU cannot be loaded"
+            if kernel.foreign:
+                reason = f"`{kernel.foreign}` is the GPU's alone"
             if event["why"] == "budget":
                 reason = f"about {event['seconds']:.0f} s; the budget is {_BUDGET_SECONDS:g} s"
             why[source.entry.name if source else symbol] = reason
@@ -331,10 +333,15 @@ def _computed(
 
 
 _MISSING = (
-    (r"undefined symbol: (\w+)", "the stand-in for the HIP runtime does not know `{}`"),
+    (
+        r"undefined symbol: (\w+)",
+        "the stand-in for the HIP runtime does not know `{}`",
+        "record a build that does not call it; please report the name",
+    ),
     (
         r"error while loading shared libraries: (\S+):",
         "{} is not here, and there is no stand-in for it",
+        "install it, or add its folder to LD_LIBRARY_PATH; or record a build without it",
     ),
 )
 
@@ -346,10 +353,10 @@ def _no_launch(
     request: RecordRequest,
     last_lines: Sequence[str],
 ) -> CaptureError:
-    for pattern, fact in _MISSING:
+    for pattern, fact, remedy in _MISSING:
         found = re.search(pattern, "\n".join(last_lines))
         if found:
-            return CaptureError(fact.format(found[1]), details=tuple(last_lines))
+            return CaptureError(fact.format(found[1]), hint=remedy, details=tuple(last_lines))
     hint = None
     if journal.refused:
         hint = f"{', '.join(journal.refused)}: built without device bitcode; rebuild all of it"

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.kernels.hip import terms
+from intelliperf_swizzle.kernels.hip import floats, terms
 from intelliperf_swizzle.kernels.hip.decoding import Number, Program, Step
-from intelliperf_swizzle.kernels.hip.device_memory import DeviceMemory
+from intelliperf_swizzle.kernels.hip.device_memory import DeviceMemory, NotGlobalError
 from intelliperf_swizzle.kernels.hip.terms import EVERYONE, Mask, Sum
 from intelliperf_swizzle.records import Access, Grid, Int64Array
 from intelliperf_swizzle.trace.atomics import Update
@@ -194,10 +194,14 @@ class Interpreter:
         return parts if step.lanes else parts[0]
 
     def _read(self, address: Sum, step: Step, mask: Mask) -> Sum:
-        if not address.terms:
+        if not address.terms and address.c >= self._memory.arguments:
             return Sum(self._memory.read_one(address.c, step.bytes))
-        found = self._memory.read(address.array(), step.bytes, lambda: terms.whole(mask))
-        return terms.of(found)
+        try:
+            return terms.of(
+                self._memory.read(address.array(), step.bytes, lambda: terms.whole(mask))
+            )
+        except NotGlobalError:
+            raise UnknownStepError("a value in scratch", step.text) from None
 
     def _touch(self, step: Step, mask: Mask) -> None:
         address = self._sum(step.operands[0])
@@ -233,6 +237,8 @@ class Interpreter:
         elif found := re.match(r"llvm\.([su](?:min|max))\.", name):
             a, b = (self._sum(one) for one in step.operands[:2])
             self._env[step.id] = terms.extreme(found[1], a, b, step.bits)
+        elif found := re.match(r"llvm\.(ctpop|cttz|ctlz)\.i", name):
+            self._env[step.id] = terms.count_bits(found[1], self._sum(step.operands[0]), step.bits)
         elif name.startswith("llvm.abs."):
             a = self._sum(step.operands[0])
             self._env[step.id] = a if a.lo >= 0 else terms.of(abs(a.array()))
@@ -240,6 +246,9 @@ class Interpreter:
             self._env[step.id] = self._lane(step, found[1])
         elif name == "llvm.amdgcn.wavefrontsize":
             self._env[step.id] = Sum(64)
+        elif name.startswith(floats.CALLS) and floats.are_known(step.kinds) and not step.lanes:
+            function, value = name.rpartition(".")[0], self._sum(step.operands[0])
+            self._env[step.id] = floats.compute(function, [value], *step.kinds, step.bits)
         elif not name.startswith(("llvm.lifetime", "llvm.experimental.noalias", "llvm.dbg")):
             raise UnknownStepError(f"`{name}`", step.text)
 
@@ -263,6 +272,8 @@ class Interpreter:
         if step.opcode == "shufflevector":
             both = (*_vector(values[0]), *_vector(values[1]))
             return tuple(both[int(one)] if one != "-1" else Sum(0) for one in step.how.split(","))
+        if step.opcode == "bitcast" and len(_lanes(values[0])) != (step.lanes or 1):
+            return _regroup(step, _lanes(values[0]))
         if step.lanes:
             rows = [one if isinstance(one, tuple) else (one,) * step.lanes for one in values]
             return tuple(self._scalar(step, list(row)) for row in zip(*rows, strict=True))
@@ -270,9 +281,14 @@ class Interpreter:
 
     def _scalar(self, step: Step, values: list[Sum]) -> Sum:
         function = _OPERATIONS.get(step.opcode)
-        if function is None:
+        if function is not None:
+            return function(step, values)
+        if step.opcode not in floats.OPCODES or not floats.are_known(step.kinds):
             raise UnknownStepError(f"an instruction `{step.opcode}`", step.text)
-        return function(step, values)
+        if not step.exact:
+            what = "floating-point arithmetic that the compiler may fuse or approximate"
+            raise UnknownStepError(what, step.text)
+        return floats.compute(step.how, values, *step.kinds, step.bits)
 
 
 def _scalar_of(value: Number) -> Sum:
@@ -281,6 +297,25 @@ def _scalar_of(value: Number) -> Sum:
 
 def _vector(value: Number) -> tuple[Sum, ...]:
     return cast("tuple[Sum, ...]", value)
+
+
+def _lanes(value: Number) -> tuple[Sum, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _regroup(step: Step, parts: tuple[Sum, ...]) -> Number:
+    """The same bits in another number of lanes."""
+    if len(parts) * step.source_bits > 64:
+        raise UnknownStepError("a cast of more than 64 bits", step.text)
+    whole = Sum(0)
+    for place, part in enumerate(parts):
+        low = terms.wrap(part, step.source_bits, signed=False)
+        whole = terms.add(whole, terms.scale(low, 1 << place * step.source_bits))
+    whole = terms.wrap(whole, 64)
+    if not step.lanes:
+        return terms.wrap(whole, step.bits)
+    shifts = (Sum(place * step.bits) for place in range(step.lanes))
+    return tuple(terms.wrap(terms.bitwise("lshr", whole, by, 64), step.bits) for by in shifts)
 
 
 def _joined(value: Number, before: Number, mask: Mask) -> Number:

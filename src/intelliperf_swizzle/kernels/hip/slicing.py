@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip import llvm
 from intelliperf_swizzle.kernels.hip.llvm import Function, Instruction, Value, identity
 from intelliperf_swizzle.kernels.hip.source import DebugInfo
@@ -99,7 +100,12 @@ def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
         text: of the module.
         kernel: one of its kernels; it stays as it is.
         debug: of the module.
+
+    Raises:
+        TraceError: it is not optimised, or LLVM cannot read what is left of it.
     """
+    if any(b"optnone" in one for one in kernel.attributes):
+        raise TraceError("it is built with -O0, which keeps every variable in scratch; use -O1")
     draft = _Draft(kernel)
     body = "\n".join(draft.edited())
     sliced = llvm.parse("\n".join((_without_functions(text), body, *draft.declarations())))
@@ -247,7 +253,7 @@ def _rows(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, Ins
     left = iter(instructions)
     inside = False  # a switch, whose cases have lines of their own
     for line in text.splitlines():
-        plain = re.sub(r",? !(?!dbg)[a-z][\w.]* !(?:\d+|\{\})", "", line)
+        plain = re.sub(r",? !(?!dbg|fpmath)[a-z][\w.]* !(?:\d+|\{\})", "", line)
         if inside or not re.match(r"  [^\s\]]", line):
             inside = inside and not line.strip().startswith("]")
             yield plain, None

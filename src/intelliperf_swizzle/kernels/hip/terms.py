@@ -188,7 +188,7 @@ def compare(how: str, a: Sum, b: Sum, bits: int) -> Sum:
         a, b = wrap(a, bits, signed=False), wrap(b, bits, signed=False)
         if bits >= 64 and (a.lo < 0 or b.lo < 0 or a.hi >> 63 or b.hi >> 63):
             x, y = (one.array().view(np.uint64) for one in (a, b))
-            return of(_PREDICATES[how[1:]](x, y).astype(np.int64))
+            return of(PREDICATES[how[1:]](x, y).astype(np.int64))
     kind = how if how in ("eq", "ne") else how[1:]
     if kind in ("lt", "ge") and (a.hi < b.lo or a.lo >= b.hi):
         return Sum(int((a.hi < b.lo) == (kind == "lt")))
@@ -196,10 +196,10 @@ def compare(how: str, a: Sum, b: Sum, bits: int) -> Sum:
         return Sum(int((a.lo > b.hi) == (kind == "gt")))
     if kind in ("eq", "ne") and (a.hi < b.lo or b.hi < a.lo):
         return Sum(int(kind == "ne"))
-    return of(_PREDICATES[kind](add(a, b, -1).array(), 0).astype(np.int64))
+    return of(PREDICATES[kind](add(a, b, -1).array(), 0).astype(np.int64))
 
 
-_PREDICATES: Mapping[str, Callable[[Any, Any], Any]] = {
+PREDICATES: Mapping[str, Callable[[Any, Any], Any]] = {
     "lt": np.less,
     "gt": np.greater,
     "le": np.less_equal,
@@ -220,6 +220,22 @@ def extreme(how: str, a: Sum, b: Sum, bits: int) -> Sum:
         function = np.minimum if how.endswith("min") else np.maximum
         chosen = of(function(a.array(), b.array()))
     return wrap(chosen, bits)
+
+
+def count_bits(how: str, a: Sum, bits: int) -> Sum:
+    """`ctpop`, `cttz` or `ctlz` of numbers of so many bits; of 0, all bits are zeros."""
+    low = np.uint64((1 << bits) - 1)
+    x = a.array().view(np.uint64) & low
+    if how == "cttz":
+        x = ~x & (x - np.uint64(1)) & low
+    elif how == "ctlz":
+        for shift in (1, 2, 4, 8, 16, 32):
+            x = x | x >> np.uint64(shift)
+        x = ~x & low
+    count = np.zeros(x.shape, np.int64)
+    for k in range(bits):
+        count += (x >> np.uint64(k) & np.uint64(1)).astype(np.int64)
+    return of(count)
 
 
 def choose(condition: Sum, a: Sum, b: Sum) -> Sum:

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 
-from intelliperf_swizzle.disk import cache_folder
-from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.disk import cache_folder, temporary_folder
+from intelliperf_swizzle.errors import CaptureError, SwizzleError
+from intelliperf_swizzle.kernels.base import Compiler
 from intelliperf_swizzle.kernels.hip.binaries import read_code_objects
 from intelliperf_swizzle.kernels.hip.llvm import assemble
 
@@ -226,6 +227,18 @@ def _build_standin(root: Path, clang: str) -> None:
         )
     for name in _SONAMES[:-1]:
         (root / "lib" / name).symlink_to(_SONAMES[-1])
+
+
+def find_compiler(environment: Mapping[str, str]) -> Compiler:
+    """The clang++ that is found, tried on ten lines: it must keep device bitcode."""
+    try:
+        toolchain = find_toolchain(environment)
+        with temporary_folder("probe") as folder:
+            gap = find_gap(toolchain, folder, environment)
+    except SwizzleError as error:
+        return Compiler(None, error.fact, error.hint)
+    hipcc = "the user's hipcc" if toolchain.has_hipcc else "its own hipcc, no ROCm"
+    return Compiler(f"clang {toolchain.version} ({toolchain.clang}), {hipcc}", gap, APT)
 
 
 def find_gap(toolchain: Toolchain, folder: Path, environment: Mapping[str, str]) -> str | None:

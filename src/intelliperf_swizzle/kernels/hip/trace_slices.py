@@ -49,10 +49,11 @@ def trace_here(launch: Launch, _: Path) -> Trace:
     try:
         return _Tracing(launch, kernel).trace()
     except UnknownStepError as error:
-        place = DebugInfo(kernel.slice.text).place(error.text)
+        entry = launch.source.entry  # where optimisation has left the instruction no line
+        place = DebugInfo(kernel.slice.text).place(error.text) or f"{entry.file}:{entry.first_line}"
         raise TraceError(
-            f"{launch.kernel} cannot be traced: {error.what} decides what is accessed"
-            f"{f' ({place})' if place else ''}, and is not interpreted"
+            f"{launch.kernel} cannot be traced: {error.what} decides what is accessed ({place}), "
+            "and is not interpreted"
         ) from None
 
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from intelliperf_swizzle.language import MAX_CHARACTERS
+from intelliperf_swizzle.errors import LanguageError
+from intelliperf_swizzle.language import MAX_CHARACTERS, Family, parse_family
 from intelliperf_swizzle.records import Candidate, Usage
 
 _FENCED = re.compile(r"\s*```[^\n`]*\n(?P<inside>(?:(?!```).)*)```\s*", re.DOTALL)
@@ -40,6 +41,30 @@ class Reply:
     usage: Usage
 
 
+@dataclass(frozen=True)
+class FamilyMember:
+    """A candidate with the family that it belongs to, and its values there.
+
+    A single swizzle is the only member of a family without parameters.
+    """
+
+    candidate: Candidate
+    family: Family
+    values: Mapping[str, int]
+
+    def sibling(self, values: Mapping[str, int]) -> FamilyMember:
+        """The member of the same family with other values, be they listed in the answer or not."""
+        answer = self.candidate.family or ""
+        candidate = Candidate(
+            text=self.family.text(values),
+            name=_named(answer, values),
+            origin="llm",
+            iteration=self.candidate.iteration,
+            family=answer,
+        )
+        return FamilyMember(candidate, self.family, values)
+
+
 class RefusedAnswerError(Exception):
     """What an endpoint sends is not taken, and will not be the next time."""
 
@@ -55,6 +80,7 @@ def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
         "rationale": _text(reply, "rationale"),
         "critique": _critique(reply.fields.get("critiques")),
         "idea": _text(reply, "idea"),
+        "advice": _text(reply, "advice"),
     }
     flaw = reply.unreadable or _flaw({"swizzle": text, **explained})
     return Candidate(
@@ -66,6 +92,27 @@ def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
         flaw=flaw,
         **{name: value and _beginning(value) for name, value in explained.items()},
     )
+
+
+def members(answer: Candidate) -> list[FamilyMember]:
+    """The candidates that an answer stands for: itself, or each member of its family."""
+    if answer.flaw is not None:
+        return [FamilyMember(answer, Family({}, ""), {})]
+    try:
+        family = parse_family(answer.text)
+    except LanguageError as error:
+        return members(replace(answer, text=_beginning(answer.text), flaw=str(error)))
+    if not family.parameters:
+        return [FamilyMember(answer, family, {})]
+    values, *others = family.members()
+    name = _named(answer.name, values)
+    told = replace(answer, text=family.text(values), name=name, family=answer.name)
+    first = FamilyMember(told, family, values)
+    return [first, *(first.sibling(other) for other in others)]
+
+
+def _named(answer: str, values: Mapping[str, int]) -> str:
+    return " ".join([answer, *(f"{name}={value}" for name, value in values.items())])
 
 
 def swizzle_of(reply: Reply) -> str:

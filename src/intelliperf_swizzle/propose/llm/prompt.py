@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from intelliperf_swizzle.context import HardwareContext, render
 from intelliperf_swizzle.formula import Formula
 from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
+from intelliperf_swizzle.propose.llm.images import images
 from intelliperf_swizzle.propose.llm.prompts import words
 from intelliperf_swizzle.propose.llm.signature import ANALYSIS, Question, outputs
-from intelliperf_swizzle.records import Attempt
+from intelliperf_swizzle.records import Attempt, Picture
 
 CHARACTERS_PER_TOKEN = 4
 """Of English and code, roughly; for estimates only, what is paid for is counted by the endpoint."""
@@ -28,6 +29,7 @@ def proposal(
     memory_analysis: str | None,
     attempts: Sequence[Attempt],
     best: Attempt | None,
+    picture: Picture | None = None,
 ) -> Question:
     """A call for a new swizzle.
 
@@ -35,8 +37,9 @@ def proposal(
         formula: what is told and asked.
         context: of the kernel.
         memory_analysis: the answer to `analysis`, if it was asked.
-        attempts: those of the model, by number.
+        attempts: all of the run, by number.
         best: the best attempt so far, of whatever origin: the one to beat.
+        picture: what a model that sees is shown, the best beside the unmodified kernel.
     """
     inputs = _told(formula, context)
     if memory_analysis:
@@ -44,23 +47,28 @@ def proposal(
     if attempts or best:
         budget = formula.budgets.history_tokens * CHARACTERS_PER_TOKEN
         inputs["history"] = remembered(attempts, best, formula.counters, budget)
-    inputs["request"] = _request(formula, attempts)
+    own = [one for one in attempts if one.candidate.origin == "llm"]
+    inputs["request"] = _request(formula, own)
     return Question(
         instructions=f"{_words(formula, 'task', context)}\n\n{words(formula, 'language')}",
         inputs=inputs,
-        outputs=outputs(critiques=bool(attempts)),
+        outputs=outputs(critiques=bool(own)),
+        images=images(picture, context.target.domain_name) if picture else {},
     )
 
 
-def first_questions(formula: Formula, context: HardwareContext) -> list[Question]:
+def first_questions(
+    formula: Formula, context: HardwareContext, picture: Picture | None = None
+) -> list[Question]:
     """The calls that a run begins with; the second one will have the first one's answer, too."""
     asked = [analysis(formula, context)] if formula.memory_analysis else []
-    return [*asked, proposal(formula, context, None, [], None)]
+    return [*asked, proposal(formula, context, None, [], None, picture)]
 
 
-def estimated_tokens(text: str) -> int:
-    """How many tokens a text has, roughly."""
-    return len(text) // CHARACTERS_PER_TOKEN
+def estimated_tokens(question: Question) -> int:
+    """How many tokens a question has, pictures included, roughly."""
+    pictures = sum(image.tokens for image in question.images.values())
+    return len(question.text) // CHARACTERS_PER_TOKEN + pictures
 
 
 def _words(formula: Formula, name: str, context: HardwareContext) -> str:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -15,11 +15,13 @@ from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.formula import Formula
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
-from intelliperf_swizzle.propose.llm.answer import Reply, candidate
+from intelliperf_swizzle.propose.llm.answer import FamilyMember, Reply, candidate, members
+from intelliperf_swizzle.propose.llm.feedback import answers
 from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
 from intelliperf_swizzle.propose.llm.signature import Question
+from intelliperf_swizzle.propose.offline import ENOUGH, nearby
 from intelliperf_swizzle.rank import NOISE_BAND, order
-from intelliperf_swizzle.records import Attempt, Candidate, Usage
+from intelliperf_swizzle.records import Attempt, Usage
 
 Ask: TypeAlias = Callable[[Question, int, float], Reply]
 """Asks a language model: a question, the number of the sample, and the seconds it may take.
@@ -28,6 +30,16 @@ Raises ModelError."""
 SCREEN_SLACK = 0.1
 """How far (rate) below the unmodified kernel a candidate may be screened and still be measured: its
 report teaches the model more than a refusal, but what is hopeless costs no time on the GPU."""
+
+
+TUNING_ROUNDS = 4
+MOST_NEAR = 24
+"""Steps that the best member of a family is bettered by, and candidates of each: those of four
+parameters."""
+
+MOST_ADVICE = 8
+LONGEST_ADVICE = 300
+"""Pieces of a model's advice in a report, and characters of each."""
 
 
 class BudgetSpentError(Exception):
@@ -43,6 +55,7 @@ class LanguageModelProposer:
         ask: reaches the model.
         progress: told of each iteration.
         samples: answers a call; all are screened, the best is measured.
+        tunes: whether the best member of a family is bettered by values near its own.
         clock: seconds, for the budget.
     """
 
@@ -50,6 +63,7 @@ class LanguageModelProposer:
     ask: Ask
     progress: Progress
     samples: int = 1
+    tunes: bool = False
     clock: Callable[[], float] = time.monotonic
     name: str = "llm"
     _conversation: _Conversation | None = None
@@ -95,6 +109,20 @@ def _spent(usage: Usage) -> str:
     return f"language model: {usage.calls} calls, {tokens}, {cost}, {usage.seconds:.0f} s"
 
 
+def _advice(attempts: Sequence[Attempt]) -> list[str]:
+    """What the model advises that is no swizzle, each piece once, as code: no report obeys it."""
+    given = dict.fromkeys(
+        line.strip(" -*").replace("`", "'")
+        for one in attempts
+        for line in (one.candidate.advice or "").splitlines()
+    )
+    return [
+        f"advice of the language model, neither tried nor measured: `{line[:LONGEST_ADVICE]}`"
+        for line in given
+        if line and line.lower().rstrip(".") not in ("none", "nothing")
+    ][:MOST_ADVICE]
+
+
 @dataclass
 class _Conversation:
     """What is asked of a model in one run.
@@ -124,8 +152,8 @@ class _Conversation:
 
     @property
     def effort(self) -> Effort:
-        """Notes, and what the calls took."""
-        return Effort((*self.notes, _spent(self.usage)), self.usage)
+        """Notes, the model's advice as its own, and what the calls took."""
+        return Effort((*self.notes, *_advice(self.own_attempts()), _spent(self.usage)), self.usage)
 
     def own_attempts(self) -> list[Attempt]:
         """The model's attempts by number."""
@@ -164,31 +192,58 @@ class _Conversation:
             self.proposer.progress.phase(
                 f"asking: iteration {iteration} of {total}, {answers}{again}"
             )
-            batch = CandidateBatch(self._propose(iteration), evaluate_from=least)
-            yield batch
-            screened = [one for one in batch.outcomes if one.screened_l2_hit_rate is not None]
-            best = max(screened, key=lambda one: one.screened_l2_hit_rate or 0, default=None)
-            if best is not None and (best.screened_l2_hit_rate or 0) >= least:
+            offered = self._propose(iteration)
+            rate, best, member = yield from self._offer(offered, least)
+            if best is not None and member is not None and rate >= least:
+                if self.proposer.tunes:
+                    best = yield from self._tune(rate, best, member, offered)
                 self.proposer.progress.note(
                     f"attempt {best.number}: {best.verdict.kind}, {best.verdict.reason}"
                 )
                 return
 
-    def _propose(self, iteration: int) -> list[Candidate]:
-        """The candidates of one call."""
-        earlier = self.own_attempts()
-        question = proposal(
-            self.proposer.formula, self.context, self.memory_analysis, earlier, self.best()
-        )
-        replies = self._ask(question, self.proposer.samples)
-        return self._candidates(replies, iteration, len(earlier))
+    def _offer(
+        self, offered: Sequence[FamilyMember], least: float
+    ) -> Generator[CandidateBatch, None, tuple[float, Attempt | None, FamilyMember | None]]:
+        """Has candidates judged; the one screened highest with its rate, if any is new."""
+        batch = CandidateBatch([one.candidate for one in offered], evaluate_from=least)
+        yield batch
+        rated = [
+            (attempt.screened_l2_hit_rate, attempt, member)
+            for attempt, member in zip(batch.outcomes, offered, strict=True)
+            if attempt.screened_l2_hit_rate is not None
+        ]
+        return max(rated, key=lambda one: one[0], default=(0.0, None, None))
 
-    def _candidates(
-        self, replies: Sequence[Reply], iteration: int, earlier: int
-    ) -> list[Candidate]:
+    def _tune(
+        self, rate: float, best: Attempt, member: FamilyMember, offered: Sequence[FamilyMember]
+    ) -> Generator[CandidateBatch, None, Attempt]:
+        """Goes on from the best member of a family to values near its own, while that gains."""
+        tried = [one.values for one in offered if one.family is member.family]
+        for _ in range(TUNING_ROUNDS):
+            near = [values for values in nearby(member.values) if values not in tried][:MOST_NEAR]
+            if not near:
+                break
+            tried += near
+            siblings = [member.sibling(values) for values in near]
+            higher, better, found = yield from self._offer(siblings, rate + ENOUGH)
+            if better is None or found is None or higher < rate + ENOUGH:
+                break
+            rate, best, member = higher, better, found
+        return best
+
+    def _propose(self, iteration: int) -> list[FamilyMember]:
+        """The candidates of one call."""
+        formula, best = self.proposer.formula, self.best()
+        attempts = self.problem.attempts()
+        picture = self.problem.picture(best) if formula.pictures else None
+        question = proposal(formula, self.context, self.memory_analysis, attempts, best, picture)
+        replies = self._ask(question, self.proposer.samples)
+        earlier = len(answers(attempts))
         return [
-            candidate(reply, f"llm {earlier + number}", iteration)
-            for number, reply in enumerate(replies, 1)
+            member
+            for number, reply in enumerate(replies, earlier + 1)
+            for member in members(candidate(reply, f"llm {number}", iteration))
         ]
 
     def _ask(self, question: Question, samples: int) -> list[Reply]:
@@ -196,7 +251,7 @@ class _Conversation:
         seconds = self._seconds_left()
         budget = self.proposer.formula.budgets
         spent = self.earlier.tokens + self.usage.tokens
-        if spent + estimated_tokens(question.text) > budget.tokens:
+        if spent + estimated_tokens(question) > budget.tokens:
             raise BudgetSpentError(f"the budget of {budget.tokens} tokens is spent")
         with ThreadPoolExecutor(samples) as pool:
             replies = list(

@@ -5,8 +5,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+PIXELS_PER_TOKEN = 750
+"""Of an image, roughly. Source: Anthropic's documentation, "Vision"; others count alike."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A PNG.
+
+    Attributes:
+        png: its bytes.
+        width: in pixels.
+        height: in pixels.
+    """
+
+    png: bytes
+    width: int
+    height: int
+
+    @property
+    def tokens(self) -> int:
+        """What it may count for, an estimate; what is paid for is counted by the endpoint."""
+        return self.width * self.height // PIXELS_PER_TOKEN
 
 
 @dataclass(frozen=True)
@@ -26,15 +49,17 @@ class Question:
         instructions: the system prompt.
         inputs: name -> text, in order.
         outputs: what the answer must have, in order.
+        images: name -> picture, in order, for models that see.
     """
 
     instructions: str
     inputs: Mapping[str, str]
     outputs: tuple[Field, ...]
+    images: Mapping[str, Image] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
-        """All of it as one text, for people, golden files and the estimate of its length."""
+        """All its words as one text, for golden files and the estimate of its length."""
         parts = [self.instructions]
         parts += [f"## {name}: {INPUTS[name]}\n\n{text}" for name, text in self.inputs.items()]
         parts += [f"-> {field.name}: {field.description}" for field in self.outputs]
@@ -51,6 +76,9 @@ INPUTS: Mapping[str, str] = {
     "everything": "profiler output and hardware data",
     "documents": "documentation",
     "memory_analysis": "an analysis of the kernel's use of memory, in words",
+    "tile_map": "picture: which XCD or L2 each tile runs on",
+    "launch_order": "picture: when each tile is launched",
+    "tensor_lines": "picture: on how many XCDs or L2s each part of a tensor is used",
     "history": "earlier attempts and what became of them",
     "request": "what to do now",
 }
@@ -68,9 +96,14 @@ CRITIQUES = Field(
 )
 IDEA = Field("idea", "the new idea in one sentence")
 RATIONALE = Field("rationale", "why it should be better than what was tried, in numbers")
-SWIZZLE = Field("swizzle", "the new swizzle in the swizzle language, nothing else")
+ADVICE = Field(
+    "advice",
+    "what would help that is no swizzle (a leading dimension to pad, another tile size or value of"
+    " a parameter), one short line each, unless you have said it before; `none` if nothing would",
+)
+SWIZZLE = Field("swizzle", "the new swizzle, or family, in the swizzle language, nothing else")
 
 
 def outputs(*, critiques: bool) -> tuple[Field, ...]:
     """The fields of a proposal; critiques where there is something to criticise."""
-    return (REASONING, *((CRITIQUES,) if critiques else ()), IDEA, RATIONALE, SWIZZLE)
+    return (REASONING, *((CRITIQUES,) if critiques else ()), IDEA, RATIONALE, ADVICE, SWIZZLE)

@@ -4,19 +4,21 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.propose.llm.answer import RefusedAnswerError, Reply
-from intelliperf_swizzle.propose.llm.signature import INPUTS, Question
+from intelliperf_swizzle.propose.llm.signature import INPUTS, Image, Question
 from intelliperf_swizzle.readers import LARGEST
 from intelliperf_swizzle.records import Usage
 
@@ -188,6 +190,37 @@ def _dspy() -> Any:
     return dspy
 
 
+def shown(question: Question) -> str:
+    """A call as DSPy writes it, message by message, with a line in place of each picture.
+
+    Without DSPy, which adds the markers of fields, all that it would write them around.
+    """
+    if find_spec("dspy") is None:
+        return f"(DSPy is not installed: its markers of fields are left out.)\n\n{question.text}"
+    dspy = _dspy()
+    messages = dspy.ChatAdapter().format(_signature(dspy, question), [], _values(dspy, question))
+    pictures = iter([name for name, value in _ordered(question) if isinstance(value, Image)])
+    return "\n\n".join(
+        f"## {message['role']}\n\n{_words(message['content'], question, pictures)}"
+        for message in messages
+    )
+
+
+def _words(content: str | list[dict[str, Any]], question: Question, pictures: Iterator[str]) -> str:
+    """A message's text, its pictures by name, size and what they may count for."""
+    if isinstance(content, str):
+        return content
+    words = ""
+    for part in content:
+        if part["type"] == "text":
+            words += part["text"]
+        else:
+            image = question.images[next(pictures)]
+            size = f"{image.width} x {image.height} pixels"
+            words += f"[PNG of {size}, {len(image.png)} bytes, about {image.tokens} tokens]"
+    return words
+
+
 def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, Any], str | None]:
     """The fields of the answer, or why it cannot be read."""
     from dspy import ChatAdapter
@@ -202,7 +235,7 @@ def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, A
 
     with dspy.context(lm=lm, adapter=OneCall()):
         try:
-            prediction = dspy.Predict(_signature(dspy, question))(**question.inputs)
+            prediction = dspy.Predict(_signature(dspy, question))(**_values(dspy, question))
         except AdapterParseError as error:
             return {}, _reason(str(getattr(error, "lm_response", "")), question)
     fields = {one.name: getattr(prediction, one.name) for one in question.outputs}
@@ -212,11 +245,30 @@ def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, A
 
 
 def _signature(dspy: ModuleType, question: Question) -> Any:
-    inputs = {name: (str, dspy.InputField(desc=INPUTS[name])) for name in question.inputs}
+    inputs = {
+        name: (dspy.Image if isinstance(value, Image) else str, dspy.InputField(desc=INPUTS[name]))
+        for name, value in _ordered(question)
+    }
     outputs = {
         one.name: (one.type, dspy.OutputField(desc=one.description)) for one in question.outputs
     }
     return dspy.Signature({**inputs, **outputs}, question.instructions)
+
+
+def _values(dspy: ModuleType, question: Question) -> dict[str, Any]:
+    """The inputs as DSPy takes them; no text of them can pass for a picture."""
+    return {
+        name: dspy.Image(url=f"data:image/png;base64,{base64.b64encode(value.png).decode()}")
+        if isinstance(value, Image)
+        else value.replace("<<CUSTOM-TYPE-", "<< CUSTOM-TYPE-")
+        for name, value in _ordered(question)
+    }
+
+
+def _ordered(question: Question) -> list[tuple[str, str | Image]]:
+    """Texts and pictures in the order of `INPUTS`."""
+    inputs: dict[str, str | Image] = {**question.inputs, **question.images}
+    return sorted(inputs.items(), key=lambda item: list(INPUTS).index(item[0]))
 
 
 def _reason(text: str, question: Question) -> str:

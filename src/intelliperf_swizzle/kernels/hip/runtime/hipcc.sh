@@ -6,6 +6,7 @@
 root=$(cd "$(dirname "$0")/.." && pwd)
 clang=${HIP_CLANG:-clang++}
 arch=--offload-arch=${HIP_ARCH:-gfx942}
+level=-O3
 link=1
 sources=0
 prior=
@@ -13,6 +14,7 @@ for word in "$@"; do
   case $prior in -o | -I | -L | -D | -MF | -MT | -include) prior=; continue ;; esac
   case $word in
     -c | -S | -E | -M | -MM | --genco | -fsyntax-only | --cuda-device-only) link=0 ;;
+    -O*) level= ;;
     --offload-arch=* | --amdgpu-target=*) arch= ;;
     *.cpp | *.cxx | *.cc | *.cu | *.hip) sources=1 ;;
   esac
@@ -31,6 +33,6 @@ while [ "$count" -gt 0 ]; do
     *) set -- "$@" "$word" ;;
   esac
 done
-[ "$sources" = 1 ] && set -- ${arch:+"$arch"} --rocm-path="$root" "$@"
+[ "$sources" = 1 ] && set -- ${arch:+"$arch"} $level --rocm-path="$root" "$@"
 [ "$link" = 1 ] && set -- "$@" --hip-link --rocm-path="$root" ${arch:+"$arch"} -L"$root/lib" -lamdhip64
 exec "$clang" -Wno-unused-command-line-argument "$@"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from intelliperf_swizzle.kernels.triton.capture.calls import Call
 from intelliperf_swizzle.kernels.triton.capture.pointers import (
     MOST_POINTERS,
-    Owners,
+    LiveTensors,
     makes_pointers,
     point,
     pointers_of,
@@ -172,8 +172,8 @@ class _Converter:
             return ()
         storage = self.memory[array.storage].untyped_storage()
         addresses = pointers_of(host_bytes(storage), array).ravel().tolist()
-        owners = Owners(storage.device)
-        found = [owners.find(address) if address else None for address in addresses]
+        live = LiveTensors(storage.device)
+        found = [live.find(address) if address else None for address in addresses]
         lost = [at for at, one in enumerate(found) if one is None and addresses[at]]
         if all(one is None for one in found):
             return ()

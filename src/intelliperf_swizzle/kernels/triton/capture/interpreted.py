@@ -178,7 +178,7 @@ class _Stopwatch:
 
         self._native = interpreter._interpreter
         self._select = interpreter.interpreter_builder.set_grid_idx
-        interpreter._interpreter = _Asking(self._native, self._ask)
+        interpreter._interpreter = _BudgetedModule(self._native, self._ask)
         interpreter.interpreter_builder.set_grid_idx = self._begin_program
 
     def __exit__(self, *_: object) -> None:
@@ -208,7 +208,7 @@ class _Stopwatch:
             raise _LaunchEndedError
 
 
-class _Asking:
+class _BudgetedModule:
     """The interpreter's C++ module, with a question before each load."""
 
     def __init__(self, native: types.ModuleType, ask: Callable[[], None]) -> None:

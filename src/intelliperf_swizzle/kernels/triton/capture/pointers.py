@@ -34,7 +34,7 @@ def makes_pointers(source: KernelSource) -> bool:
     )
 
 
-class Owners:
+class LiveTensors:
     """The tensors of the process that are alive, by address.
 
     Args:

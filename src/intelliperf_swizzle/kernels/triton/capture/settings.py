@@ -101,13 +101,13 @@ def asking(gpu: Gpu, ask: Callable[[str], None]) -> Gpu:
     """The same GPU, which tells `ask` of each field that is read."""
     names = frozenset(one.name for one in fields(Gpu))
 
-    class Asking(Gpu):
+    class ObservedGpu(Gpu):
         def __getattribute__(self, name: str) -> object:
             if name in names:
                 ask(name)
             return super().__getattribute__(name)
 
-    return Asking(**vars(gpu))
+    return ObservedGpu(**vars(gpu))
 
 
 def save_settings(settings: Settings, folder: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.codec import decode
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build
@@ -18,18 +19,18 @@ BUILD_SECONDS = 300.0
 """After this a compilation is taken to hang. Triton needs 1 to 2 s for a GEMM."""
 
 
-def build(launch: Launch, target: Target, edits: Mapping[str, str] = {}) -> Build:
+def build(launch: Launch, target: Target, edit: Edit | None = None) -> Build:
     """Compiles a launch's kernel, edited or not, for a target; 2 to 4 s.
 
     Args:
         launch: gives the types, constexprs and options to compile for.
         target: the GPU to compile for.
-        edits: function key -> its other text.
+        edit: of its source.
 
     Raises:
         BuildError: with Triton's message.
     """
-    outcome = build_all(launch, target, [edits])[0]
+    outcome = build_all(launch, target, [edit.functions if edit else {}])[0]
     if isinstance(outcome, BuildError):
         raise outcome
     return outcome

@@ -23,12 +23,12 @@ from intelliperf_swizzle.kernels.triton.interpreter.blocks import (
     shape_of,
 )
 from intelliperf_swizzle.kernels.triton.interpreter.revive import LiveLaunch
+from intelliperf_swizzle.kernels.triton.source_proofs.accessed_parts import Origin, PartWatch
 from intelliperf_swizzle.kernels.triton.source_proofs.observation import (
     UNDEFINED,
     Observation,
     Site,
 )
-from intelliperf_swizzle.kernels.triton.source_proofs.parts import Origin, PartWatch
 from intelliperf_swizzle.kernels.triton.source_proofs.stores import Written
 from intelliperf_swizzle.kernels.triton.tile_loops.marks import listen
 from intelliperf_swizzle.records import Access, Int64Array

@@ -27,6 +27,19 @@ LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
 """Blocks along a size that is changed."""
 MOST_BYTES = 1 << 30
 """Of the tensors of a launch that is made."""
+LOOK_SECONDS = 20.0
+"""For finding out unasked whether a kernel drops tiles."""
+
+
+def cautions(launches: Sequence[Launch], prove_command: str, kept: Kept) -> tuple[str, ...]:
+    """Says so if the remap that the kernel's source has already drops tiles."""
+    verdicts = prove_launches(launches, timeout_seconds=LOOK_SECONDS, kept=kept)
+    return tuple(
+        f"{launch.kernel} computes some tiles twice and others never, unmodified: "
+        f"{verdict.reason}, {verdict.evidence[0]} ({prove_command})"
+        for launch, verdict in zip(launches, verdicts, strict=True)
+        if verdict.drops_tiles
+    )
 
 
 def prove_launches(

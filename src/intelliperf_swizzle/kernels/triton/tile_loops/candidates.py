@@ -14,7 +14,7 @@ from intelliperf_swizzle.records import Counter, Launch, TileLoop
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateLoop:
     """A loop of the kernel.
 
     Attributes:
@@ -49,7 +49,7 @@ class Seen:
     reasons: tuple[str, ...] = ()
 
 
-def find_candidates(launch: Launch) -> list[Candidate]:
+def find_candidates(launch: Launch) -> list[CandidateLoop]:
     """The loops of a kernel that follow from its program id, in the order of the text."""
     tree = definition(launch.source.entry)
     known = {*launch.constexprs, *launch.source.entry.names}
@@ -66,7 +66,7 @@ def find_candidates(launch: Launch) -> list[Candidate]:
             exposed = _exposed([loop] if isinstance(loop, ast.While) else loop.body, known)
             targets = bound_names(loop.target) if isinstance(loop, ast.For) else frozenset()
             found.append(
-                Candidate(
+                CandidateLoop(
                     loop.lineno,
                     loop,
                     tuple(counters),

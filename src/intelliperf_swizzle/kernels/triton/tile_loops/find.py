@@ -31,7 +31,7 @@ from intelliperf_swizzle.kernels.triton.interpreter.blocks import (
 from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
 from intelliperf_swizzle.kernels.triton.interpreter.revive import revive
 from intelliperf_swizzle.kernels.triton.tile_loops.candidates import (
-    Candidate,
+    CandidateLoop,
     Seen,
     find_candidates,
 )
@@ -66,7 +66,7 @@ def _look_at(launch: Launch, name: str | None, folder: Path) -> Seen:
     after = {one.line: f"{WATCH}({number}, -1)" for number, one in enumerate(candidates)}
     try:
         live = revive(launch, folder, edits={kernel: mark(text, before, after)})
-        watch = _Watch(candidates)
+        watch = _CounterWatch(candidates)
         listen(live, watch.call)
         run_batched(live, watch, origins=_ProgramOrigins(watch))
     except NotBatchableError as refusal:
@@ -87,7 +87,7 @@ def _look_at(launch: Launch, name: str | None, folder: Path) -> Seen:
     return Seen(max(found, key=lambda loop: loop.tiles, default=None), tuple(reasons))
 
 
-def _words(launch: Launch, candidate: Candidate, reason: str) -> str:
+def _words(launch: Launch, candidate: CandidateLoop, reason: str) -> str:
     entry = launch.source.entry
     line = entry.first_line + candidate.line - 1
     if candidate.ticket:
@@ -121,10 +121,10 @@ class _Visits:
     used: dict[str, int] = field(default_factory=dict)
 
 
-class _Watch:
+class _CounterWatch:
     """Takes the calls of the marked text; a recorder of `interpreter.batched`."""
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
+    def __init__(self, candidates: Sequence[CandidateLoop]) -> None:
         self.loops: list[_Visits] = []
         bit = _PROGRAM << 1
         for one in candidates:
@@ -233,7 +233,7 @@ def _integers(value: object) -> Array | None:
 class _ProgramOrigins(Origins):
     """Follows the program's number, but for that of the tile."""
 
-    def __init__(self, watch: _Watch) -> None:
+    def __init__(self, watch: _CounterWatch) -> None:
         self._watch = watch
 
     def program_id(self, axis: int, values: Array) -> int:
@@ -264,7 +264,7 @@ class _ProgramOrigins(Origins):
 
 
 def _judge(
-    candidate: Candidate, visits: _Visits, name: str | None, memory: Memory
+    candidate: CandidateLoop, visits: _Visits, name: str | None, memory: Memory
 ) -> TileLoop | str | None:
     """The loop, or why its tiles cannot be renumbered; None where it deals in no tiles."""
     columns = _columns(candidate, visits)
@@ -299,7 +299,7 @@ def _judge(
 
 
 def _flaw(
-    candidate: Candidate, visits: _Visits, counters: Sequence[Counter], memory: Memory
+    candidate: CandidateLoop, visits: _Visits, counters: Sequence[Counter], memory: Memory
 ) -> str | None:
     """Why tiles may not come in another order, by what the loop's body does; None if they may."""
     names = {counter.name for counter in counters}
@@ -321,7 +321,7 @@ def _flaw(
     return None
 
 
-def _columns(candidate: Candidate, visits: _Visits) -> dict[int, Int64Array]:
+def _columns(candidate: CandidateLoop, visits: _Visits) -> dict[int, Int64Array]:
     """The values of the counters that were known integers in every iteration."""
     columns = {}
     for place in range(len(candidate.counters)):
@@ -337,7 +337,7 @@ def _is_number(values: Int64Array) -> bool:
     return len(values) > 0 and np.array_equal(np.sort(values), np.arange(len(values)))
 
 
-def _is_target(candidate: Candidate, counter: Counter) -> bool:
+def _is_target(candidate: CandidateLoop, counter: Counter) -> bool:
     return bool(counter.line == candidate.loop.body[0].lineno)
 
 

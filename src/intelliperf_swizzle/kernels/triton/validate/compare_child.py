@@ -73,7 +73,7 @@ def _multiply_halves_in_single() -> None:
 
 
 @dataclass
-class Watch:
+class WriteWatch:
     """Fills memory when it is first touched, and notes what a program writes.
 
     Attributes:
@@ -268,13 +268,13 @@ class Comparison:
             where = f"tile {tile}, program {index}: "
             yield Answer(self._number, 1, difference and where + difference)
 
-    def _watched(self, edits: Mapping[str, str]) -> tuple[LiveLaunch, Watch]:
+    def _watched(self, edits: Mapping[str, str]) -> tuple[LiveLaunch, WriteWatch]:
         live = revive(self._request.launch, self._folder, edits=edits, fill=_leave)
-        watch = Watch(live.memory, self._contents)
+        watch = WriteWatch(live.memory, self._contents)
         listen_for_tiles(live, watch.number)
         return live, watch
 
-    def _tile_difference(self, original: Watch, edited: Watch) -> str | None:
+    def _tile_difference(self, original: WriteWatch, edited: WriteWatch) -> str | None:
         expected, written = original.take(), edited.take()
         if not np.array_equal(expected, written):
             missing = np.setdiff1d(expected, written)
@@ -303,7 +303,7 @@ class Comparison:
 
 
 def _leave(number: int, storage: Storage, buffer: UInt8Array) -> None:
-    """Leaves memory empty; a `Watch` fills it."""
+    """Leaves memory empty; a `WriteWatch` fills it."""
 
 
 def _as_floats(dtype: str, *buffers: UInt8Array) -> tuple[npt.NDArray[Any], ...] | None:

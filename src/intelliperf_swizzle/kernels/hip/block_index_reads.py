@@ -27,7 +27,7 @@ _ASSEMBLY = re.compile(r' asm [^"]*"[^"]*(?:ttmp|s_getreg|\bs\[?\d)')
 
 
 @dataclass(frozen=True)
-class Read:
+class BlockIndexRead:
     """One read of the number that the launch gives a workgroup.
 
     Attributes:
@@ -56,7 +56,7 @@ class Reader:
     file: str
     line: int
     brace_line: int
-    reads: tuple[Read, ...]
+    reads: tuple[BlockIndexRead, ...]
 
 
 class CallGraph:
@@ -92,6 +92,11 @@ class CallGraph:
             todo += new
         return [one for one in found if one in self._bodies]
 
+    def missing(self, kernel: str) -> str | None:
+        """A function that a kernel may call and that its module does not define."""
+        mentioned = (one for name in self.reached(kernel) for one in sorted(self._mentions[name]))
+        return next((o for o in mentioned if o not in self._rows and o[:5] != "llvm."), None)
+
     def readers(self, kernel: str) -> tuple[Reader, ...]:
         """A kernel, and those functions of the user's that it reaches and that read the number."""
         found = []
@@ -102,18 +107,20 @@ class CallGraph:
                 found.append(Reader(*function, reads))
         return tuple(found)
 
-    def _reads(self, name: str) -> Iterator[Read]:
+    def _reads(self, name: str) -> Iterator[BlockIndexRead]:
         for line in self._bodies[name].splitlines()[1:]:
             place = self._debug.place(line) or ""
             if _ASSEMBLY.search(line):
-                yield Read(place, "inline assembly")
+                yield BlockIndexRead(place, "inline assembly")
             for one in (mention.strip('"') for mention in _MENTION.findall(line)):
                 if _NUMBER.match(one):
-                    yield Read(place, f"__builtin_{one.removeprefix('llvm.').replace('.', '_')}")
+                    yield BlockIndexRead(
+                        place, f"__builtin_{one.removeprefix('llvm.').replace('.', '_')}"
+                    )
                 elif one in self._reading and not self._debug.is_users(one):
                     function = self._debug.function(one)
                     named = function[0] if function else one
-                    yield Read(place, "" if _BUILTIN.match(one) else named)
+                    yield BlockIndexRead(place, "" if _BUILTIN.match(one) else named)
 
     def _reach_number(self, system: Iterable[str]) -> set[str]:
         """Functions that are not the user's and read the number, through others of these too."""

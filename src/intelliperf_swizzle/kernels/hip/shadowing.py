@@ -27,10 +27,10 @@ from pathlib import Path
 from intelliperf_swizzle.edit import Edit, headline, patch_root, read_exactly, unified_diff
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernels.hip.block_index_reads import Reader
 from intelliperf_swizzle.kernels.hip.building import PROJECT
 from intelliperf_swizzle.kernels.hip.device_code import DeviceKernel, read_kernels, recording_of
 from intelliperf_swizzle.kernels.hip.preparing import recipe_of
-from intelliperf_swizzle.kernels.hip.reads import Reader
 from intelliperf_swizzle.language import INPUTS, Swizzle
 from intelliperf_swizzle.language.emit import emit_cpp
 from intelliperf_swizzle.records import KernelSource, Launch
@@ -45,7 +45,7 @@ _HIDING = "const dim3 blockIdx("
 
 
 @dataclass(frozen=True)
-class _Body:
+class _FunctionBody:
     """The body of a function in a file's text.
 
     Attributes:
@@ -211,7 +211,7 @@ def _read_as_recorded(source: KernelSource, recording: Path) -> str:
 # --- where it goes --------------------------------------------------------------------------------
 
 
-def _body(code: str, reader: Reader) -> _Body:
+def _body(code: str, reader: Reader) -> _FunctionBody:
     """The body of a function, in text without comments, strings and directives.
 
     Raises:
@@ -231,7 +231,7 @@ def _body(code: str, reader: Reader) -> _Body:
             f"{reader.file}:{reader.line}: the body of `{reader.name}` is not found in the text",
             hint="a function that a macro makes cannot be changed",
         )
-    return _Body(at + 1, _closing(code, at))
+    return _FunctionBody(at + 1, _closing(code, at))
 
 
 def _closing(code: str, brace: int) -> int:
@@ -252,7 +252,7 @@ def _line(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def _around(reader: Reader, code: str, bodies: Mapping[Reader, _Body]) -> Reader:
+def _around(reader: Reader, code: str, bodies: Mapping[Reader, _FunctionBody]) -> Reader:
     """The function that a lambda stands in; raises SpliceError for what stands in none."""
     begin, end = _offset(code, reader.line), _offset(code, reader.line + 1)
     for one, body in bodies.items():

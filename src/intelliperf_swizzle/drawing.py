@@ -70,8 +70,12 @@ def time_image(placement: Placement) -> str:
 
 def reach_image(raster: Raster, num_domains: int) -> str:
     """Cells from light (lines used on one domain) to dark (on all)."""
-    top = max(1, num_domains - 1)
-    return _image(raster, lambda value, _: along(REACH_COLOURS, (value - 1) / top))
+    return _image(raster, lambda value, _: reach_colour(value, num_domains))
+
+
+def reach_colour(reach: int, num_domains: int) -> Colour:
+    """The colour of lines that so many domains use."""
+    return along(REACH_COLOURS, (reach - 1) / max(1, num_domains - 1))
 
 
 def use_image(raster: Raster) -> str:

@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What a kernel is to who proposes swizzles for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from intelliperf_swizzle.cache.balance import is_uneven, work
+from intelliperf_swizzle.cache.stream import stream_of
+from intelliperf_swizzle.propose import Problem
+from intelliperf_swizzle.propose.axes import row_lengths
+from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.draw import draw
+from intelliperf_swizzle.search.evaluator import Evaluator
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.subject import Subject, describe
+
+
+def pose_problem(
+    setup: Setup, subject: Subject, evaluator: Evaluator, attempts: Attempts
+) -> Problem:
+    """The problem as a proposer sees it."""
+    traced = subject.traced
+    largest = max(traced, key=lambda one: one.launch.tiles).trace
+    taken = work(stream_of(largest), setup.target)
+    return Problem(
+        launches=tuple(one.launch for one in traced),
+        target=setup.target,
+        baseline_l2_hit_rate=attempts.baseline,
+        ceiling_l2_hit_rate=subject.ceiling.l2_hit_rate,
+        budget=setup.options.candidates,
+        context=lambda: describe(setup, replace(subject, baseline=evaluator.baseline)),
+        attempts=attempts.all,
+        picture=lambda best: draw(setup, subject, attempts.screened_as(best)),
+        seed=setup.options.seed,
+        iterations=setup.options.num_attempts,
+        row_lengths=row_lengths(largest),
+        work=taken if is_uneven(taken) else None,
+    )

@@ -1,0 +1,52 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A model's answers about a HIP kernel: proved, edited in C++, compared."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from openai_endpoint import Endpoint, answer
+
+from intelliperf_swizzle.api import optimize
+from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.kernels.hip.toolchain import find_toolchain
+
+pytestmark = pytest.mark.hip
+EXAMPLES = Path(__file__).parents[2] / "benchmarks" / "hip"
+DROPS = "pid = pid // 2"
+CONTIGUOUS = "pid = pid % num_xcds * (num_pids // num_xcds) + pid // num_xcds"
+
+
+def test_a_models_answer_is_refused_or_becomes_cpp(endpoint: Endpoint, tmp_path: Path) -> None:
+    try:
+        find_toolchain()
+    except SwizzleError as error:
+        pytest.skip(f"{error.fact}: {error.hint}")
+    project = tmp_path / "project"
+    project.mkdir()
+    shutil.copy(EXAMPLES / "stencil.hip.cpp", project)
+    endpoint.script = [
+        "[[ ## memory_analysis ## ]]\nRows are shared.\n\n[[ ## completed ## ]]",
+        answer(DROPS),
+        answer(CONTIGUOUS, idea="a share of its own for each XCD", critiques="{}"),
+    ]
+    run = optimize(
+        ["./stencil", "512", "1"], target="mi300x", project_directory=str(project),
+        build_command="hipcc -O3 -std=c++17 stencil.hip.cpp -o stencil", kernel="jacobi",
+        unittest_command="./stencil 256 1", proposer="llm", provider=endpoint.url, num_attempts=1,
+        report_dir=str(tmp_path / "out"),
+    )  # fmt: skip
+    assert [one.verdict.kind for one in run.attempts] == ["not a permutation", "better"]
+    assert "int2 p = cell();" in endpoint.prompt(1)
+    assert "tile 0 is computed by programs 0 and 1" in endpoint.prompt(2)
+    refused, best = run.attempts
+    assert refused.diff is None
+    assert run.best is best
+    assert best.candidate.origin == "llm"
+    assert best.validation is not None
+    assert (best.validation.method, best.validation.same_bits) == ("all-tiles", True)
+    assert best.diff is not None
+    assert "const dim3 blockIdx(swizzle_pid_0, swizzle_pid_1, ::blockIdx.z);" in best.diff
