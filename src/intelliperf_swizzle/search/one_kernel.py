@@ -12,10 +12,9 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Proposer
 from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search.baseline import choose_evaluator
-from intelliperf_swizzle.search.compare_configs import compare_configs
-from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.conclude import Outcome, conclude
-from intelliperf_swizzle.search.draw import draw
+from intelliperf_swizzle.search.findings import Findings
+from intelliperf_swizzle.search.guard import OtherSizes
 from intelliperf_swizzle.search.look_closely import look_closely
 from intelliperf_swizzle.search.loop import search_kernel
 from intelliperf_swizzle.search.plan import Search, is_promising
@@ -25,7 +24,6 @@ from intelliperf_swizzle.search.run_folder import (
     name_proposers,
     open_history,
 )
-from intelliperf_swizzle.search.sizes import OtherSizes
 from intelliperf_swizzle.stopping import Interrupted, apart
 
 
@@ -47,9 +45,8 @@ def optimize_kernel(
     ):
         scratch = recorded.folder.parent
         evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
-        best, effort, interrupted, seen, cures = None, Effort(), None, None, None
+        best, effort, interrupted, found = None, Effort(), None, Findings()
         others = OtherSizes(setup, subject, progress)
-        configs: tuple[str, ...] = ()
         try:
             if is_promising(setup, subject):
                 best, effort = apart(
@@ -57,9 +54,7 @@ def optimize_kernel(
                         setup, subject, proposers, evaluator, history, progress, others.guard
                     )
                 )
-            seen = apart(lambda: draw(setup, subject, best))
-            cures = apart(lambda: compare_cures(setup, subject, best, progress))
-            configs = apart(lambda: compare_configs(setup, subject, recorded, best, progress))
+            found.collect(setup, subject, recorded, best, progress)
         except Interrupted as signal:
             best, interrupted = best or evaluator.confirmed, signal
             efforts = [proposer.effort for proposer in proposers]
@@ -67,12 +62,12 @@ def optimize_kernel(
         run = replace(
             conclude(setup, recorded, subject, name_proposers(proposers), evaluator, history),
             best=best.attempt if best else None,
-            picture=seen,
-            cures=cures,
+            picture=found.picture,
+            cures=found.cures,
             sizes=others.of(best),
             interrupted=interrupted is not None,
             usage=effort.usage,
         )
-        run = replace(run, notes=(*configs, *run.notes, *effort.notes))
+        run = replace(run, notes=(*found.configs, *run.notes, *effort.notes))
         edit = best.edit if best else None
         return Outcome(run, edit, subject.file, initial, folder, lock, interrupted)

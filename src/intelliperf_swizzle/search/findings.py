@@ -1,0 +1,45 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What is found out about a kernel once it has been searched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.records import Capture, Cures, Picture
+from intelliperf_swizzle.search.compare_configs import compare_configs
+from intelliperf_swizzle.search.compare_cures import compare_cures
+from intelliperf_swizzle.search.draw import draw
+from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.stages import Evaluated
+from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.stopping import apart
+
+
+@dataclass
+class Findings:
+    """As far as a run has come before it was interrupted.
+
+    Attributes:
+        picture: of its tiles and tensors.
+        cures: what else would help.
+        configs: sentences on its other configurations.
+    """
+
+    picture: Picture | None = None
+    cures: Cures | None = None
+    configs: tuple[str, ...] = ()
+
+    def collect(
+        self,
+        setup: Setup,
+        subject: Subject,
+        recorded: Capture,
+        best: Evaluated | None,
+        progress: Progress,
+    ) -> None:
+        """Fills in one after the other; raises Interrupted."""
+        self.picture = apart(lambda: draw(setup, subject, best))
+        self.cures = apart(lambda: compare_cures(setup, subject, best, progress))
+        self.configs = apart(lambda: compare_configs(setup, subject, recorded, best, progress))
