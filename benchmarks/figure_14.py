@@ -118,7 +118,7 @@ def _models(record: Record) -> list[str]:
     ]  # fmt: skip
     if not rows:
         return ["No language model was asked for this page (`--model` names one)."]
-    return [table(["kernel", "model", "formula", "L2 hit rate by iteration %"], rows)]
+    return [table(["kernel", "model", "formula", "L2 hit rate by attempt %"], rows)]
 
 
 def _svg(record: Record) -> str:

@@ -20,7 +20,7 @@ from intelliperf_swizzle.propose.llm.feedback import answers
 from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
 from intelliperf_swizzle.propose.llm.signature import Question
 from intelliperf_swizzle.propose.offline import ENOUGH, nearby
-from intelliperf_swizzle.rank import NOISE_BAND, order
+from intelliperf_swizzle.rank import NOISE_BAND, TIME_TOLERANCE, order
 from intelliperf_swizzle.records import Attempt, Usage
 
 Ask: TypeAlias = Callable[[Question, int, float], Reply]
@@ -169,10 +169,13 @@ class _Conversation:
         return 1 + max((one.candidate.iteration or 0 for one in self.own_attempts()), default=0)
 
     def nothing_left(self) -> bool:
-        """Whether the best is as close to the bound as the profiler can tell."""
+        """Whether the best is as close to the bound as the profiler can tell, and ends as one."""
         best = self.best()
-        reached = best.measurement.l2_hit_rate if best and best.measurement else 0.0
-        return self.problem.ceiling_l2_hit_rate - reached < NOISE_BAND
+        if best is None or best.measurement is None:
+            return self.problem.ceiling_l2_hit_rate < NOISE_BAND
+        even = (best.measurement.imbalance or 1.0) - 1 < TIME_TOLERANCE
+        reached = best.measurement.l2_hit_rate
+        return even and self.problem.ceiling_l2_hit_rate - reached < NOISE_BAND
 
     def analyse(self) -> None:
         """The first call, where the formula asks for it."""
