@@ -172,7 +172,7 @@ class _Conversation:
         """Whether the best is as close to the bound as the profiler can tell, and ends as one."""
         best = self.best()
         if best is None or best.measurement is None:
-            return self.problem.ceiling_l2_hit_rate < NOISE_BAND
+            return False
         even = (best.measurement.imbalance or 1.0) - 1 < TIME_TOLERANCE
         reached = best.measurement.l2_hit_rate
         return even and self.problem.ceiling_l2_hit_rate - reached < NOISE_BAND
