@@ -287,6 +287,9 @@ def provenance(run: Run) -> list[tuple[str, Source, str]]:
             "ruin a cache and is not a run time",
         ),
     ]
+    if run.baseline.imbalance is not None:
+        how = "list scheduling of what each workgroup computes and moves, on the CUs of its XCD"
+        rows.append(("load imbalance", "modelled", how))
     if run.baseline.time_ms is not None:
         rows.append(("time", "measured", _timed(run.baseline)))
     return [
