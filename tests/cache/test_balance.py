@@ -29,11 +29,12 @@ def by_hand(*taken: float, occupancy: int = 1) -> float | None:
 
 
 def test_each_xcd_takes_its_own_workgroups_one_after_the_other() -> None:
-    """XCD 0 gets 6, 1, 1, 8 on two CUs: these end at 6 and at 1 + 1 + 8; 20 / 4 each is even."""
-    assert by_hand(6, 1, 1, 1, 1, 1, 8, 1) == 10 / 5
-    assert by_hand(8, 1, 6, 1, 1, 1, 1, 1) == 8 / 5
-    assert by_hand(8, 6, 1, 1, 1, 1, 1, 1) == 8 / 5
-    assert by_hand(8, 6, 1, 1, 1, 1, 1, 1, occupancy=2) == 8 / 2.5
+    """XCD 0 gets 6, 1, 1, 8 on two CUs: these end at 6 and at 1 + 1 + 8; 8 takes 8."""
+    assert by_hand(6, 1, 1, 1, 1, 1, 8, 1) == 10 / 8
+    assert by_hand(8, 1, 6, 1, 1, 1, 1, 1) == 1
+    assert by_hand(1, 1, 1, 1, 1, 1, 8, 6) == 9 / 8
+    assert by_hand(1, 1, 1, 1, 1, 1, 8, 6, occupancy=2) == 1
+    assert by_hand(3, 5, 3, 5, 3, 5, 3, 5) == 10 / 8
 
 
 def test_a_gpu_that_does_not_deal_workgroups_out_has_one_queue() -> None:
@@ -46,7 +47,7 @@ def test_a_gpu_that_does_not_deal_workgroups_out_has_one_queue() -> None:
 def test_launches_count_as_often_as_they_were_made() -> None:
     even, uneven = np.ones(8), np.array([1.0, 1, 1, 1, 1, 1, 1, 9])
     assert imbalance([(even, 5, 1)], TWO_XCDS) is None
-    assert imbalance([(even, 3, 1), (uneven, 1, 1)], TWO_XCDS) == (3 * 2 + 10) / (3 * 2 + 4)
+    assert imbalance([(even, 3, 1), (uneven, 1, 1)], TWO_XCDS) == (3 * 2 + 10) / (3 * 2 + 9)
 
 
 def test_the_replay_tells_it_of_tiles_that_touch_more_lines() -> None:
@@ -54,8 +55,8 @@ def test_the_replay_tells_it_of_tiles_that_touch_more_lines() -> None:
     trace = written_out(tiles)
     assert work(stream_of(trace), TWO_XCDS).tolist() == [4] * 15 + [32]
     late, early = np.arange(16), np.arange(16)[::-1]
-    assert replay([(trace, late, 1, 1)], TWO_XCDS).imbalance == pytest.approx((3 + 8) / (23 / 4))
-    assert replay([(trace, early, 1, 1)], TWO_XCDS).imbalance == pytest.approx(8 / (23 / 4))
+    assert replay([(trace, late, 1, 1)], TWO_XCDS).imbalance == pytest.approx((3 + 8) / 8)
+    assert replay([(trace, early, 1, 1)], TWO_XCDS).imbalance == pytest.approx(1)
     assert replay([(written_out(tiles[:15]), late[:15], 1, 1)], TWO_XCDS).imbalance is None
 
 

@@ -41,7 +41,9 @@ def is_uneven(work: Float64Array) -> bool:
 
 
 def imbalance(runs: Sequence[tuple[Float64Array, int, int]], target: Target) -> float | None:
-    """When the last workgroup ends, over when it would if no CU ever ran out of work; 1 or more.
+    """When the last workgroup ends, over the earliest that it may in any order; 1 or more.
+
+    That is when all CUs would end together, or the heaviest workgroup if it takes longer.
 
     A slot whose workgroup has ended takes the next one of its XCD (on GPUs that do not deal them
     out to XCDs, of all), for as long as it has work, as if none slowed another one down. This is
@@ -57,7 +59,7 @@ def imbalance(runs: Sequence[tuple[Float64Array, int, int]], target: Target) -> 
     """
     if not any(is_uneven(one[0]) for one in runs):
         return None
-    ends = even = 0.0
+    ends = earliest = 0.0
     for taken, launches, occupancy in runs:
         queues = [taken]
         if not target.l2_copies_remote_lines:
@@ -65,8 +67,9 @@ def imbalance(runs: Sequence[tuple[Float64Array, int, int]], target: Target) -> 
             queues = [taken[domain == one] for one in range(target.num_xcds)]
         slots = occupancy * target.cus // len(queues)
         ends += launches * max(_last_end(queue, slots) for queue in queues)
-        even += launches * float(taken.sum()) / (occupancy * target.cus)
-    return ends / even
+        together = float(taken.sum()) / (occupancy * target.cus)
+        earliest += launches * max(together, float(taken.max()))
+    return ends / earliest
 
 
 def _last_end(work: Float64Array, slots: int) -> float:

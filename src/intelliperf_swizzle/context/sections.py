@@ -44,7 +44,7 @@ COUNTERS: Mapping[str, tuple[str, Callable[..., str]]] = {
     "memory_bytes": ("bytes from memory", size),
     "compulsory_bytes": ("bytes of distinct lines, each fetched once", size),
     "balance": ("requests of the idlest L2 / of the busiest", "{:.3f}".format),
-    "imbalance": ("load imbalance: the last workgroup's end / an even spread's", factor),
+    "imbalance": ("load imbalance: the last workgroup's end / the earliest possible", factor),
     "time_ms": ("time", milliseconds),
     "modelled_memory_time_ms": ("modelled memory time", milliseconds),
     "causes": ("why (modelled)", describe_tensors),

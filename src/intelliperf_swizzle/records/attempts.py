@@ -88,8 +88,8 @@ class Measurement:
         time_ms: measured, never modelled; of `timing` where there is one.
         arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs: no
             order of the workgroups takes less; modelled.
-        imbalance: when the last workgroup ends, over when it would if the work were spread evenly
-            over all CUs; modelled. None where all tiles take the same.
+        imbalance: when the last workgroup ends, over the earliest that it may in any order;
+            modelled. None where all tiles take the same.
         timing: on a GPU, also where the rates are modelled.
         l2_counter_hit_rate: the profiler's own quotient where it counts other lookups, too: on
             NVIDIA GPUs those from one L2 partition to the other; None where it is `l2_hit_rate`.
