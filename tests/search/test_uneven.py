@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from intelliperf_swizzle import optimize
+from intelliperf_swizzle import explain, optimize
 
 APPLICATION = """
 import torch, triton, triton.language as tl
@@ -50,4 +50,7 @@ def test_the_heaviest_tiles_start_first(tmp_path: Path) -> None:
     assert "down 1" in run.best.candidate.name
     assert run.best.verdict.reason.startswith("modelled time falls by ")
     assert "Modelled: Better. Modelled time -" in str(run)
+    told = explain([sys.executable, "app.py"], target=str(tmp_path / "two_cus.yaml"),
+                   project_directory=str(tmp_path))  # fmt: skip
+    assert "heavy tiles should start first" in told["bottleneck"]
     assert "load imbalance" in (tmp_path / "out" / "prefix" / "report.md").read_text()

@@ -82,6 +82,11 @@ def _bottleneck(context: HardwareContext, counters: Collection[str]) -> str:
             f"- no permutation exceeds {percent(bound)}: headroom "
             f"{points(measured.l2_hit_rate, bound)}"
         )
+    if measured.imbalance is not None:
+        lines.append(
+            "- workgroups differ in work, so time comes before the hit rate: the longer of memory "
+            "and arithmetic time, times the load imbalance; heavy tiles should start first"
+        )
     return "\n".join(lines)
 
 
