@@ -121,8 +121,8 @@ class Run:
         return said, time.monotonic() - begun
 
     def left(self) -> list[str]:
-        """What it has left: processes that do not end at once, and temporary files."""
-        patience = time.monotonic() + SECONDS
+        """What it has left: processes that do not end, and temporary files."""
+        patience = time.monotonic() + SECONDS + SLACK
         while self._processes() and time.monotonic() < patience:
             time.sleep(0.05)  # killed, and not gone before the system has run them once more
         found = [f"process {pid}" for pid in self._processes()]

@@ -117,7 +117,11 @@ class Child:
             self._keeper.send_signal(signal.SIGTERM)
 
     def end(self, patience_seconds: float = 0.0) -> None:
-        """Ends it with all that it started; it may be asked and waited for first."""
+        """Ends it with all that it started; it may be asked and waited for first.
+
+        What is not gone after a second is left to the keeper, which is never killed: without it
+        nobody would know what the command has started.
+        """
         try:
             if patience_seconds:
                 self.ask()
@@ -125,9 +129,6 @@ class Child:
         finally:  # a signal, too
             self.kill()
             self._until_gone(_END_SECONDS)
-            self._keeper.kill()
-            with suppress(subprocess.TimeoutExpired):
-                self._keeper.wait(_END_SECONDS)
             self._socket.close()
             with _lock:
                 _running.discard(self)

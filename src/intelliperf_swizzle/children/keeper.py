@@ -30,13 +30,18 @@ def main() -> NoReturn:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # not ignored: the command would inherit that
     _adopt_orphans()
+    asked = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: asked.set())
     try:
         command = subprocess.Popen(sys.argv[2:], start_new_session=True)
     except OSError as error:
         caller.send(str(error.errno or 0).encode())
         sys.exit(127)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(command.pid, signal.SIGTERM))
-    caller.send(b"ok")
+    if asked.is_set():
+        os.kill(command.pid, signal.SIGTERM)
+    with suppress(OSError):  # the caller is gone
+        caller.send(b"ok")
     threading.Thread(target=_kill_when_left, args=(caller,), daemon=True).start()
     _end_as(_wait_for_all(command.pid))
 
