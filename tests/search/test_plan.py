@@ -17,6 +17,7 @@ from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest
 from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.records import Measurement
 from intelliperf_swizzle.search.all_kernels import combine_edits, kernel_row
 from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, plan_searches
 from intelliperf_swizzle.search.setup import Setup
@@ -75,12 +76,15 @@ def test_edits_are_only_handed_over_together_if_the_users_test_passes_on_them(
     assert bool(notes) is not together
 
 
-def subject(name: str, *, hits: float, ceiling: float, ms: float) -> Subject:
+def subject(
+    name: str, *, hits: float, ceiling: float, ms: float, imbalance: float | None = None
+) -> Subject:
     """A kernel with only what a plan reads; all its time lies below the L2."""
     launch = SimpleNamespace(kernel=name, programs=64, tiles=64, count=1)
-    baseline = SimpleNamespace(
-        l2_hit_rate=hits, modelled_memory_time_ms=ms, l2_bytes=0, l2_requests=1000
-    )
+    baseline = Measurement(
+        "model", "mi300x", hits, modelled_memory_time_ms=ms, l2_bytes=0, l2_requests=1000,
+        imbalance=imbalance,
+    )  # fmt: skip
     bound = SimpleNamespace(l2_hit_rate=ceiling)
     traced = SimpleNamespace(launch=launch)
     parts: Any = (name, (launch,), (traced,), baseline, bound, ())
@@ -90,6 +94,12 @@ def subject(name: str, *, hits: float, ceiling: float, ms: float) -> Subject:
 def setup_of(**options: Any) -> Setup:
     parts: Any = (Options(**options), (), Path(), None, load_target("mi300x"), None, None, None)
     return Setup(*parts)
+
+
+def test_a_kernel_at_its_ceiling_is_searched_if_its_last_workgroup_ends_late() -> None:
+    late = subject("late", hits=0.5, ceiling=0.5, ms=10.0, imbalance=1.25)
+    even = subject("even", hits=0.5, ceiling=0.5, ms=90.0, imbalance=1.0)
+    assert [one.subject.kernel for one in plan_searches([even, late], setup_of())] == ["late"]
 
 
 def test_kernels_are_searched_in_the_order_of_the_time_that_they_could_save() -> None:
