@@ -36,7 +36,8 @@ LONG = (
     "documentation", "end_to_end", "hip", "host/test_run.py", "language/test_emitters_agree.py",
     "llm/test_command.py", "llm/test_hip_answers.py", "loop", "packaging",
     "search/test_application.py", "search/test_backends.py", "search/test_cures.py",
-    "source_proofs/test_sizes.py", "tile_loops",
+    "search/test_other_sizes.py", "search/test_uneven.py", "source_proofs/test_sizes.py",
+    "tile_loops",
 )  # fmt: skip
 """Where the tests take many seconds each."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"
