@@ -125,6 +125,13 @@ class Kept:
                 shutil.rmtree(entry, ignore_errors=True)
 
 
+USED_AGAIN = (
+    "the records of an earlier run are used: all that the application opened is as it was then"
+    " (--no_cache records anew)"
+)
+"""What people are told where nothing was recorded."""
+
+
 OFF = "INTELLIPERF_SWIZZLE_NO_CACHE"
 """The variable of `--no_cache`; it also holds where there is no command line."""
 

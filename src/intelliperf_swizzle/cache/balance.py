@@ -18,20 +18,28 @@ UNEVEN = 1.1
 with the last round of workgroups in any order."""
 
 
+def arithmetic(stream: ReferenceStream, target: Target) -> Float64Array | None:
+    """What the operations of each tile take on a CU, in clocks: float64[tiles]; None = not known."""
+    flops, lanes = target.flops_per_clock_cu, target.lanes_per_clock_cu
+    if stream.tile_arithmetic is None or not (flops and lanes):
+        return None
+    _, products, vector = stream.tile_arithmetic.T
+    clocks: Float64Array = products / flops + vector / lanes
+    return clocks
+
+
 def work(stream: ReferenceStream, target: Target) -> Float64Array:
     """What each tile takes on a CU: float64[tiles], in clocks where the target's rates are known.
 
     The longer of its operations at the rates of a CU and of its lines at a CU's share of the L2's
     bandwidth.
     """
-    taken = stream.tile_lines.astype(np.float64)
-    flops, lanes, clock = target.flops_per_clock_cu, target.lanes_per_clock_cu, target.clock_ghz
-    if stream.tile_arithmetic is None or not (flops and lanes and clock):
-        return taken
-    _, products, vector = stream.tile_arithmetic.T
-    per_clock = target.l2_gb_s / (target.cus * clock)
-    moving, computing = taken * LINE_BYTES / per_clock, products / flops + vector / lanes
-    longer: Float64Array = np.maximum(moving, computing)
+    lines = stream.tile_lines.astype(np.float64)
+    computing = arithmetic(stream, target)
+    if computing is None or not target.clock_ghz:
+        return lines
+    bytes_per_clock = target.l2_gb_s / (target.cus * target.clock_ghz)
+    longer: Float64Array = np.maximum(lines * LINE_BYTES / bytes_per_clock, computing)
     return longer
 
 

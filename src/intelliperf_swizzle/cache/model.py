@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.balance import imbalance, work
+from intelliperf_swizzle.cache.balance import arithmetic, imbalance, work
 from intelliperf_swizzle.cache.physics import FULL, Physics
 from intelliperf_swizzle.cache.rounds import replay_in_rounds
 from intelliperf_swizzle.cache.stream import (
@@ -109,7 +109,7 @@ def with_times(
         runs: as of `replay`, with streams in place of traces.
         target: the GPU.
     """
-    arithmetic = sum(_arithmetic_ms(stream, target) * count for stream, _, count, _ in runs)
+    computing = sum(_arithmetic_ms(stream, target) * count for stream, _, count, _ in runs)
     each = []
     for stream, tile, launches, occupancy in runs:
         taken = work(stream, target)[tile]
@@ -117,17 +117,16 @@ def with_times(
             taken = np.bincount(stream.program, taken).astype(np.float64)
         each.append((taken, launches, occupancy))
     return replace(
-        measured, arithmetic_time_ms=arithmetic or None, imbalance=imbalance(each, target)
+        measured, arithmetic_time_ms=computing or None, imbalance=imbalance(each, target)
     )
 
 
 def _arithmetic_ms(stream: ReferenceStream, target: Target) -> float:
     """What the operations of a launch take on all CUs at once; 0 where none is known."""
-    flops, lanes, clock = target.flops_per_clock_cu, target.lanes_per_clock_cu, target.clock_ghz
-    if stream.tile_arithmetic is None or not (flops and lanes and clock):
+    clocks = arithmetic(stream, target)
+    if clocks is None or not target.clock_ghz:
         return 0.0
-    _, products, vector = stream.tile_arithmetic.sum(axis=0).tolist()
-    return float((products / flops + vector / lanes) / target.cus / (clock * 1e6))
+    return float(clocks.sum()) / target.cus / (target.clock_ghz * 1e6)
 
 
 def _causes(total: Traffic, names: Sequence[tuple[str, ...]]) -> tuple[MissCauses, ...] | None:

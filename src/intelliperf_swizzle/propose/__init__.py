@@ -85,6 +85,12 @@ class Problem:
     row_lengths: frozenset[int] = frozenset()
     work: Float64Array | None = None
 
+    @property
+    def linear(self) -> bool:
+        """Whether the kernel reads one flat `pid` (else one `pid_k` per axis)."""
+        largest = max(self.launches, key=lambda one: one.tiles)
+        return sum(extent > 1 for extent in largest.numbers) <= 1
+
 
 class Proposer(Protocol):
     """Offers candidates until the budget is spent or nothing more can be gained."""

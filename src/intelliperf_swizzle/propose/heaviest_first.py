@@ -61,10 +61,9 @@ def heaviest_first(problem: Problem) -> Iterator[Nest]:
     """
     if problem.work is None:
         return
-    linear = sum(extent > 1 for extent in max(problem.launches, key=lambda x: x.tiles).numbers) <= 1
     for axes in axis_choices(problem.launches, problem.row_lengths):
         for found in slopes(axes, problem.work):
-            yield from _along(axes, found, problem.target.num_xcds, linear=linear)
+            yield from _along(axes, found, problem.target.num_xcds, linear=problem.linear)
 
 
 def _along(axes: tuple[Axis, ...], found: Slope, domains: int, *, linear: bool) -> Iterator[Nest]:

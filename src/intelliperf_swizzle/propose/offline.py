@@ -167,9 +167,8 @@ def _bindings(pattern: Pattern, columns: Sequence[str]) -> Iterator[dict[str, in
 
 
 def _starting_nests(problem: Problem) -> list[Nest]:
-    linear = sum(extent > 1 for extent in max(problem.launches, key=lambda x: x.tiles).numbers) <= 1
     return [
-        plain(axes, linear=linear, chunk=chunk)
+        plain(axes, linear=problem.linear, chunk=chunk)
         for axes in axis_choices(problem.launches, problem.row_lengths)
         for chunk in (None, 1)
     ]

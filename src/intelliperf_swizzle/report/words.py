@@ -349,7 +349,8 @@ def _improved(run: Run, best: Attempt, measured: Measurement) -> str:
     times = run.baseline.modelled_time_ms, measured.modelled_time_ms
     time = ""
     if run.modelled and measured.imbalance and times[0] and times[1]:
-        time = f"Modelled time {times[1] / times[0] - 1:+.1%}, as workgroups differ in work. "
+        change = 100 * (times[1] / times[0] - 1)
+        time = f"Workgroups differ in work: modelled time {change:+.1f} %. "
     return (
         f"Better. {time}L2 hit rate of {run.kernel} {percent(before)} → {percent(after)} "
         f"({points(before, after)}) on {run.target} with `{best.candidate.name}`, "

@@ -77,7 +77,7 @@ class Attempts:
 
     def screened_as(self, attempt: Attempt | None) -> Screened | None:
         """The permutation of an attempt; None of one that is none."""
-        return self._screened.get((attempt and attempt.fingerprint) or "")
+        return self._screened.get(attempt.fingerprint or "") if attempt else None
 
     def all(self) -> Sequence[Attempt]:
         """All attempts by number, refused ones included."""

@@ -75,7 +75,7 @@ class OtherSizes:
             return Sizes(()), None
         name = best.attempt.candidate.name
         self._progress.phase(f"modelling {name} at {len(launches)} other sizes")
-        others = tuple(_model(setup, subject, best.proved.swizzle, launches))
+        others = tuple(_at_each(setup, subject, best.proved.swizzle, launches))
         if not any(one.loses for one in others):
             return Sizes(others), None
         guard = _guard(math.prod(subject.traced[0].launch.grid), others)
@@ -106,7 +106,7 @@ def _counts(count: int) -> list[int]:
     return sorted({one for one in (*fewer, count - 1, count + 1, 2 * count) if one > 0})
 
 
-def _model(
+def _at_each(
     setup: Setup, subject: Subject, swizzle: Swizzle, launches: Sequence[Launch]
 ) -> Iterator[OtherSize]:
     for launch, trace in zip(launches, setup.language.trace_each(launches), strict=True):

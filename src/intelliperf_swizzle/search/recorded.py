@@ -17,6 +17,7 @@ from intelliperf_swizzle.errors import (
     TraceError,
     UsageError,
 )
+from intelliperf_swizzle.kept import USED_AGAIN
 from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop
@@ -38,10 +39,7 @@ def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
         progress.phase(f"recording {' '.join(setup.command)}{where}")
         recorded = setup.language.record(setup.record_request(folder / "capture"))
         if recorded.again:
-            progress.note(
-                "the records of an earlier run are used: all that the application opened is as it"
-                " was then (--no_cache records anew)"
-            )
+            progress.note(USED_AGAIN)
         yield recorded
 
 

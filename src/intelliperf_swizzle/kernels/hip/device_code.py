@@ -129,12 +129,12 @@ class _Preparation:
         new = [one for one in found if one.name not in self._kernels]
         for kernel in new:
             try:
+                if elsewhere := calls.missing(kernel.name):
+                    fact = f"it calls `{elsewhere}` of another translation unit (-fgpu-rdc)"
+                    raise TraceError(fact)
                 sliced = slice_kernel(text, kernel, debug)
             except TraceError as error:
                 sliced = AddressSlice("", error.fact, frozenset(), frozenset())
-            if elsewhere := calls.missing(kernel.name):
-                reason = f"it calls `{elsewhere}` of another translation unit (-fgpu-rdc)"
-                sliced = AddressSlice("", reason, frozenset(), frozenset())
             self._kernels[kernel.name] = DeviceKernel(
                 code.kernels[kernel.name],
                 sliced,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.errors import ModelError
@@ -123,6 +123,14 @@ def _advice(attempts: Sequence[Attempt]) -> list[str]:
     ][:MOST_ADVICE]
 
 
+class _Leader(NamedTuple):
+    """The candidate of a call that was screened highest, and at what L2 hit rate."""
+
+    rate: float
+    attempt: Attempt
+    member: FamilyMember
+
+
 @dataclass
 class _Conversation:
     """What is asked of a model in one run.
@@ -196,10 +204,11 @@ class _Conversation:
                 f"asking: iteration {iteration} of {total}, {answers}{again}"
             )
             offered = self._propose(iteration)
-            rate, best, member = yield from self._offer(offered, least)
-            if best is not None and member is not None and rate >= least:
+            leader = yield from self._offer(offered, least)
+            if leader is not None and leader.rate >= least:
                 if self.proposer.tunes:
-                    best = yield from self._tune(rate, best, member, offered)
+                    leader = yield from self._tune(leader, offered)
+                best = leader.attempt
                 self.proposer.progress.note(
                     f"attempt {best.number}: {best.verdict.kind}, {best.verdict.reason}"
                 )
@@ -207,33 +216,34 @@ class _Conversation:
 
     def _offer(
         self, offered: Sequence[FamilyMember], least: float
-    ) -> Generator[CandidateBatch, None, tuple[float, Attempt | None, FamilyMember | None]]:
-        """Has candidates judged; the one screened highest with its rate, if any is new."""
+    ) -> Generator[CandidateBatch, None, _Leader | None]:
+        """Has candidates judged; the one screened highest, if any is a new permutation."""
         batch = CandidateBatch([one.candidate for one in offered], evaluate_from=least)
         yield batch
         rated = [
-            (attempt.screened_l2_hit_rate, attempt, member)
+            _Leader(attempt.screened_l2_hit_rate, attempt, member)
             for attempt, member in zip(batch.outcomes, offered, strict=True)
             if attempt.screened_l2_hit_rate is not None
         ]
-        return max(rated, key=lambda one: one[0], default=(0.0, None, None))
+        return max(rated, key=lambda one: one.rate, default=None)
 
     def _tune(
-        self, rate: float, best: Attempt, member: FamilyMember, offered: Sequence[FamilyMember]
-    ) -> Generator[CandidateBatch, None, Attempt]:
+        self, leader: _Leader, offered: Sequence[FamilyMember]
+    ) -> Generator[CandidateBatch, None, _Leader]:
         """Goes on from the best member of a family to values near its own, while that gains."""
-        tried = [one.values for one in offered if one.family is member.family]
+        tried = [one.values for one in offered if one.family is leader.member.family]
         for _ in range(TUNING_ROUNDS):
-            near = [values for values in nearby(member.values) if values not in tried][:MOST_NEAR]
+            close = nearby(leader.member.values)
+            near = [values for values in close if values not in tried][:MOST_NEAR]
             if not near:
                 break
             tried += near
-            siblings = [member.sibling(values) for values in near]
-            higher, better, found = yield from self._offer(siblings, rate + ENOUGH)
-            if better is None or found is None or higher < rate + ENOUGH:
+            siblings = [leader.member.sibling(values) for values in near]
+            better = yield from self._offer(siblings, leader.rate + ENOUGH)
+            if better is None or better.rate < leader.rate + ENOUGH:
                 break
-            rate, best, member = higher, better, found
-        return best
+            leader = better
+        return leader
 
     def _propose(self, iteration: int) -> list[FamilyMember]:
         """The candidates of one call."""

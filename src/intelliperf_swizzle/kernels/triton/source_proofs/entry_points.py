@@ -12,7 +12,7 @@ from pathlib import Path
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Target, load_target
-from intelliperf_swizzle.kept import Kept, kept_for_user
+from intelliperf_swizzle.kept import USED_AGAIN, Kept, kept_for_user
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture.again import record
 from intelliperf_swizzle.kernels.triton.source_proofs.judge import (
@@ -67,8 +67,8 @@ def prove_source(
             command, folder, records, gpu, None, quiet_seconds, limit_seconds, kept=kept
         )
         recorded = record(request)
-        for caution in recorded.cautions:
-            progress.note(caution)
+        for note in (*recorded.cautions, *([USED_AGAIN] if recorded.again else [])):
+            progress.note(note)
         launches = launches_of(recorded.launches, file, kernel)
         noun = "launch" if len(launches) == 1 else "launches"
         progress.phase(f"looking at {len(launches)} {noun}")
