@@ -19,7 +19,7 @@ with the last round of workgroups in any order."""
 
 
 def arithmetic(stream: ReferenceStream, target: Target) -> Float64Array | None:
-    """What the operations of each tile take on a CU, in clocks: float64[tiles]; None = not known."""
+    """What each tile's operations take on a CU: float64[tiles] of clocks; None = not known."""
     flops, lanes = target.flops_per_clock_cu, target.lanes_per_clock_cu
     if stream.tile_arithmetic is None or not (flops and lanes):
         return None
