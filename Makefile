@@ -21,6 +21,8 @@ PURE_TESTS := tests/adversarial/test_published_swizzles.py \
 
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
+# The tests of a file share what they set up, so one process runs them.
+BY_FILE := --dist loadfile --no-loadscope-reorder
 INSTALL := -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
 .PHONY: help install demo test test-all lint docs bench figures audit search-quality campaign kills test-pythons clean
@@ -61,10 +63,10 @@ demo: install
 	PATH="$(BIN):$$PATH" intelliperf-swizzle -- python benchmarks/kernels/gemm.py
 
 test: install
-	$(BIN)/python -m pytest -n $(JOBS) -m 'not long'
+	$(BIN)/python -m pytest -n $(JOBS) $(BY_FILE) -m 'not long'
 
 test-all: install
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) $(BY_FILE)
 
 lint: install
 	$(BIN)/ruff check .

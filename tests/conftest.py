@@ -32,12 +32,15 @@ GOLDEN = Path(__file__).parent / "golden"
 LONG = (
     "accuracy", "adversarial/test_hunt.py", "adversarial/test_kills.py",
     "adversarial/test_order_of_all_launches.py", "adversarial/test_shared_functions.py",
-    "adversarial/test_stopping.py", "agents", "benchmark_kernels", "benchmark_tables/test_items.py",
-    "documentation", "end_to_end", "hip", "host/test_run.py", "language/test_emitters_agree.py",
-    "llm/test_command.py", "llm/test_hip_answers.py", "loop", "packaging",
-    "search/test_application.py", "search/test_backends.py", "search/test_cures.py",
-    "search/test_other_sizes.py", "search/test_uneven.py", "source_proofs/test_sizes.py",
-    "tile_loops",
+    "adversarial/test_stopping.py", "agents", "api", "benchmark_kernels",
+    "benchmark_tables/test_items.py", "capture/test_capture.py", "documentation", "end_to_end",
+    "gpu/test_trials.py", "hip", "host/test_hip_program.py", "host/test_run.py",
+    "language/test_emitters_agree.py", "llm/test_command.py", "llm/test_hip_answers.py",
+    "llm/test_loop.py", "loop", "packaging", "search/test_application.py",
+    "search/test_backends.py", "search/test_configs.py", "search/test_cures.py",
+    "search/test_other_sizes.py", "search/test_uneven.py",
+    "source_proofs/test_published_remaps.py", "source_proofs/test_sizes.py", "tile_loops",
+    "validate/test_validate.py",
 )  # fmt: skip
 """Where the tests take many seconds each."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"

@@ -82,7 +82,7 @@ def machines():
 def test_no_order_exceeds_the_ceiling_under_any_physics(tiles, sectors, random):
     trace = written_out(tiles, sectors)
     orders = list(itertools.permutations(range(trace.tiles)))
-    for target in machines():
+    for target in random.sample(list(machines()), 4):
         bound = ceiling([trace], target).l2_hit_rate + 1e-12
         for order in random.sample(orders, min(6, len(orders))):
             tile = np.array(order, np.int64)

@@ -138,14 +138,14 @@ def test_programs_that_wait_for_later_ones_and_for_each_other_end(
             pass
         tl.store(o + tl.program_id(0), tl.load(count))
 
-    o = torch.zeros(40, dtype=torch.int32)
-    backwards[(40,)](torch.zeros(40, dtype=torch.int32), o, 40)
+    o = torch.zeros(12, dtype=torch.int32)
+    backwards[(12,)](torch.zeros(12, dtype=torch.int32), o, 12)
     print(o[:3].tolist(), o[-2:].tolist())
     barrier[(5,)](torch.zeros(1, dtype=torch.int32), o)
     print(o[:5].tolist())
     """
     )
-    assert printed.splitlines() == ["[39, 38, 37] [1, 0]", "[5, 5, 5, 5, 5]"]
+    assert printed.splitlines() == ["[11, 10, 9] [1, 0]", "[5, 5, 5, 5, 5]"]
 
 
 def test_a_wait_that_cannot_end_is_an_error(interpreted: Callable[[str], str]) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 
 import triton
 import triton.language as tl
+from triton.backends.amd.compiler import HIPBackend
 from triton.compiler.compiler import CompiledKernel, make_backend
 from triton.runtime import driver
 
@@ -33,6 +34,9 @@ from intelliperf_swizzle.records import (
     Launch,
     TensorArgument,
 )
+
+
+HIPBackend._torch_available = False  # no argument is torch's, and to import it takes seconds
 
 
 class ElementType(str):
