@@ -34,17 +34,23 @@ from intelliperf_swizzle.formulas import formula
 from intelliperf_swizzle.records import Attempt, Measurement, Run
 from intelliperf_swizzle.report.read import read_run
 
+SQUARE = ("--block-m", "64", "--block-n", "64")
+CAUSAL = (
+    *("--causal", "--dtype", "float16", "--heads", "32", "--kv-heads", "8"),
+    *("--length", "2048", "--head-dim", "64", *SQUARE),
+)
+
 KERNELS = (
-    Application("GEMM, tiled", "gemm", ("--m", "4096", "--n", "4096", "--k", "256")),
-    Application("stencil 2D", "stencil_2d", ("--m", "2048", "--n", "2048")),
+    Application("GEMM, tiled", "gemm", ("--m", "4096", "--n", "2048", "--k", "256", *SQUARE)),
+    Application("stencil 2D", "stencil_2d", ("--m", "4096", "--n", "4096")),
     Application("SpMV", "spmv"),
-    Application("attention, causal", "attention", ("--causal", "--length", "2048")),
+    Application("attention, causal", "attention", CAUSAL),
     Application("batched GEMM", "batched_gemm"),
     Application("convolution 2D", "conv_2d"),
     Application("grouped GEMM", "grouped_gemm"),
     Application("attention, window", "window_attention"),
 )
-"""Four of the paper's and four others, at sizes that a run takes half a minute for."""
+"""Four of figure 2 and four others, at sizes that a run takes about half a minute for."""
 
 ARMS = {"search": "offline", "model": "llm", "both": "both", "pictures": "both"}
 """What is compared -> the option `--proposer`; with `pictures`, the model is shown them too."""
@@ -286,7 +292,7 @@ def _verdict(grouped: Mapping[str, Mapping[str, Some]], names: str) -> str:
             which = f": {', '.join(won)}" if won else ""
             said.append(f"`{arm}` on {len(won)} of {len(compared)} kernels{which}")
     if not said:
-        return "No language model was asked (`--model` names one)."
+        return "No run of `both` beside one of `search` (`--model` names a language model)."
     best = max(
         sum(adds(gains(arms, arm)) for arms in grouped.values()) for arm in ("both", "pictures")
     )

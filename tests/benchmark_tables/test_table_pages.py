@@ -137,7 +137,7 @@ def test_what_a_model_adds_is_counted(rates: list[float], times: list[float], wo
 
 def test_without_a_model_nothing_is_said_of_one() -> None:
     rendered = LANGUAGE_MODEL.render({"target": "mi300x", "iterations": 4, "runs": SEARCH})
-    assert "No language model was asked" in rendered["results/language_model.md"]
+    assert "No run of `both`" in rendered["results/language_model.md"]
 
 
 def test_a_measured_run_shows_its_speed_up() -> None:
