@@ -36,8 +36,8 @@ from intelliperf_swizzle.report.read import read_run
 
 SQUARE = ("--block-m", "64", "--block-n", "64")
 CAUSAL = (
-    *("--causal", "--dtype", "float16", "--heads", "32", "--kv-heads", "8"),
-    *("--length", "2048", "--head-dim", "64", *SQUARE),
+    *("--causal", "--dtype", "float16", "--heads", "64", "--kv-heads", "8"),
+    *("--length", "1024", "--head-dim", "64", *SQUARE),
 )
 
 KERNELS = (
