@@ -1,102 +1,51 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Figure 16 of SwizzlePerf: what several language models find under the formula `swizzle`.
+"""Figure 16 of SwizzlePerf, with the arms in the place of several models: the best hit rates.
 
-    python benchmarks/figure_16.py --model gpt-4o --model gpt-4.1-mini --model o3-mini
-
-Needs endpoints; without one the page says that none was asked.
+Drawn by `language_model.py`, from its record.
 """
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Mapping, Sequence
+from statistics import mean
+from typing import Any
 
-from figure_02 import ITERATIONS, gain, items, mark, without_attempts
-from harness.applications import named
-from harness.command import Record, Table, Wishes, main
-from harness.items import Bench
-from harness.render import COLOURS, figure, generated, page, percent, points, table
-from harness.work import search
-
-KERNELS = ("GEMM, stream-K", "layer norm", "FDTD 2D", "Smith-Waterman")
+from harness.render import COLOURS, figure
 
 
-def compute(bench: Bench, wishes: Wishes) -> Record:
-    """A run of each model on each kernel."""
-    asked = [(name, endpoint) for name in KERNELS for endpoint in wishes.endpoints]
-    outcomes = bench.map(search, [items(wishes, named(name), endpoint) for name, endpoint in asked])
-    return {
-        "target": wishes.target,
-        "iterations": ITERATIONS,
-        "runs": [
-            {"name": name, "model": endpoint.model, **without_attempts(outcome)}
-            for (name, endpoint), outcome in zip(asked, outcomes, strict=True)
-        ],
-    }
-
-
-def render(record: Record) -> dict[str, str]:
-    """Page, and a picture where models were asked."""
-    head = [generated("figure_16.py"), "# Figure 16: several language models"]
-    if not record["runs"]:
-        nobody = (
-            "No language model was asked. With endpoints: `python benchmarks/figure_16.py --model "
-            "gpt-4o --model o3-mini` (`--provider` names another provider or a URL; the key is "
-            "taken from where IntelliPerf takes it)."
+def draw(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The picture: means over the seeds, with the lowest and the highest."""
+    kernels = list(dict.fromkeys(run["kernel"] for run in runs))
+    arms = list(dict.fromkeys(run["arm"] for run in runs))
+    width = 0.8 / max(1, len(arms))
+    with figure(9.5, 3.2) as drawn:
+        axes = drawn.axes
+        for place, kernel in enumerate(kernels):
+            for number, arm in enumerate(arms):
+                own = [run for run in runs if (run["kernel"], run["arm"]) == (kernel, arm)]
+                if own:
+                    _bar(axes, place + number * width, width, own, None if place else arm)
+        axes.set_xticks(
+            [place + 0.4 - width / 2 for place in range(len(kernels))],
+            kernels,
+            rotation=25,
+            ha="right",
         )
-        return {"results/figure_16.md": page(*head, nobody)}
-    rows = [
-        [run["name"], run["model"], "–", "–", "–", run["error"]]
-        if "error" in run
-        else [
-            run["name"],
-            run["model"],
-            percent(run["unchanged"]["l2_hit_rate"]),
-            percent(run["best"]["measurement"]["l2_hit_rate"]) if run["best"] else "–",
-            points(gain(run)),
-            mark(run),
-        ]
-        for run in record["runs"]
-    ]
-    words = (
-        f"Target `{record['target']}`, modelled; formula `swizzle`, {record['iterations']} "
-        "iterations; permutations only."
-    )
-    return {
-        "results/figure_16.md": page(
-            *head,
-            words,
-            "![Several language models](figure_16.svg)",
-            table(["kernel", "model", "baseline %", "best %", "gain", ""], rows),
-        ),
-        "results/figure_16.svg": _svg(record),
-    }
-
-
-def _svg(record: Record) -> str:
-    models = list(dict.fromkeys(run["model"] for run in record["runs"]))
-    colours = [COLOURS[name] for name in ("best", "swizzle-unaware", "swizzle-overload", "swizzle")]
-    with figure(7, 3) as drawn:
-        width = 0.8 / len(models)
-        for run in record["runs"]:
-            if "error" in run:
-                continue
-            number = models.index(run["model"])
-            place = KERNELS.index(run["name"]) + number * width
-            before = 100 * run["unchanged"]["l2_hit_rate"]
-            drawn.axes.bar(place, before, width, color=COLOURS["unchanged"])
-            drawn.axes.bar(place, 100 * gain(run), width, bottom=before,
-                           color=colours[number % len(colours)])  # fmt: skip
-        for number, model in enumerate(models):
-            drawn.axes.bar(0, 0, 0, color=colours[number % len(colours)], label=model)
-        drawn.axes.set_xticks(range(len(KERNELS)), KERNELS)
-        drawn.axes.set_ylim(0, 102)
-        drawn.axes.set_ylabel("L2 hit rate, %, modelled")
-        drawn.axes.legend(fontsize=8, frameon=False)
+        axes.set_ylim(0, 116)
+        axes.set_ylabel("L2 hit rate, %, modelled")
+        if arms:
+            axes.legend(ncols=4, fontsize=8, loc="upper left", frameon=False)
     return drawn.svg
 
 
-FIGURE_16 = Table("figure_16", compute, render)
-
-if __name__ == "__main__":
-    sys.exit(main(FIGURE_16, description=__doc__))
+def _bar(
+    axes: Any, place: float, width: float, runs: Sequence[Mapping[str, Any]], label: str | None
+) -> None:
+    before = 100 * mean(run["unchanged"]["l2_hit_rate"] for run in runs)
+    rates = [100 * run["best"]["l2_hit_rate"] for run in runs]
+    after = mean(rates)
+    axes.bar(place, after, width, color=COLOURS[runs[0]["arm"]], label=label)
+    axes.bar(place, before, width, color=COLOURS["unchanged"])
+    spread = [[after - min(rates)], [max(rates) - after]]
+    axes.errorbar(place, after, yerr=spread, color=COLOURS["ceiling"], lw=0.8, capsize=2)

@@ -17,18 +17,14 @@ from attention_orders import ATTENTION_ORDERS
 from audit import AUDIT
 from causes import CAUSES
 from figure_02 import FIGURE_02
-from figure_14 import FIGURE_14
 from figure_15 import FIGURE_15
-from figure_16 import FIGURE_16
 from harness.command import main
 from table_4 import TABLE_4
 from targets import TARGETS_TABLE
 
 TABLES = (
     FIGURE_02,
-    FIGURE_14,
     FIGURE_15,
-    FIGURE_16,
     TABLE_4,
     ATTENTION_ORDERS,
     TARGETS_TABLE,

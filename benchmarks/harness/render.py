@@ -16,6 +16,10 @@ COLOURS = {
     "swizzle-unaware": "#e69f00",
     "swizzle-overload": "#009e73",
     "swizzle": "#56b4e9",
+    "search": "#0072b2",
+    "model": "#56b4e9",
+    "both": "#009e73",
+    "pictures": "#e69f00",
 }
 """Okabe and Ito's palette: told apart by the colour-blind too."""
 

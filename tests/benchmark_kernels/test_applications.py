@@ -18,17 +18,28 @@ RUNNER = Path(__file__).parent / "run_applications.py"
 
 SMALL = {
     "attention": "--heads 4 --length 70 --head-dim 16",
+    "batched_gemm": "--batch 3 --m 100 --n 70 --k 40 --block-m 32 --block-n 32 --block-k 16",
     "black_scholes": "--n-assets 10000",
+    "conv_2d": (
+        "--images 2 --height 9 --width 7 --channels 20 --filters 40"
+        " --block-m 16 --block-n 16 --block-k 16"
+    ),
     "elementwise": "--n 10000",
     "fdtd_2d": "--nx 100 --ny 70",
     "gemm": "--m 100 --n 70 --k 80 --block-m 32 --block-n 32 --block-k 32 --group-m 1",
     "gemm_stream_k": "--m 100 --n 70 --k 80 --block-m 32 --block-n 32 --block-k 16 --programs 9",
+    "grouped_gemm": (
+        "--tokens 100 --experts 4 --n 40 --k 40 --block-m 16 --block-n 16 --block-k 16"
+    ),
     "layer_norm": "--m 10 --n 100",
     "smith_waterman": "--m 100 --n 70",
     "softmax": "--n-rows 10 --n-cols 100",
     "spmv": "--m 10 --n 300",
     "stencil_2d": "--m 100 --n 70",
     "transpose": "--m 100 --n 70",
+    "window_attention": (
+        "--heads 4 --kv-heads 2 --length 100 --head-dim 16 --window 30 --block-m 16 --block-n 16"
+    ),
 }
 """Sizes that are no multiples of the tile, and make a few more programs than a GPU has XCDs."""
 
@@ -42,6 +53,7 @@ FURTHER_OPTIONS = {
         "--dtype float16 --causal",
         "--block-m 16 --block-n 32 --causal",
     ],
+    "conv_2d": ["--taps 1"],
     "elementwise": ["--dtype float32", "--dtype bfloat16"],
     "gemm": ["--dtype float32", "--group-m 3"],
     "gemm_stream_k": ["--dtype float32", "--programs 12", "--programs 5", "--programs 100"],
@@ -50,6 +62,7 @@ FURTHER_OPTIONS = {
     "spmv": ["--dtype float32", "--density 0", "--density 1"],
     "stencil_2d": ["--dtype float32"],
     "transpose": ["--dtype float32", "--repeat 2"],
+    "window_attention": ["--window 1", "--window 200", "--block-n 32"],
 }
 
 PROGRAM_ID = "tl.program_id(axis=0)"
@@ -67,17 +80,21 @@ BACKWARDS = f"({PROGRAMS} - 1 - {PROGRAM_ID})"
 
 WRONG_VALUES = {
     "attention": ("total = total * decay +", "total = total +"),
+    "batched_gemm": ("matrix.to(tl.int64) * K", "(matrix // 2).to(tl.int64) * K"),
     "black_scholes": ("(diffusion + r * s)", "(diffusion + 0.9 * r * s)"),
+    "conv_2d": ("down * WIDTH + right", "down * WIDTH"),
     "elementwise": ("x * y + z", "x * y"),
     "fdtd_2d": ("ey_right - ey -", "ey_right -"),
     "gemm": ("range(0, tl.cdiv(K, BLOCK_SIZE_K))", "range(1, tl.cdiv(K, BLOCK_SIZE_K))"),
     "gemm_stream_k": ("range(first, end)", "range(first, end - 1)"),
+    "grouped_gemm": ("tl.load(expert_ptr + pid_m)", "0 * tl.load(expert_ptr + pid_m)"),
     "layer_norm": ("- mean * mean", "+ mean"),
     "smith_waterman": ("base1[:, None] ==", "base1[:, None] <="),
     "softmax": ("numerator / tl", "1.03 * numerator / tl"),
     "spmv": ("tl.sum(value * x,", "tl.sum(1.03 * value * x,"),
     "stencil_2d": ("0.125 * (up", "0.120 * (up"),
     "transpose": ("tl.store(y_ptrs, tl.trans(x)", "tl.store(y_ptrs, 1.001 * tl.trans(x)"),
+    "window_attention": ("distance < WINDOW", "distance <= WINDOW"),
 }
 
 

@@ -148,7 +148,8 @@ def first_launches(folder: Path, options: Mapping[str, str]) -> dict[str, Launch
 
 @pytest.fixture(scope="module")
 def default_launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
-    options = {application: shape.options for application, shape in SHAPES.items()}
+    measured = {application: shape.options for application, shape in SHAPES.items()}
+    options = {**dict.fromkeys(APPLICATIONS, "--small"), **measured}
     return first_launches(tmp_path_factory.mktemp("default"), options)
 
 

@@ -14,14 +14,14 @@ import pytest
 import audit
 from figure_02 import FORMULAS, gain, mark
 from figure_14 import best_so_far
-from figure_16 import FIGURE_16
 from figures import TABLES
 from harness.command import DOCUMENTS, Table
 from harness.render import points, table
 from intelliperf_swizzle.cli import main
+from language_model import LANGUAGE_MODEL
 
 
-@pytest.mark.parametrize("made", TABLES, ids=lambda made: made.name)
+@pytest.mark.parametrize("made", [*TABLES, LANGUAGE_MODEL], ids=lambda made: made.name)
 def test_a_page_follows_from_its_record(made: Table) -> None:
     rendered = made.render(json.loads(made.record.read_text()))
     assert rendered == made.render(json.loads(made.record.read_text()))
@@ -91,10 +91,53 @@ def test_pages_with_language_models() -> None:
     figure_02 = TABLES[0].render({"target": "mi300x", "iterations": 5, "rows": rows})
     assert "| softmax | some-model | `swizzle-overload` | 30.0 | 40.0 |" in str(figure_02)
     assert "no answer" in figure_02["results/figure_02.md"]
-    runs = [{"name": "layer norm", **one} for one in models]
-    figure_16 = FIGURE_16.render({"target": "mi300x", "iterations": 5, "runs": runs})
-    assert "| layer norm | some-model | 30.0 | 40.0 | +10.0 |" in figure_16["results/figure_16.md"]
-    assert "some-model" in figure_16["results/figure_16.svg"]
+
+
+def of_arm(arm: str, rates: list[float], times: list[float], **more: Any) -> list[dict[str, Any]]:
+    asked = {"model": "some-model", "winner": "family", "answers": 5, "tokens": 30_000}
+    return [
+        {
+            "kernel": "SpMV",
+            "arm": arm,
+            "seed": seed,
+            "ceiling": 0.9,
+            "unchanged": {"l2_hit_rate": 0.3, "modelled_time_ms": 2.0},
+            "best": {"l2_hit_rate": rate, "modelled_time_ms": time},
+            "course": [0.31, None, rate],
+            **(asked | more),
+        }
+        for seed, (rate, time) in enumerate(zip(rates, times, strict=True))
+    ]
+
+
+SEARCH = of_arm(
+    "search", [0.5, 0.52], [1.0, 1.0], model=None, winner="search", answers=0, tokens=None
+)
+
+
+@pytest.mark.parametrize(
+    ("rates", "times", "words"),
+    [
+        ([0.51, 0.535], [1.0, 1.0], "`both` on 1 of 1 kernels: SpMV. The goal was 3 kernels.\n"),
+        ([0.5, 0.52], [0.99, 0.95], "`both` on 1 of 1 kernels: SpMV. The goal was 3 kernels.\n"),
+        ([0.51, 0.52], [0.99, 0.98], "3 kernels. `some-model` adds nothing to the search here.\n"),
+    ],
+)
+def test_what_a_model_adds_is_counted(rates: list[float], times: list[float], words: str) -> None:
+    runs = [*SEARCH, *of_arm("both", rates, times)]
+    rendered = LANGUAGE_MODEL.render({"target": "mi300x", "iterations": 4, "runs": runs})
+    written = rendered["results/language_model.md"]
+    assert words in written
+    assert "| SpMV | search | 2 | 51.0 (50.0–52.0) | 1 | search 2 | – | – |" in written
+    assert "| family 2 | 5 | 30,000 |" in written
+    assert "some-model" in written
+    assert "both" in rendered["results/figure_14.svg"]
+    assert "both" in rendered["results/figure_16.svg"]
+
+
+def test_without_a_model_nothing_is_said_of_one() -> None:
+    rendered = LANGUAGE_MODEL.render({"target": "mi300x", "iterations": 4, "runs": SEARCH})
+    assert "No run of `both`" in rendered["results/language_model.md"]
 
 
 def test_a_measured_run_shows_its_speed_up() -> None:

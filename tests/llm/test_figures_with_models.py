@@ -11,8 +11,8 @@ from openai_endpoint import answer
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
+import language_model
 from figure_02 import FORMULAS, items, without_attempts
-from figure_14 import course
 from harness.applications import Application
 from harness.command import Wishes, endpoint_of
 from harness.items import Bench
@@ -34,6 +34,25 @@ def test_a_models_run_is_summed_up(endpoint, tmp_path):
     assert run["proposer"] == "llm"
     assert {request["model"] for request in endpoint.requests} == {"some-model"}
     assert without_attempts(run)["verdicts"]["not a swizzle"] > 0
-    progress = course(run)
-    assert progress["screened"][0] > 0
-    assert progress["screened"][1] is None
+
+
+def test_a_run_of_an_arm_is_made_once_and_summed_up(endpoint, tmp_path, monkeypatch):
+    endpoint.script = ["[[ ## memory_analysis ## ]]\nShared.", answer(CONTIGUOUS), "no answer"]
+    monkeypatch.setattr(language_model, "KERNELS", (SMALL,))
+    monkeypatch.setattr(language_model, "ARMS", {"model": "llm"})
+    monkeypatch.setattr(language_model, "SEEDS", (7,))
+    wishes, bench = Wishes((endpoint_of("some-model", endpoint.url),)), Bench(tmp_path)
+    [run] = language_model.compute(bench, wishes)["runs"]
+    assert (run["kernel"], run["arm"], run["seed"], run["model"]) == (
+        *("transpose", "model", 7, "some-model"),
+    )
+    assert run["winner"] == "model"
+    assert run["best"]["l2_hit_rate"] > run["unchanged"]["l2_hit_rate"]
+    assert run["best"]["modelled_time_ms"] > 0
+    assert run["course"][0] > 0
+    assert run["course"][1] is None
+    assert run["answers"] == len(run["course"])
+    asked = len(endpoint.requests)
+    assert run["tokens"] == 120 * asked
+    assert language_model.compute(bench, Wishes())["runs"] == [run]
+    assert len(endpoint.requests) == asked

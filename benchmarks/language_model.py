@@ -1,0 +1,309 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Whether a language model adds something: the search alone, a model alone, both, with pictures.
+
+    python benchmarks/language_model.py                                  # the search alone
+    python benchmarks/language_model.py --model gpt-4o                   # and what is missing
+    python benchmarks/language_model.py --model any --provider http://localhost:8000/v1
+
+Each run is one command, whose result is WORK/kernel/arm/seed.json (`--work WORK`); one that is
+there is not made again, whoever made it. The page and figures 14 and 16 follow from these results.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import yaml
+
+import figure_14
+import figure_16
+from harness.applications import Application
+from harness.command import Record, Table, Wishes, main
+from harness.items import BENCHMARKS, Bench
+from harness.render import generated, milliseconds, page, percent, points, table
+from harness.work import rounded
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.formulas import formula
+from intelliperf_swizzle.records import Attempt, Measurement, Run
+from intelliperf_swizzle.report.read import read_run
+
+SQUARE = ("--block-m", "64", "--block-n", "64")
+CAUSAL = (
+    *("--causal", "--dtype", "float16", "--heads", "64", "--kv-heads", "8"),
+    *("--length", "1024", "--head-dim", "64", *SQUARE),
+)
+
+KERNELS = (
+    Application("GEMM, tiled", "gemm", ("--m", "4096", "--n", "2048", "--k", "256", *SQUARE)),
+    Application("stencil 2D", "stencil_2d", ("--m", "4096", "--n", "4096")),
+    Application("SpMV", "spmv"),
+    Application("attention, causal", "attention", CAUSAL),
+    Application("batched GEMM", "batched_gemm"),
+    Application("convolution 2D", "conv_2d"),
+    Application("grouped GEMM", "grouped_gemm"),
+    Application("attention, window", "window_attention"),
+)
+"""Four of figure 2 and four others, at sizes that a run takes about half a minute for."""
+
+ARMS = {"search": "offline", "model": "llm", "both": "both", "pictures": "both"}
+"""What is compared -> the option `--proposer`; with `pictures`, the model is shown them too."""
+
+SEEDS = (0, 1, 2)
+ITERATIONS = 4
+GOAL = 3
+"""Kernels on which a model should add something to the search."""
+
+LEAST_RATE, LEAST_TIME = 0.01, 0.02
+"""What counts as something: of the hit rate (points), or of the modelled time (its share)."""
+
+
+def compute(bench: Bench, wishes: Wishes) -> Record:
+    """The runs that are there, and those that can be made."""
+    if len(wishes.endpoints) > 1:
+        raise UsageError("one language model at a time", hint="name another --work folder for each")
+    runs = []
+    for application in KERNELS:
+        for arm in ARMS:
+            for seed in SEEDS:
+                result = bench.folder / application.script / arm / f"{seed}.json"
+                if not result.exists() and (arm == "search" or wishes.endpoints):
+                    make(application, arm, seed, result, wishes)
+                run = read_run(result) if result.exists() else None
+                if run and counts(run, arm):
+                    runs.append({"kernel": application.name, "arm": arm, **summary(run)})
+                elif run:
+                    print(f"  {result} does not count: cut short or no answer", file=sys.stderr)
+    return {"target": wishes.target, "iterations": ITERATIONS, "runs": runs}
+
+
+def make(application: Application, arm: str, seed: int, result: Path, wishes: Wishes) -> None:
+    """Makes one run; one that fails leaves no result, and is said."""
+    result.parent.mkdir(parents=True, exist_ok=True)
+    asked = command(application, arm, seed, result.resolve(), wishes)
+    print(f"  {shlex.join(asked)}", file=sys.stderr, flush=True)
+    done = subprocess.run(asked, cwd=BENCHMARKS, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        print(f"  exit code {done.returncode}", file=sys.stderr, flush=True)
+
+
+def command(
+    application: Application, arm: str, seed: int, result: Path, wishes: Wishes
+) -> list[str]:
+    """One run, for the folder `benchmarks`."""
+    model = []
+    if arm != "search":
+        [endpoint] = wishes.endpoints
+        model = ["--model", endpoint.model, "--provider", endpoint.provider]
+    if arm == "pictures":
+        model += ["--formula", str(with_pictures(result.parent))]
+    return [
+        *(sys.executable, "-m", "intelliperf_swizzle", "--profiler", "model"),
+        *("--target", wishes.target, "--proposer", ARMS[arm], "--seed", str(seed)),
+        *("--num_attempts", str(ITERATIONS), *model, "-o", str(result)),
+        *("--report_dir", str(result.with_suffix("")), "--"),
+        *(sys.executable, f"kernels/{application.script}.py", *application.arguments),
+    ]
+
+
+def with_pictures(folder: Path) -> Path:
+    """The formula `swizzle` for models that see."""
+    file = folder / "pictures.yaml"
+    content = yaml.safe_load(formula("swizzle").read_text())
+    file.write_text(yaml.safe_dump({**content, "pictures": True}))
+    return file
+
+
+def counts(run: Run, arm: str) -> bool:
+    """Whether a run came to its end, and the model that it was to ask has answered."""
+    return not run.interrupted and (arm == "search" or bool(run.usage and run.usage.calls))
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """What the page and the figures need of a run."""
+    words = shlex.split(run.invocation)
+    answers = {
+        one.candidate.family or one.candidate.name
+        for one in run.attempts
+        if one.candidate.origin == "llm"
+    }
+    reached = run.best.measurement if run.best else None
+    return {
+        "seed": run.seed,
+        "model": words[words.index("--model") + 1] if run.usage else None,
+        "ceiling": rounded(run.ceiling.l2_hit_rate),
+        "unchanged": readings(run.baseline),
+        "best": readings(reached or run.baseline),
+        "winner": winner(run.best),
+        "answers": len(answers),
+        "tokens": (run.usage.tokens or None) if run.usage else None,
+        "course": [
+            None if one.screened_l2_hit_rate is None else round(one.screened_l2_hit_rate, 4)
+            for one in run.attempts
+        ],
+    }
+
+
+def readings(measurement: Measurement) -> dict[str, float | None]:
+    """What runs are compared by."""
+    return {
+        "l2_hit_rate": rounded(measurement.l2_hit_rate),
+        "modelled_time_ms": rounded(measurement.modelled_time_ms),
+    }
+
+
+def winner(best: Attempt | None) -> str:
+    """Who offered the best swizzle; a family's member may be one that was tuned from another."""
+    if best is None:
+        return "nobody"
+    if best.candidate.origin != "llm":
+        return "search"
+    return "family" if best.candidate.family else "model"
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+Some = Sequence[Mapping[str, Any]]
+
+
+def render(record: Record) -> dict[str, str]:
+    """The page with figures 14 and 16."""
+    runs = record["runs"]
+    kernels = list(dict.fromkeys(run["kernel"] for run in runs))
+    grouped = {
+        kernel: {
+            arm: [run for run in runs if (run["kernel"], run["arm"]) == (kernel, arm)]
+            for arm in ARMS
+        }
+        for kernel in kernels
+    }
+    names = ", ".join(f"`{name}`" for name in sorted({run["model"] for run in runs} - {None}))
+    return {
+        "results/language_model.md": page(
+            generated("language_model.py"),
+            "# What a language model adds",
+            f"Target `{record['target']}`, modelled; {len(SEEDS)} seeds. `search`: the search "
+            f"alone; `model`: a language model alone, {record['iterations']} iterations; `both`: "
+            "the search, then the model, which is told what the search found; `pictures`: the "
+            f"same, and it is shown the maps. {f'Model: {names}. ' if names else ''}"
+            "Means, in brackets the lowest and the highest.",
+            table(
+                [
+                    "kernel",
+                    "",
+                    "runs",
+                    "L2 hit rate %",
+                    "modelled time ms",
+                    "best from",
+                    "answers",
+                    "tokens",
+                ],
+                [row for kernel in kernels for row in _rows(kernel, grouped[kernel])],
+            ),
+            "“Best from” counts who offered the best swizzle of each run: the search, the model "
+            "with a single swizzle, or a family of the model's. `both` and `pictures` search as "
+            "long as `search` does; the model's answers come on top.",
+            "## Against the search alone",
+            _verdict(grouped, names),
+            table(
+                ["kernel", *(f"{arm}: {unit}" for arm in MODELS for unit in ("points", "time %"))],
+                [[kernel, *_differences(grouped[kernel])] for kernel in kernels],
+            ),
+            "## Progress over the attempts (figure 14 of SwizzlePerf)",
+            "Best rate of the screen, a quick model, after so many attempts; a line for each seed. "
+            "What is refused counts as an attempt.",
+            "![Progress over the attempts](figure_14.svg)",
+            "## Arms side by side (figure 16 of SwizzlePerf)",
+            "![Best hit rates](figure_16.svg)",
+        ),
+        "results/figure_14.svg": figure_14.draw(runs),
+        "results/figure_16.svg": figure_16.draw(runs),
+    }
+
+
+MODELS = tuple(ARMS)[1:]
+
+
+def _rows(kernel: str, arms: Mapping[str, Some]) -> list[list[object]]:
+    first = next(run for runs in arms.values() for run in runs)
+    unchanged, ceiling = first["unchanged"], percent(first["ceiling"])
+    return [
+        [kernel, "unmodified", "", f"{percent(unchanged['l2_hit_rate'])}, ceiling {ceiling}",
+         milliseconds(unchanged["modelled_time_ms"]), "", "", ""],
+        *(
+            [kernel, arm, len(runs), _spread(runs, "l2_hit_rate", percent),
+             _spread(runs, "modelled_time_ms", milliseconds), _winners(runs),
+             *(_mean([run[what] for run in runs]) for what in ("answers", "tokens"))]
+            for arm, runs in arms.items() if runs
+        ),
+    ]  # fmt: skip
+
+
+def _spread(runs: Some, reading: str, shown: Callable[[float], str]) -> str:
+    values = [run["best"][reading] for run in runs]
+    low, high = shown(min(values)), shown(max(values))
+    return shown(mean(values)) + (f" ({low}–{high})" if low != high else "")
+
+
+def _winners(runs: Some) -> str:
+    winners = [run["winner"] for run in runs]
+    return ", ".join(f"{who} {winners.count(who)}" for who in dict.fromkeys(winners))
+
+
+def _mean(values: Sequence[int | None]) -> str:
+    known = [value for value in values if value]
+    return f"{mean(known):,.0f}" if known else "–"
+
+
+def gains(arms: Mapping[str, Some], arm: str) -> tuple[float, float] | None:
+    """What an arm gains on the search alone: of the hit rate, and the part of the time saved."""
+    if not arms[arm] or not arms["search"]:
+        return None
+    rate, time = (
+        [mean(run["best"][reading] for run in arms[one]) for one in ("search", arm)]
+        for reading in ("l2_hit_rate", "modelled_time_ms")
+    )
+    return rate[1] - rate[0], 1 - time[1] / time[0]
+
+
+def adds(gained: tuple[float, float] | None) -> bool:
+    """Whether that is something."""
+    return gained is not None and (gained[0] >= LEAST_RATE or gained[1] >= LEAST_TIME)
+
+
+def _differences(arms: Mapping[str, Some]) -> list[str]:
+    found = [gains(arms, arm) for arm in MODELS]
+    shown = [(points(one[0]), points(-one[1])) if one else ("–", "–") for one in found]
+    return [cell for pair in shown for cell in pair]
+
+
+def _verdict(grouped: Mapping[str, Mapping[str, Some]], names: str) -> str:
+    said = []
+    for arm in ("both", "pictures"):
+        compared = [kernel for kernel, arms in grouped.items() if gains(arms, arm)]
+        won = [kernel for kernel in compared if adds(gains(grouped[kernel], arm))]
+        if compared:
+            which = f": {', '.join(won)}" if won else ""
+            said.append(f"`{arm}` on {len(won)} of {len(compared)} kernels{which}")
+    if not said:
+        return "No run of `both` beside one of `search` (`--model` names a language model)."
+    best = max(
+        sum(adds(gains(arms, arm)) for arms in grouped.values()) for arm in ("both", "pictures")
+    )
+    end = "" if best else f" {names or 'The model'} adds nothing to the search here."
+    return (
+        f"At least {100 * LEAST_RATE:g} point of hit rate or {100 * LEAST_TIME:g} % of modelled "
+        f"time better than the search alone: {'; '.join(said)}. The goal was {GOAL} kernels.{end}"
+    )
+
+
+LANGUAGE_MODEL = Table("language_model", compute, render)
+
+if __name__ == "__main__":
+    sys.exit(main(LANGUAGE_MODEL, description=__doc__))
