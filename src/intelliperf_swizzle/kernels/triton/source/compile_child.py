@@ -35,7 +35,6 @@ from intelliperf_swizzle.records import (
     TensorArgument,
 )
 
-
 HIPBackend._torch_available = False  # no argument is torch's, and to import it takes seconds
 
 
