@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip import floats
 from intelliperf_swizzle.kernels.hip.device_memory import DeviceMemory
 from intelliperf_swizzle.kernels.hip.llvm import (
+    BasicBlock,
     Instruction,
     Module,
     Value,
@@ -83,15 +84,10 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     blocks = list(function.blocks)
     instructions = {identity(one): one for block in blocks for one in block.instructions}
     decoder = _TermDecoder(variables, module, instructions)
-    successors: dict[int, list[int]] = {}
-    for block in blocks:
-        *_, last = block.instructions
-        successors[identity(block)] = [identity(o) for o in last.operands if _is_block(o)]
-    order = _order([identity(block) for block in blocks], successors)
     steps = {identity(block): tuple(decoder.steps(block)) for block in blocks}
     return Program(
         steps,
-        {block: place for place, block in enumerate(order)},
+        {block: place for place, block in enumerate(order_of(blocks).depth)},
         identity(blocks[0]),
         tuple(identity(one) for one in function.arguments),
         {
@@ -105,6 +101,15 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
 
 def _is_block(value: Value) -> bool:
     return bool(value.value_kind == binding().ValueKind.basic_block)
+
+
+def magnitude(value: Value, instructions: Mapping[int, Instruction]) -> str:
+    """The text of what a value is, or is the negative or a wider form of."""
+    found = instructions.get(identity(value))
+    while found is not None and found.opcode in ("fneg", "fpext"):
+        value = next(iter(found.operands))
+        found = instructions.get(identity(value))
+    return str(value)
 
 
 class _TermDecoder:
@@ -137,7 +142,7 @@ class _TermDecoder:
             known["how"] = found[1] if found else ""
             known["source_bits"] = _bits(_element(values[0]))
         elif one.opcode[0] == "f" or one.opcode in ("sitofp", "uitofp"):
-            made = [self._magnitude(value) for value in values]
+            made = [magnitude(value, self._instructions) for value in values]
             known |= _float_operation(one.opcode, text, values, element, made)
         elif one.opcode == "getelementptr":
             flags = r"(?:inbounds |nuw |nusw |inrange\([^)]*\) )*"
@@ -156,14 +161,6 @@ class _TermDecoder:
         elif one.opcode == "shufflevector":
             known["how"] = _shuffle(text)
         return Step(one.opcode, identity(one), operands, _bits(element), text, **known)
-
-    def _magnitude(self, value: Value) -> str:
-        """The text of what a value is, or is the negative or a wider form of."""
-        found = self._instructions.get(identity(value))
-        while found is not None and found.opcode in ("fneg", "fpext"):
-            value = next(iter(found.operands))
-            found = self._instructions.get(identity(value))
-        return str(value)
 
     def _operand(self, value: Value) -> Number | int:
         kinds = binding().ValueKind
@@ -277,23 +274,42 @@ def _shuffle(text: str) -> str:
     return ",".join("-1" if word in ("poison", "undef") else word for word in words)
 
 
-def _order(blocks: list[int], successors: Mapping[int, list[int]]) -> list[int]:
-    """Blocks so that every loop is contiguous, its header first and what follows it later."""
+@dataclass
+class BlockOrder:
+    """Blocks so that every loop is contiguous, its header first and what follows it later.
 
-    def arrange(nodes: list[int], cut: frozenset[tuple[int, int]]) -> list[int]:
-        arranged: list[int] = []
+    Attributes:
+        depth: how many loops each block is in; in the order of the blocks.
+        headers: of the loops.
+    """
+
+    depth: dict[int, int] = field(default_factory=dict)
+    headers: set[int] = field(default_factory=set)
+
+
+def order_of(blocks: Sequence[BasicBlock]) -> BlockOrder:
+    """The order in which threads that have parted go on: those that are behind come first."""
+    found = BlockOrder()
+    successors: dict[int, list[int]] = {}
+    for block in blocks:
+        *_, last = block.instructions
+        successors[identity(block)] = [identity(o) for o in last.operands if _is_block(o)]
+
+    def arrange(nodes: list[int], cut: frozenset[tuple[int, int]], depth: int) -> None:
         for component in reversed(_components(nodes, successors, cut)):
-            if len(component) == 1:
-                arranged += component
+            first = component[0]
+            if len(component) == 1 and (first not in successors[first] or (first, first) in cut):
+                found.depth[first] = depth
                 continue
             members = set(component)
             entered = [b for p in nodes if p not in members for b in successors[p] if b in members]
             header = entered[0] if entered else nodes[0]
+            found.headers.add(header)
             inner = [header, *(node for node in component if node != header)]
-            arranged += arrange(inner, cut | {(node, header) for node in component})
-        return arranged
+            arrange(inner, cut | {(node, header) for node in component}, depth + 1)
 
-    return arrange(blocks, frozenset())
+    arrange([identity(block) for block in blocks], frozenset(), 0)
+    return found
 
 
 def _components(

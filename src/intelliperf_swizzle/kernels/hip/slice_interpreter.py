@@ -80,7 +80,6 @@ class Interpreter:
         block: threads of a workgroup.
         values: of the parameters.
         memory: what loads that decide read.
-        recorder: is told of accesses.
         update: is told what atomics do.
     """
 
@@ -91,22 +90,22 @@ class Interpreter:
         block: Grid,
         values: Sequence[int],
         memory: DeviceMemory,
-        recorder: AccessObserver,
         update: CurrentUpdate,
     ):
         self._program, self._grid, self._block = program, grid, block
         self._values, self._memory = values, memory
-        self._recorder, self._update = recorder, update
+        self._update = update
         self._block_mask = np.ones((1, block[2], block[1], block[0]), np.bool_)
 
-    def run(self, programs: Int64Array) -> None:
-        """Runs these workgroups.
+    def run(self, programs: Int64Array, recorder: AccessObserver) -> int:
+        """Runs these workgroups and tells the recorder what they access; returns how many.
 
         Raises:
             UnknownStepError: an instruction is not interpreted.
             TraceError: contents are missing, or the kernel does not end.
         """
         gx, gy, _ = self._grid
+        self._recorder = recorder
         self._groups = [programs % gx, programs // gx % gy, programs // gx // gy]
         self._everyone = np.ones(len(programs), np.bool_)
         self._env: dict[int, Number] = {
@@ -132,6 +131,7 @@ class Interpreter:
                 if step.opcode != "phi":
                     self._execute(step, block, mask)
         self._recorder.end(self._everyone, self._value_loads)
+        return len(programs)
 
     def _get(self, operand: Number | int) -> Number:
         return self._env[operand] if isinstance(operand, int) else operand
