@@ -266,11 +266,11 @@ def _constants(text: str, lanes: int, kind: str) -> tuple[Sum, ...]:
 
 def _shuffle(text: str) -> str:
     """The lanes that a shuffle takes, joined by commas; -1 for any."""
-    mask = text[text.rindex("<", 0, text.rindex(">")) :] if "zeroinitializer" not in text else ""
+    end = text.rindex(">")
     lanes = re.search(r"<(\d+) x i32>(?: |$)(?!.*<\d+ x i32> %)", text)
     if "zeroinitializer" in text and lanes:
         return ",".join("0" * int(lanes[1]))
-    words = [part.split()[-1] for part in mask.strip("<>").split(",")]
+    words = [part.split()[-1] for part in text[text.rindex("<", 0, end) + 1 : end].split(",")]
     return ",".join("-1" if word in ("poison", "undef") else word for word in words)
 
 

@@ -13,7 +13,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle.kernels.hip import llvm
-from intelliperf_swizzle.kernels.hip.slicing import MEMORY, MOVES, POINTER, moved, size_of
+from intelliperf_swizzle.kernels.hip.decoding import order_of
+from intelliperf_swizzle.kernels.hip.llvm import identity
+from intelliperf_swizzle.kernels.hip.slicing import (
+    MEMORY,
+    MOVES,
+    POINTER,
+    moved,
+    rows_of,
+    size_of,
+)
 
 _HEAD = """\
 @sw_thread = external global [3 x i32]
@@ -22,6 +31,7 @@ _HEAD = """\
 @sw_dispatch = external global [64 x i8]
 @sw_dynamic_lds = external global [262144 x i8]
 declare void @sw_barrier()
+declare void @sw_wave()
 declare i32 @sw_before(i32, i32, i32)
 declare i32 @sw_bpermute(i32, i32)
 declare i32 @sw_exchange(i32, i32)
@@ -33,8 +43,9 @@ declare void @sw_access(ptr, i32, i32, i32, i32, i32, i32)
 declare void @sw_loop(i32, i32)
 declare void @sw_at(i32, i32)
 """
-_LANES = ("@sw_bpermute(", "@sw_exchange(", "@sw_first(", "@sw_ballot(")
-_WAITS = ("@sw_barrier(", "@sw_before(", *_LANES)
+_WAITS = (
+    "@sw_barrier(", "@sw_wave(", "@sw_before(", "@sw_bpermute(", "@sw_exchange(", "@sw_first(", "@sw_ballot(",
+)  # fmt: skip
 _ID = r"(%\S+) = (?:tail )?call [^@]*@llvm\.amdgcn\."
 
 
@@ -141,6 +152,62 @@ def host_text(
         for name in sorted(set(parameters).difference(foreign))
     )
     return _HEAD + text + "".join(entries), foreign
+
+
+def positioned(text: str, kernels: Iterable[llvm.Function]) -> str:
+    """A module whose threads say where they are when they wait for their lanes, or are traced.
+
+    Lanes that have parted meet as hardware has it: those that are behind go first.
+
+    Args:
+        text: of the module; where it is a slice, what its threads touch is told with the place.
+        kernels: of it.
+    """
+    for function in kernels:
+        whole = str(function)
+        if _TELLING.search(whole):
+            text = text.replace(whole, "\n".join(_with_places(whole, function)) + "\n")
+    return re.sub(r"(?m)^declare void @sw_touch[^\n]*\n", "", text)
+
+
+_IN_STEP = r" volatile [^\n]*addrspace\(3\)|@llvm\.amdgcn\.wave\.barrier"
+"""Where lanes rely on it that a wave is in step."""
+_TELLING = re.compile(
+    r"@llvm\.amdgcn\.(?:ds\.bpermute|readfirstlane|readlane|ballot)\b|call void @sw_touch\(|"
+    + _IN_STEP
+)
+
+
+def _with_places(whole: str, function: llvm.Function) -> Iterator[str]:
+    blocks = {identity(block): list(block.instructions) for block in function.blocks}
+    rows = list(rows_of(whole, [one for own in blocks.values() for one in own]))
+    telling = {identity(one) for line, one in rows if one is not None and _TELLING.search(line)}
+    order = order_of(list(function.blocks))
+    places: dict[int, tuple[int, int]] = {}  # of instructions: number, how many loops around it
+    around: list[tuple[int, str]] = []  # the loops: their first instruction, what is called there
+    begins: dict[int, str] = {}
+    for block, depth in order.depth.items():
+        number = len(places)
+        places |= {identity(one): (number + k, depth) for k, one in enumerate(blocks[block])}
+        if block in order.headers:
+            first = next(identity(one) for one in blocks[block] if one.opcode != "phi")
+            begin = f"  call void @sw_loop(i32 {number}, i32 {depth - 1})"
+            around = [*around[: depth - 1], (first, begin)]
+        if any(identity(one) in telling for one in blocks[block]):
+            begins |= dict(around[:depth])
+    for line, one in rows:
+        key = 0 if one is None else identity(one)
+        if key in begins:
+            yield begins[key]
+        if key in telling:
+            number, depth = places[key]
+            touch = rf"call void @sw_access(\1, i32 {depth}, i32 {number})"
+            line, touches = re.subn(r"call void @sw_touch\((.*)\)(?=$| #|,)", touch, line)
+            if not touches:
+                yield f"  call void @sw_at(i32 {number}, i32 {depth})"
+            if re.search(_IN_STEP, line):
+                yield "  call void @sw_wave()"
+        yield line
 
 
 _FUNCTION = re.compile(r"(?ms)^define [^\n]*?@([\w.$]+)\(.*?^\}\n")

@@ -20,18 +20,16 @@ import numpy as np
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip import floats, llvm, native
-from intelliperf_swizzle.kernels.hip.decoding import magnitude, order_of
+from intelliperf_swizzle.kernels.hip.decoding import magnitude
 from intelliperf_swizzle.kernels.hip.device_code import DeviceKernel
 from intelliperf_swizzle.kernels.hip.device_memory import Buffer
-from intelliperf_swizzle.kernels.hip.llvm import Function, Instruction, identity
+from intelliperf_swizzle.kernels.hip.llvm import Instruction, identity
 from intelliperf_swizzle.kernels.hip.slice_interpreter import AccessObserver, CurrentUpdate
-from intelliperf_swizzle.kernels.hip.slicing import rows_of, without_functions
 from intelliperf_swizzle.kernels.hip.toolchain import find_toolchain
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Launch, UInt8Array
 
 _MOST_LANES = 1 << 22
 """Lanes of an access of the workgroups that are executed together (32 MB of addresses)."""
-_LANE_CALLS = re.compile(r"@llvm\.amdgcn\.(?:ds\.bpermute|readfirstlane|readlane|ballot)\b")
 _NOT_HELD = 1
 _FAILURES = {
     2: "a pointer that may lead to global memory leads to shared memory or scratch",
@@ -39,6 +37,7 @@ _FAILURES = {
     "before it is written",
     4: "the threads of a workgroup make more than 33,554,432 accesses",
     5: "the kernel does not come to an end",
+    6: "what a lane that is not there has left in a register decides what is accessed",
 }
 """By the stand-in's number."""
 
@@ -126,8 +125,9 @@ class SliceExecution:
             found[at], active[at] = _array(addresses, threads, np.int64), True
             rows, bits = found.reshape(count, -1), active.reshape(count, -1)
             rows = np.where(bits, rows, rows.max(axis=1, keepdims=True))  # alike where masks are
-            parts = [one.reshape(count, bz, by, bx) for one in (rows, bits)]
-            recorder.access(Access(kind), parts[:1], parts[1:], size, everyone, site=site)
+            shape = (count, bz, by, bx)
+            terms, masks = [rows.reshape(shape)], [bits.reshape(shape)]
+            recorder.access(Access(kind), terms, masks, size, everyone, site=site)
         recorder.end(everyone, {})
         return int(count)
 
@@ -147,8 +147,9 @@ class SliceExecution:
     def _compile(self, kernel: DeviceKernel) -> tuple[int, list[tuple[int, int]]]:
         """The address of its entry; address and bytes of each variable of shared memory."""
         symbol = kernel.code.symbol
-        function = llvm.parse(kernel.slice.text).get_function(symbol)
-        text = _positioned(kernel.slice.text, function)
+        sliced = llvm.parse(kernel.slice.text)
+        function = sliced.get_function(symbol)
+        text = native.positioned(str(sliced), [function])
         host, foreign = native.host_text(text, {symbol: native.parameters_of(function)})
         if foreign:
             raise TraceError(
@@ -180,38 +181,10 @@ def _pointer(array: Int64Array) -> Any:
     return ctypes.c_void_p(array.ctypes.data)
 
 
-def _array(address: int, count: int, kind: type[np.generic]) -> Any:
+def _array(address: int, count: int, kind: Any) -> Any:
     """Numbers in memory."""
     size = count * np.dtype(kind).itemsize
     return np.frombuffer((ctypes.c_uint8 * size).from_address(address), kind)
-
-
-def _positioned(text: str, function: Function) -> str:
-    """The slice's module, whose threads say where they are when they access, iterate or wait."""
-    blocks = {identity(block): list(block.instructions) for block in function.blocks}
-    order = order_of(list(function.blocks))
-    before: dict[int, str] = {}  # calls, by the instruction that they come before
-    places: dict[int, tuple[int, int]] = {}
-    for block, depth in order.depth.items():
-        begin = len(places)
-        places |= {
-            identity(one): (begin + place, depth) for place, one in enumerate(blocks[block])
-        }
-        if block in order.headers:
-            first = next(one for one in blocks[block] if one.opcode != "phi")
-            before[identity(first)] = f"  call void @sw_loop(i32 {begin}, i32 {depth - 1})"
-    lines = []
-    for line, one in rows_of(str(function), [one for own in blocks.values() for one in own]):
-        if one is not None:
-            place, depth = places[identity(one)]
-            lines += [before[identity(one)]] if identity(one) in before else []
-            if _LANE_CALLS.search(line):
-                lines.append(f"  call void @sw_at(i32 {place}, i32 {depth})")
-            touch = rf"call void @sw_access(\1, i32 {depth}, i32 {place})"
-            line = re.sub(r"call void @sw_touch\((.*)\)(?=$| #|,)", touch, line)
-        lines.append(line)
-    declarations = re.sub(r"(?m)^declare void @sw_touch[^\n]*\n", "", without_functions(text))
-    return "\n".join((declarations, *lines)) + "\n"
 
 
 def rounding(text: str, symbol: str) -> str | None:

@@ -264,11 +264,13 @@ class Interpreter:
 
     def _compute(self, step: Step) -> Number:
         values = [self._get(one) for one in step.operands]
-        if step.opcode == "extractelement":
-            return _vector(values[0])[_scalar_of(values[1]).c]
-        if step.opcode == "insertelement":
-            vector, at = _vector(values[0]), _scalar_of(values[2]).c
-            return (*vector[:at], _scalar_of(values[1]), *vector[at + 1 :])
+        if step.opcode in ("extractelement", "insertelement"):
+            vector, at = _vector(values[0]), _scalar_of(values[-1])
+            if at.terms:
+                raise UnknownStepError("an element of a vector by a computed number", step.text)
+            if step.opcode == "extractelement":
+                return vector[at.c]
+            return (*vector[: at.c], _scalar_of(values[1]), *vector[at.c + 1 :])
         if step.opcode == "shufflevector":
             both = (*_vector(values[0]), *_vector(values[1]))
             return tuple(both[int(one)] if one != "-1" else Sum(0) for one in step.how.split(","))

@@ -44,7 +44,8 @@ UPDATES = ("xchg", "cas")
 def moved(line: str, how: str) -> tuple[str, list[tuple[str, str]]]:
     """Of a call that copies or fills: how many bytes, and to where and, of a copy, from where."""
     size = re.search(r", i(?:32|64) (\S+), i1", line)
-    arguments = re.sub(r"(?:align \d+|noundef|nonnull|\w+\(\d+\)) ", "", line).split("(", 1)[1]
+    words = r"(?:align \d+|noundef|nonnull|dereferenceable(?:_or_null)?\(\d+\)) "
+    arguments = re.sub(words, "", line).split("(", 1)[1]
     return size[1] if size else "", POINTER.findall(arguments)[: 1 if how == "memset" else 2]
 
 
@@ -118,15 +119,15 @@ def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
 
 
 def _slice(text: str, kernel: Function, debug: DebugInfo, *, executed: bool) -> AddressSlice:
-    draft = _Draft(kernel, executed)
+    draft = _Draft(kernel, debug, executed)
     body = "\n".join(draft.edited())
-    sliced = llvm.parse("\n".join((without_functions(text), body, *draft.declarations())))
+    sliced = llvm.parse("\n".join((_without_functions(text), body, *draft.declarations())))
     machine = llvm.optimise(sliced, TRIPLE, "gfx942")
     llvm.tidy(sliced, machine)
     left = sliced.get_function(kernel.name)
     return AddressSlice(
         text=str(sliced),
-        refusal=draft.refusal(str(left), debug),
+        refusal=draft.refusal(str(left)),
         contents=_contents(left),
         decisive=_used_parameters(left),
         updates=tuple(draft.updates),
@@ -134,7 +135,7 @@ def _slice(text: str, kernel: Function, debug: DebugInfo, *, executed: bool) -> 
     )
 
 
-def without_functions(text: str) -> str:
+def _without_functions(text: str) -> str:
     """A module's text without bodies of functions."""
     return re.sub(r"(?ms)^define .*?^\}\n", "", text)
 
@@ -150,11 +151,12 @@ class _Draft:
 
     Args:
         kernel: of an optimised module.
+        debug: of the module.
         executed: whether its threads will be, so that they may ask each other.
     """
 
-    def __init__(self, kernel: Function, executed: bool):
-        self._executed = executed
+    def __init__(self, kernel: Function, debug: DebugInfo, executed: bool):
+        self._debug, self._executed = debug, executed
         instructions = [one for block in kernel.blocks for one in block.instructions]
         self._rows = list(rows_of(str(kernel), instructions))
         self._used = {identity(value) for one in instructions for value in one.operands}
@@ -176,11 +178,11 @@ class _Draft:
         for name, kind in self._returned.items():
             yield f"declare {kind} @{name}(i32) nounwind willreturn memory(none)"
 
-    def refusal(self, left: str, debug: DebugInfo) -> str | None:
+    def refusal(self, left: str) -> str | None:
         """Why what is left of it cannot be followed."""
         for site in re.findall(r"@sw_(?:opaque\.\d+|unknown)\(i32 (\d+)\)", left):
             what, text = self._opaque[int(site)]
-            place = debug.place(text)
+            place = self._debug.place(text)
             return f"{what} decides what is accessed{f' ({place})' if place else ''}"
         return None
 
@@ -193,7 +195,7 @@ class _Draft:
         if one.opcode != "call":
             return [plain]
         if _ORDERING.search(plain) or "@llvm.assume" in plain:
-            return [plain] if self._executed and "s.barrier" in plain else []
+            return [plain] if self._executed and ".barrier" in plain else []
         if move := MOVES.search(plain):
             kept = [plain] if identity(one) in self._kept else []
             return [*self._edit_move(plain, move[1], site), *kept]
@@ -201,10 +203,24 @@ class _Draft:
             return [plain]
         what = _what_is_opaque(plain)
         if identity(one) not in self._needed:
-            return self._poison(plain, one)
+            return [*self._hidden(plain, site, what), *self._poison(plain, one)]
         if what is None or (self._executed and what == _OF_A_LANE):
             return [plain]
         return self._unknown(plain, one, site, what)
+
+    def _hidden(self, plain: str, site: int, what: str | None) -> list[str]:
+        """What stands for accesses that are in here and cannot be seen: they refuse the slice."""
+        if what == _A_FUNCTION:
+            callee = re.search(r'call [^@(]*@("[^"]+"|[\w.$]+)\(', plain)
+            users = callee is None or self._debug.is_users(callee[1].strip('"'))
+            hides = users or self._executed  # else it is a library's, as of an assertion
+        else:
+            accesses = _LOCAL_ASSEMBLY if self._executed else _GLOBAL_ASSEMBLY
+            hides = what == _ASSEMBLY and re.search(accesses, plain) is not None
+        if not hides:
+            return []
+        self._opaque[site] = (what or "", plain)
+        return [f"  call void @sw_unknown(i32 {site})"]
 
     def _edit_access(self, plain: str, one: Instruction, site: int) -> list[str]:
         operands = list(one.operands)
@@ -363,6 +379,10 @@ def _place(pointer: Value, known: Mapping[int, Instruction]) -> str | int | None
 
 
 _OF_A_LANE = "a value of another lane"
+_ASSEMBLY = "inline assembly"
+_A_FUNCTION = "a function that is not inlined"
+_GLOBAL_ASSEMBLY = r"\b(global|flat|buffer|s)_(buffer_)?(load|store|atomic)"
+_LOCAL_ASSEMBLY = rf"{_GLOBAL_ASSEMBLY}|\b(ds|scratch)_\w"
 
 
 def _what_is_opaque(plain: str) -> str | None:
@@ -370,9 +390,11 @@ def _what_is_opaque(plain: str) -> str | None:
     if _CROSS_LANE.search(plain):
         return _OF_A_LANE
     if " asm " in plain:
-        return "inline assembly"
+        return _ASSEMBLY
+    if "@llvm.read" in plain:
+        return "a clock or a register"
     if not re.search(r"call [^@]*@llvm\.", plain):
-        return "a function that is not inlined"
+        return _A_FUNCTION
     return None
 
 

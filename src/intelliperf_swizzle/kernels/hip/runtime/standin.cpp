@@ -484,7 +484,7 @@ struct Tracing {
   std::vector<Held> held;
   std::vector<Variable> shared;
 };
-enum Failure { NONE, NOT_HELD, NOT_GLOBAL, ORDER_SHOWS, TOO_MANY, ENDLESS };
+enum Failure { NONE, NOT_HELD, NOT_GLOBAL, ORDER_SHOWS, TOO_MANY, ENDLESS, NOT_HERE };
 constexpr int64_t kManyAccesses = 1 << 22, kMostAccesses = 1 << 25;  // of threads
 constexpr uint64_t kMostIterations = 1 << 27;                        // of a thread
 constexpr uint32_t kSector = 32;
@@ -781,18 +781,21 @@ hipError_t freed(T handle) {
 // --- what kernels call -------------------------------------------------------------------------------------------
 
 EXPORT void sw_barrier() { wait_in(BARRIER); }
+EXPORT void sw_wave() { wait_in(WAVE); }
 // How many lanes before this one have a bit set in a mask, and so many more.
 EXPORT uint32_t sw_before(uint32_t low, uint32_t high, uint32_t more) {
   const uint64_t mask = (uint64_t)high << 32 | low;
   return more + __builtin_popcountll(mask & ((1ull << (now_ - fibers_.data()) % kWave) - 1));
 }
-// What the lane at `from` of this thread's wave puts; 0 from lanes that are not here.
-EXPORT int32_t sw_exchange(int32_t from, int32_t value) {
+// What the lane at `from` of this thread's wave puts; 0 from lanes that are not here. Source: AMD
+// Instinct MI300 ISA, DS_BPERMUTE_B32.
+EXPORT int32_t sw_bpermute(int32_t byte_lane, int32_t value) {
   Fiber* me = now_;
   me->put = (uint32_t)value;
   wait_in(WAVE);
-  size_t first = (me - fibers_.data()) / kWave * kWave, at = first + ((uint32_t)from & (kWave - 1));
-  int32_t got = at < fibers_.size() && fibers_[at].turn == me->turn ? (int32_t)fibers_[at].put : 0;
+  size_t first = (me - fibers_.data()) / kWave * kWave, at = first + ((uint32_t)byte_lane >> 2) % kWave;
+  bool here = at < fibers_.size() && fibers_[at].turn == me->turn;
+  int32_t got = here ? (int32_t)fibers_[at].put : 0;
   wait_in(WAVE);
   return got;
 }
@@ -810,10 +813,14 @@ EXPORT uint64_t sw_ballot(bool vote) {
 }
 // What the first lane that is here has.
 EXPORT int32_t sw_first(int32_t value) {
-  uint64_t here = sw_ballot(true);
-  return sw_exchange(here ? __builtin_ctzll(here) : 0, value);
+  return sw_bpermute(__builtin_ctzll(sw_ballot(true)) << 2, value);
 }
-EXPORT int32_t sw_bpermute(int32_t byte_lane, int32_t value) { return sw_exchange(byte_lane >> 2, value); }
+// What a lane has that must be here: what another has left in its register is not known.
+EXPORT int32_t sw_exchange(int32_t from, int32_t value) {
+  uint64_t here = sw_ballot(true);
+  if (tracing_ && !(here >> (from & (kWave - 1)) & 1)) stop(NOT_HERE, from);
+  return sw_bpermute(from << 2, value);
+}
 // Kind 0 reads, 1 writes, 2 updates.
 EXPORT void sw_move(const void* address, int64_t bytes, int32_t kind) {
   auto at = (uint64_t)address;
@@ -834,7 +841,7 @@ EXPORT void sw_loop(uint32_t position, uint32_t depth) {
     loops.resize(2 * depth);
     loops.push_back(position), loops.push_back(0);
   }
-  if (++now_->iterations > kMostIterations) stop(ENDLESS, 0);
+  if (++now_->iterations > kMostIterations && tracing_) stop(ENDLESS, 0);
 }
 // A thread is about to wait for the lanes of its wave.
 EXPORT void sw_at(uint32_t position, uint32_t depth) {
