@@ -266,10 +266,9 @@ def _constants(text: str, lanes: int, kind: str) -> tuple[Sum, ...]:
 
 def _shuffle(text: str) -> str:
     """The lanes that a shuffle takes, joined by commas; -1 for any."""
-    end = text.rindex(">")
-    lanes = re.search(r"<(\d+) x i32>(?: |$)(?!.*<\d+ x i32> %)", text)
-    if "zeroinitializer" in text and lanes:
+    if lanes := re.search(r"<(\d+) x i32> zeroinitializer(?:, !dbg !\d+)?$", text):
         return ",".join("0" * int(lanes[1]))
+    end = text.rindex(">")
     words = [part.split()[-1] for part in text[text.rindex("<", 0, end) + 1 : end].split(",")]
     return ",".join("-1" if word in ("poison", "undef") else word for word in words)
 

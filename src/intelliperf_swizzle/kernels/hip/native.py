@@ -43,9 +43,7 @@ declare void @sw_access(ptr, i32, i32, i32, i32, i32, i32)
 declare void @sw_loop(i32, i32)
 declare void @sw_at(i32, i32)
 """
-_WAITS = (
-    "@sw_barrier(", "@sw_wave(", "@sw_before(", "@sw_bpermute(", "@sw_exchange(", "@sw_first(", "@sw_ballot(",
-)  # fmt: skip
+_WAITS = re.compile(r"@sw_(?:barrier|wave|before|bpermute|exchange|first|ballot)\(")
 _ID = r"(%\S+) = (?:tail )?call [^@]*@llvm\.amdgcn\."
 
 
@@ -279,7 +277,7 @@ def _entry(name: str, parameters: list[tuple[str, bool]], body: str) -> str:
         else:
             lines.append(f"  %v{number} = load {kind}, ptr %p{number}, align 1")
             passed.append(f"{kind} %v{number}")
-    waits = int(any(call in body for call in _WAITS))
+    waits = int(_WAITS.search(body) is not None)
     return (
         f"define void @sw_entry_{name}(ptr %args) {{\n" + "\n".join(lines) + "\n"
         f"  call void @{name}({', '.join(passed)})\n  ret void\n}}\n"
