@@ -5,20 +5,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip import floats
+from intelliperf_swizzle.kernels.hip.block_order import order_of
 from intelliperf_swizzle.kernels.hip.device_memory import DeviceMemory
 from intelliperf_swizzle.kernels.hip.llvm import (
-    BasicBlock,
     Instruction,
     Module,
     Value,
     binding,
     identity,
+    is_block,
     parse,
 )
 from intelliperf_swizzle.kernels.hip.slicing import size_of, space
@@ -99,10 +100,6 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     )
 
 
-def _is_block(value: Value) -> bool:
-    return bool(value.value_kind == binding().ValueKind.basic_block)
-
-
 def magnitude(value: Value, instructions: Mapping[int, Instruction]) -> str:
     """The text of what a value is, or is the negative or a wider form of."""
     found = instructions.get(identity(value))
@@ -133,7 +130,7 @@ class _TermDecoder:
         vector = re.match(r"<(\d+) x (.+)>$", kind)
         element = vector[2] if vector else kind
         known: dict[str, Any] = {"lanes": int(vector[1]) if vector else 0}
-        operands = tuple(self._operand(o) for o in values if not _is_block(o))
+        operands = tuple(self._operand(o) for o in values if not is_block(o))
         if one.opcode == "phi":
             blocks = (identity(block) for block in one.incoming_blocks)
             known["incoming"] = dict(zip(blocks, operands, strict=True))
@@ -155,7 +152,7 @@ class _TermDecoder:
         elif one.opcode == "load":
             known |= {"space": space(values[0]), "bytes": size_of(element)}
         elif one.opcode == "br":
-            known["targets"] = tuple(identity(o) for o in values if _is_block(o))
+            known["targets"] = tuple(identity(o) for o in values if is_block(o))
         elif one.opcode == "or":
             known["how"] = "disjoint" if " disjoint " in text else ""
         elif one.opcode == "shufflevector":
@@ -271,77 +268,3 @@ def _shuffle(text: str) -> str:
     end = text.rindex(">")
     words = [part.split()[-1] for part in text[text.rindex("<", 0, end) + 1 : end].split(",")]
     return ",".join("-1" if word in ("poison", "undef") else word for word in words)
-
-
-@dataclass
-class BlockOrder:
-    """Blocks so that every loop is contiguous, its header first and what follows it later.
-
-    Attributes:
-        depth: how many loops each block is in; in the order of the blocks.
-        headers: of the loops.
-    """
-
-    depth: dict[int, int] = field(default_factory=dict)
-    headers: set[int] = field(default_factory=set)
-
-
-def order_of(blocks: Sequence[BasicBlock]) -> BlockOrder:
-    """The order in which threads that have parted go on: those that are behind come first."""
-    found = BlockOrder()
-    successors: dict[int, list[int]] = {}
-    for block in blocks:
-        *_, last = block.instructions
-        successors[identity(block)] = [identity(o) for o in last.operands if _is_block(o)]
-
-    def arrange(nodes: list[int], cut: frozenset[tuple[int, int]], depth: int) -> None:
-        for component in reversed(_components(nodes, successors, cut)):
-            first = component[0]
-            if len(component) == 1 and (first not in successors[first] or (first, first) in cut):
-                found.depth[first] = depth
-                continue
-            members = set(component)
-            entered = [b for p in nodes if p not in members for b in successors[p] if b in members]
-            header = entered[0] if entered else nodes[0]
-            found.headers.add(header)
-            inner = [header, *(node for node in component if node != header)]
-            arrange(inner, cut | {(node, header) for node in component}, depth + 1)
-
-    arrange([identity(block) for block in blocks], frozenset(), 0)
-    return found
-
-
-def _components(
-    nodes: list[int], successors: Mapping[int, list[int]], cut: frozenset[tuple[int, int]]
-) -> list[list[int]]:
-    """Strongly connected components, those that are left last come first (Tarjan's algorithm)."""
-    inside = set(nodes)
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
-    found: list[list[int]] = []
-    for root in nodes:
-        if root in index:
-            continue
-        work = [(root, iter(successors[root]))]
-        index[root] = low[root] = len(index)
-        stack.append(root)
-        while work:
-            node, left = work[-1]
-            following = next(left, None)
-            if following is None:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    at = stack.index(node)
-                    found.append(stack[at:])
-                    del stack[at:]
-            elif following in inside and (node, following) not in cut:
-                if following not in index:
-                    index[following] = low[following] = len(index)
-                    stack.append(following)
-                    work.append((following, iter(successors[following])))
-                elif following in stack:
-                    low[node] = min(low[node], index[following])
-    return found

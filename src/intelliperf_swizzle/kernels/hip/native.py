@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle.kernels.hip import llvm
-from intelliperf_swizzle.kernels.hip.decoding import order_of
+from intelliperf_swizzle.kernels.hip.block_order import order_of
 from intelliperf_swizzle.kernels.hip.llvm import identity
 from intelliperf_swizzle.kernels.hip.slicing import (
     MEMORY,

@@ -73,6 +73,7 @@ class SliceExecution:
         self._threads = math.prod(block)
         library = str(find_toolchain(os.environ).root / "lib" / "libamdhip64.so")
         self._library = ctypes.CDLL(library)
+        self._library.sw_trace.restype = self._library.sw_trace_next.restype = ctypes.c_bool
         self._library.sw_trace_groups.restype = ctypes.c_int64
         self._library.sw_trace_groups.argtypes = (ctypes.c_int64, ctypes.c_int64)
         llvm.binding().load_library_permanently(library)
@@ -138,10 +139,9 @@ class SliceExecution:
         if not number:
             return
         fact = _FAILURES.get(number, "what decides is read outside of every buffer")
-        if number == _NOT_HELD:
-            for one in self._buffers:
-                if one.begin <= address < one.begin + one.bytes:
-                    fact = f"what {one.name} holds decides what is accessed, and was not kept"
+        for one in self._buffers if number == _NOT_HELD else ():
+            if one.begin <= address < one.begin + one.bytes:
+                fact = f"what {one.name} holds decides what is accessed, and was not kept"
         raise TraceError(f"{self._launch.kernel} cannot be traced: {fact}")
 
     def _compile(self, kernel: DeviceKernel) -> tuple[int, list[tuple[int, int]]]:
