@@ -168,8 +168,8 @@ def positioned(text: str, kernels: Iterable[llvm.Function]) -> str:
     return re.sub(r"(?m)^declare void @sw_touch[^\n]*\n", "", text)
 
 
-_IN_STEP = r" volatile [^\n]*addrspace\(3\)|@llvm\.amdgcn\.wave\.barrier"
-"""Where lanes rely on it that a wave is in step."""
+_IN_STEP = r" volatile [^\n]*, ptr (?:addrspace\(3\) )?[%@]|@llvm\.amdgcn\.wave\.barrier"
+"""Where lanes rely on it that a wave is in step: volatile shared memory, by any pointer."""
 _TELLING = re.compile(
     r"@llvm\.amdgcn\.(?:ds\.bpermute|readfirstlane|readlane|ballot)\b|call void @sw_touch\(|"
     + _IN_STEP
