@@ -175,6 +175,7 @@ def test_what_cannot_be_followed_is_refused_by_line(
     ("kernel", "why"),
     [
         ("racing", "depends on their order: a race"),
+        ("in_step", "may lead to global memory leads to shared memory"),
         ("rewritten", "depends on what the launch itself writes"),
     ],
 )

@@ -126,6 +126,16 @@ __global__ void copied(const Cell* in, Cell* out, const unsigned* order) {
   out[order[threadIdx.x] % 64] = in[order[threadIdx.x + 64] % 32];
 }
 
+// Lanes rely on it that their wave is in step.
+__global__ void in_step(const unsigned* in, int* out) {
+  __shared__ volatile int sum[128];
+  const int t = threadIdx.x;
+  sum[t] = in[t] % 4;
+  for (int by = 1; by < 64; by *= 2)
+    if (t % 64 >= by) sum[t] += sum[t - by];
+  out[t / 64 * 512 + sum[t]] = 1;
+}
+
 __global__ void racing(const unsigned* in, int* out) {
   __shared__ unsigned kept[128];
   kept[threadIdx.x] = in[threadIdx.x];
@@ -200,6 +210,7 @@ int main() {
   binned<<<4, 128>>>(mixed, device<int>(4, {256, 0, 384, 128}), places);
   packed<<<4, 128>>>(mixed, places);
   copied<<<1, 64>>>((Cell*)a, (Cell*)b, mixed);
+  in_step<<<1, 128>>>(mixed, places);
   racing<<<1, 128>>>(mixed, places);
   calling<<<2, 64>>>(places);
   rewritten<<<2, 128>>>(mixed);
