@@ -23,9 +23,10 @@ from intelliperf_swizzle.errors import CaptureError, SpliceError, SwizzleError, 
 from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.base import RecordRequest
+from intelliperf_swizzle.kernels.hip.device_code import read_kernel
 from intelliperf_swizzle.kernels.hip.language import HIP
 from intelliperf_swizzle.kernels.hip.record_program import LINES_VARIABLE
-from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
+from intelliperf_swizzle.kernels.hip.trace_slices import execute_slice, trace_here
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
@@ -33,6 +34,7 @@ from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.propose.llm.prompt import proposal
 from intelliperf_swizzle.records import Capture, Int64Array, Launch, TensorArgument, Trace
 from intelliperf_swizzle.search.setup import choose_language
+from intelliperf_swizzle.trace.difference import access_difference
 
 pytestmark = pytest.mark.hip
 APPLICATION = Path(__file__).parent / "application"
@@ -103,18 +105,45 @@ def lines_of(trace: Trace, tile: int) -> Int64Array:
 TRACED = {
     "through_structure": 15, "sparse": 4, "rows_alone": 2, "one_line": 4, "by_variables": 6,
     "lane_sums": 4, "transposed": 12, "guarded": 8, "by_floats": 4,
-    "by_argument": 2,
+    "by_argument": 2, "copied": 1,
 }  # fmt: skip
+EXECUTED = {
+    "gather": "a value in shared memory decides what is accessed",
+    "binned": "a value in shared memory decides what is accessed",
+    "packed": "a value of another lane decides what is accessed",
+    "fused": "floating-point arithmetic that the compiler may fuse or approximate",
+}
 
 
-@pytest.mark.parametrize("kernel", TRACED)
+@pytest.mark.parametrize("kernel", [*TRACED, *EXECUTED])
 def test_the_trace_has_the_lines_of_native_execution(recorded: Recorded, kernel: str) -> None:
     trace = recorded.trace(kernel)
     native = recorded.native[recorded.launch(kernel).ordinal]
-    assert len(native) == trace.tiles == TRACED[kernel]
+    assert len(native) == trace.tiles == TRACED.get(kernel, trace.tiles)
     for tile, touched in native.items():
         assert np.array_equal(lines_of(trace, tile), np.unique(touched)), tile
     assert trace.tiles_outside == 0
+
+
+@pytest.mark.parametrize("kernel", EXECUTED)
+def test_what_only_threads_know_is_executed(recorded: Recorded, kernel: str) -> None:
+    trace = recorded.trace(kernel)
+    [note] = trace.notes
+    assert f"{kernel} is traced by execution on the CPU: {EXECUTED[kernel]}" in note
+    assert bool(trace.cautions) == (kernel == "fused")
+    assert all("a GPU may round otherwise" in one for one in trace.cautions)
+
+
+@pytest.mark.parametrize("kernel", TRACED)
+def test_an_executed_slice_has_the_trace_of_an_interpreted_one(
+    recorded: Recorded, kernel: str
+) -> None:
+    launch, trace = recorded.launch(kernel), recorded.trace(kernel)
+    assert not trace.notes
+    executed = execute_slice(launch, read_kernel(launch), "to compare")
+    assert access_difference(trace, executed, np.arange(trace.tiles)) is None
+    assert executed.shared_writes == trace.shared_writes
+    assert executed.order_matters == trace.order_matters
 
 
 def test_native_execution_sees_a_wrong_address(recorded: Recorded) -> None:
@@ -126,12 +155,11 @@ def test_native_execution_sees_a_wrong_address(recorded: Recorded) -> None:
 @pytest.mark.parametrize(
     ("kernel", "what", "text"),
     [
-        ("gather", "a value in shared memory", "out[threadIdx.x] = in[order["),
         ("ticket", "the result of an atomic", "atomicAdd(counter, 1)"),
-        ("fused", "arithmetic that the compiler may fuse", "out[(int)(threadIdx.x * in[0]"),
+        ("calling", "a function that is not inlined", "put(out, blockIdx.x"),
     ],
 )
-def test_what_only_threads_know_is_refused_by_line(
+def test_what_cannot_be_followed_is_refused_by_line(
     recorded: Recorded, kernel: str, what: str, text: str
 ) -> None:
     source = recorded.project / "main.hip.cpp"
@@ -141,6 +169,21 @@ def test_what_only_threads_know_is_refused_by_line(
         recorded.trace(kernel)
     assert what in refused.value.fact
     assert f"({source}:{line})" in refused.value.fact
+
+
+@pytest.mark.parametrize(
+    ("kernel", "why"),
+    [
+        ("racing", "depends on their order: a race"),
+        ("in_step", "may lead to global memory leads to shared memory"),
+        ("rewritten", "depends on what the launch itself writes"),
+    ],
+)
+def test_what_the_order_of_threads_decides_is_refused(
+    recorded: Recorded, kernel: str, why: str
+) -> None:
+    with pytest.raises(TraceError, match=why):
+        recorded.trace(kernel)
 
 
 def test_a_language_model_is_told_the_source_as_it_is(recorded: Recorded) -> None:
@@ -372,6 +415,10 @@ def test_without_a_build_command_nothing_is_edited(tmp_path: Path) -> None:
     build = ["hipcc", *FLAGS.split(), "stencil.hip.cpp", "-o", "stencil"]
     subprocess.run(build, cwd=tmp_path, env=environment, check=True, capture_output=True)
     launches = record(tmp_path, tmp_path / "records", ["./stencil", "64", "1"], None).capture
+    [launch] = launches.launches[:1]
+    trace = trace_here(launch, tmp_path)  # of the committed example: executed, it is the same
+    executed = execute_slice(launch, read_kernel(launch), "to compare")
+    assert access_difference(trace, executed, np.arange(trace.tiles)) is None
     with pytest.raises(SpliceError, match="there is no build command"):
         HIP.edit(launches.launches[:1], parse("pid = num_pids - 1 - pid"), load_target("mi300x"),
                  name="reversed", roots=[tmp_path])  # fmt: skip

@@ -60,6 +60,7 @@ class Trace:
         segments: the address space, by increasing first line.
         method: `batched`, or `sequential` where the plain interpreter had to be used.
         notes: sentences for the report (why not batched, …).
+        cautions: what makes it doubtful, a sentence each; for beside the verdict.
         shared_writes: names of tensors of which programs of this launch read, or store over, what
             others write.
         waits: whether a program waits for another (a spin loop on memory).
@@ -103,6 +104,7 @@ class Trace:
     immaterial: tuple[str, ...] = ()
     program: Int32Array | None = None
     turn: Int32Array | None = None
+    cautions: tuple[str, ...] = ()
 
     @property
     def tiles(self) -> int:

@@ -68,7 +68,7 @@ def examine_kernel(launches: Sequence[Launch], setup: Setup, progress: Progress)
         baseline=baseline,
         ceiling=bound,
         notes=tuple(dict.fromkeys(notes)),
-        cautions=(*_out_of_bounds(traces), *note_spills(builds.values())),
+        cautions=(*_cautions(traces), *note_spills(builds.values())),
     )
 
 
@@ -107,13 +107,15 @@ def _writes(one: Trace) -> bool:
     return bool(np.isin(one.shape_kind, (Access.WRITE, Access.ATOMIC))[one.access_shape].any())
 
 
-def _out_of_bounds(traces: Sequence[Trace]) -> tuple[str, ...]:
-    """Says so where tiles access what lies outside every tensor."""
+def _cautions(traces: Sequence[Trace]) -> tuple[str, ...]:
+    """What makes traces doubtful; of tiles that access what lies outside every tensor, too."""
+    own = tuple(dict.fromkeys(caution for one in traces for caution in one.cautions))
     outside = sum(one.tiles_outside for one in traces)
     if not outside:
-        return ()
+        return own
     elements = sum(one.elements_outside for one in traces)
     return (
+        *own,
         f"{outside} of {sum(one.tiles for one in traces)} tiles access {elements} elements outside "
         "every tensor: the numbers leave these accesses out, and a GPU may fault on them",
     )

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from intelliperf_swizzle.records import Int32Array, Int64Array
 from intelliperf_swizzle.trace.shapes import group_rows
 
+_FEW_ROWS = 32
 _REMEMBERED_TERMS = 16
 """Terms whose grouping is remembered: those of a loop's pointers come again in every iteration."""
 
@@ -25,7 +26,8 @@ class Groups:
     Attributes:
         first: int64[rows]; each row's first number.
         group: int32[rows].
-        patterns: number of each group's pattern, shared by all terms of a recorder.
+        patterns: number of each group's pattern, shared by all terms of a recorder; none where
+            the rows are not regular.
         rows: each group's row less its first number, shaped as a term of one program.
     """
 
@@ -33,6 +35,11 @@ class Groups:
     group: Int32Array
     patterns: tuple[int, ...]
     rows: tuple[npt.NDArray[Any], ...]
+
+    @property
+    def regular(self) -> bool:
+        """Whether groups are so few that it pays to look at them in the place of rows."""
+        return not 2 * len(self.rows) > len(self.first) > _FEW_ROWS
 
     def of_row(self, at: int) -> int:
         """The group of a row; one row stands for all."""
@@ -71,7 +78,8 @@ class Grouping:
         else:
             group, chosen = group_rows(flat)
         patterns = tuple(rows[at : at + 1] - flat[at, 0] for at in chosen)
-        return Groups(flat[:, 0], group, self._number(patterns), patterns)
+        found = Groups(flat[:, 0], group, (), patterns)
+        return replace(found, patterns=self._number(patterns)) if found.regular else found
 
     def _of_bits(self, rows: npt.NDArray[np.bool_]) -> Groups:
         """Only equal rows are in one group (a leading 0 keeps all 0 apart from all 1)."""

@@ -172,7 +172,7 @@ class TraceRecorder:
         selected = None if active.all() else np.flatnonzero(active)
         count = len(active) if selected is None else len(selected)
         grouped = [self._grouping.groups(term, selected) for term in addresses]
-        if any(2 * len(groups.rows) > count > 32 for groups in grouped):
+        if not all(groups.regular for groups in grouped):
             first, shape = self._irregular(kind, addresses, mask, item_bytes, selected, count)
         else:
             masks = [self._grouping.groups(term, selected) for term in mask]

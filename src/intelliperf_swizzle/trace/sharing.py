@@ -8,7 +8,7 @@ counters and locks of different programs lie side by side. `overwrites` compares
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -121,6 +121,24 @@ def reads_what_is_written(
                 trace.shape_sectors, first_line, written,
             ):  # fmt: skip
                 return True
+    return False
+
+
+def writes_any(trace: Trace, sectors: Mapping[int, UInt8Array]) -> bool:
+    """Whether the launch writes one of some sectors.
+
+    Args:
+        trace: of the launch.
+        sectors: uint8[sectors] by the address of a segment; not 0 for those that are asked for.
+    """
+    for segment in trace.segments:
+        asked = sectors.get(segment.first_line * LINE_BYTES)
+        if asked is None or not asked.any():
+            continue
+        first_line, tiles = _tiles_of_sectors(trace, segment, (Access.WRITE, Access.ATOMIC))
+        written = np.flatnonzero(tiles != NOBODY) + (first_line - segment.first_line) * _SECTORS
+        if asked[written[(written >= 0) & (written < len(asked))]].any():
+            return True
     return False
 
 

@@ -89,6 +89,69 @@ __global__ void gather(const int* in, int* out) {
   out[threadIdx.x] = in[order[63 - threadIdx.x]];
 }
 
+// What threads only know together decides: counters and a scan in shared memory, fed from an input.
+__global__ void binned(const unsigned* keys, const int* first, int* out) {
+  __shared__ int counts[8], before[8], rank[128];
+  const int key = keys[blockIdx.x * 128 + threadIdx.x] % 8;
+  if (threadIdx.x < 8) counts[threadIdx.x] = 0;
+  rank[threadIdx.x] = key;
+  __syncthreads();
+  atomicAdd(counts + key, 1);
+  int mine = 0;
+  for (int k = 0; k < threadIdx.x; k++) mine += rank[k] == key;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    for (int k = 0, sum = 0; k < 8; sum += counts[k++]) before[k] = sum;
+  __syncthreads();
+  out[first[blockIdx.x] + before[key] + mine] = blockIdx.x;
+}
+
+// A scan by shuffles, ballots of lanes that have parted, and an array in scratch.
+__global__ void packed(const unsigned* in, int* out) {
+  const int lane = threadIdx.x % 64;
+  int length = in[blockIdx.x * 128 + threadIdx.x] % 4, end = length, own[16];
+  for (int by = 1; by < 64; by *= 2) {
+    const int more = __shfl_up(end, by);
+    if (lane >= by) end += more;
+  }
+  for (int k = 0; k < 16; k++) own[k] = end * k;
+  for (int k = 0; k < length; k++) own[own[k] % 16] += __popcll(__ballot(length & 1));
+  out[blockIdx.x * 8192 + (lane & 1 ? __popcll(__ballot(length > 1)) : own[end % 16]) * 16 + lane % 8] = 1;
+}
+
+struct Cell {
+  float number[24];
+};
+__global__ void copied(const Cell* in, Cell* out, const unsigned* order) {
+  out[order[threadIdx.x] % 64] = in[order[threadIdx.x + 64] % 32];
+}
+
+// Lanes rely on it that their wave is in step.
+__global__ void in_step(const unsigned* in, int* out) {
+  __shared__ volatile int sum[128];
+  const int t = threadIdx.x;
+  sum[t] = in[t] % 4;
+  for (int by = 1; by < 64; by *= 2)
+    if (t % 64 >= by) sum[t] += sum[t - by];
+  out[t / 64 * 512 + sum[t]] = 1;
+}
+
+__global__ void racing(const unsigned* in, int* out) {
+  __shared__ unsigned kept[128];
+  kept[threadIdx.x] = in[threadIdx.x];
+  out[kept[(threadIdx.x + 1) % 128] % 64] = 1;
+}
+
+__global__ void rewritten(unsigned* data) {
+  __shared__ unsigned kept[128];
+  kept[threadIdx.x] = data[threadIdx.x];
+  __syncthreads();
+  data[kept[127 - threadIdx.x] % 256] = 1;
+}
+
+__device__ __attribute__((noinline)) void put(int* out, int at) { out[at] = 1; }
+__global__ void calling(int* out) { put(out, blockIdx.x * 64 + threadIdx.x); }
+
 __global__ void ticket(int* counter, int* out) {
   int mine = atomicAdd(counter, 1);
   out[mine] = blockIdx.x;
@@ -139,6 +202,18 @@ int main() {
   int *in = device<int>(64), *out = device<int>(64), *counter = device<int>(1);
   gather<<<1, 64>>>(in, out);
   ticket<<<4, 1>>>(counter, out);
+  std::vector<unsigned> keys(1024, 1);
+  for (size_t k = 1; k < keys.size(); k++) keys[k] = keys[k - 1] * 1664525u + 1013904223u;
+  for (auto& key : keys) key >>= 8;
+  unsigned* mixed = device<unsigned>(keys.size(), keys);
+  int* places = device<int>(1 << 16);
+  binned<<<4, 128>>>(mixed, device<int>(4, {256, 0, 384, 128}), places);
+  packed<<<4, 128>>>(mixed, places);
+  copied<<<1, 64>>>((Cell*)a, (Cell*)b, mixed);
+  in_step<<<1, 128>>>(mixed, places);
+  racing<<<1, 128>>>(mixed, places);
+  calling<<<2, 64>>>(places);
+  rewritten<<<2, 128>>>(mixed);
   twin<<<2, 1>>>(b);
   launch_second(a, b);
   printf("done\n");

@@ -85,10 +85,26 @@ __global__ void uses_template(int* out) { out[of_template(64) + threadIdx.x] = 1
 template <typename T>
 __global__ void never_made(T* out) { out[of_template(1)] = 1; }
 
+// Where a key goes follows from shared memory and from the lanes of the wave.
+__global__ void sorted(const int* in, int* out) {
+  __shared__ int taken[64];
+  const int key = in[blockIdx.x * 64 + threadIdx.x] & 3;
+  taken[threadIdx.x] = __popcll(__ballot(key == (threadIdx.x & 3)));
+  __syncthreads();
+  int at = 0;
+  for (int k = 0; k < key; k++) at += taken[k];
+  for (int k = 0; k < threadIdx.x; k++) at += __shfl(key, k) == key;
+  out[blockIdx.x * 64 + at] = in[blockIdx.x * 64 + threadIdx.x];
+}
+
 int main() {
   int* a;
   float *b, *c;
   if (hipMalloc(&a, 1 << 16) || hipMalloc(&b, 1 << 16) || hipMalloc(&c, 1 << 16)) return 1;
+  int values[12 * 64];
+  for (int k = 0; k < 12 * 64; k++) values[k] = k * k * 7 / 3;
+  (void)hipMemcpy(b, values, sizeof values, hipMemcpyHostToDevice);
+  sorted<<<12, 64>>>((int*)b, a);
   uses_helper<<<12, 64>>>(a);
   uses_it_too<<<12, 64>>>(a);
   in_macro<<<dim3(3, 4), 64>>>(a);

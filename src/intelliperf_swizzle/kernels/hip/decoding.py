@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip import floats
+from intelliperf_swizzle.kernels.hip.block_order import order_of
 from intelliperf_swizzle.kernels.hip.device_memory import DeviceMemory
 from intelliperf_swizzle.kernels.hip.llvm import (
     Instruction,
@@ -18,6 +19,7 @@ from intelliperf_swizzle.kernels.hip.llvm import (
     Value,
     binding,
     identity,
+    is_block,
     parse,
 )
 from intelliperf_swizzle.kernels.hip.slicing import size_of, space
@@ -83,15 +85,10 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     blocks = list(function.blocks)
     instructions = {identity(one): one for block in blocks for one in block.instructions}
     decoder = _TermDecoder(variables, module, instructions)
-    successors: dict[int, list[int]] = {}
-    for block in blocks:
-        *_, last = block.instructions
-        successors[identity(block)] = [identity(o) for o in last.operands if _is_block(o)]
-    order = _order([identity(block) for block in blocks], successors)
     steps = {identity(block): tuple(decoder.steps(block)) for block in blocks}
     return Program(
         steps,
-        {block: place for place, block in enumerate(order)},
+        {block: place for place, block in enumerate(order_of(blocks).depth)},
         identity(blocks[0]),
         tuple(identity(one) for one in function.arguments),
         {
@@ -103,8 +100,13 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     )
 
 
-def _is_block(value: Value) -> bool:
-    return bool(value.value_kind == binding().ValueKind.basic_block)
+def magnitude(value: Value, instructions: Mapping[int, Instruction]) -> str:
+    """The text of what a value is, or is the negative or a wider form of."""
+    found = instructions.get(identity(value))
+    while found is not None and found.opcode in ("fneg", "fpext"):
+        value = next(iter(found.operands))
+        found = instructions.get(identity(value))
+    return str(value)
 
 
 class _TermDecoder:
@@ -128,7 +130,7 @@ class _TermDecoder:
         vector = re.match(r"<(\d+) x (.+)>$", kind)
         element = vector[2] if vector else kind
         known: dict[str, Any] = {"lanes": int(vector[1]) if vector else 0}
-        operands = tuple(self._operand(o) for o in values if not _is_block(o))
+        operands = tuple(self._operand(o) for o in values if not is_block(o))
         if one.opcode == "phi":
             blocks = (identity(block) for block in one.incoming_blocks)
             known["incoming"] = dict(zip(blocks, operands, strict=True))
@@ -137,7 +139,7 @@ class _TermDecoder:
             known["how"] = found[1] if found else ""
             known["source_bits"] = _bits(_element(values[0]))
         elif one.opcode[0] == "f" or one.opcode in ("sitofp", "uitofp"):
-            made = [self._magnitude(value) for value in values]
+            made = [magnitude(value, self._instructions) for value in values]
             known |= _float_operation(one.opcode, text, values, element, made)
         elif one.opcode == "getelementptr":
             flags = r"(?:inbounds |nuw |nusw |inrange\([^)]*\) )*"
@@ -150,20 +152,12 @@ class _TermDecoder:
         elif one.opcode == "load":
             known |= {"space": space(values[0]), "bytes": size_of(element)}
         elif one.opcode == "br":
-            known["targets"] = tuple(identity(o) for o in values if _is_block(o))
+            known["targets"] = tuple(identity(o) for o in values if is_block(o))
         elif one.opcode == "or":
             known["how"] = "disjoint" if " disjoint " in text else ""
         elif one.opcode == "shufflevector":
             known["how"] = _shuffle(text)
         return Step(one.opcode, identity(one), operands, _bits(element), text, **known)
-
-    def _magnitude(self, value: Value) -> str:
-        """The text of what a value is, or is the negative or a wider form of."""
-        found = self._instructions.get(identity(value))
-        while found is not None and found.opcode in ("fneg", "fpext"):
-            value = next(iter(found.operands))
-            found = self._instructions.get(identity(value))
-        return str(value)
 
     def _operand(self, value: Value) -> Number | int:
         kinds = binding().ValueKind
@@ -269,64 +263,8 @@ def _constants(text: str, lanes: int, kind: str) -> tuple[Sum, ...]:
 
 def _shuffle(text: str) -> str:
     """The lanes that a shuffle takes, joined by commas; -1 for any."""
-    mask = text[text.rindex("<", 0, text.rindex(">")) :] if "zeroinitializer" not in text else ""
-    lanes = re.search(r"<(\d+) x i32>(?: |$)(?!.*<\d+ x i32> %)", text)
-    if "zeroinitializer" in text and lanes:
+    if lanes := re.search(r"<(\d+) x i32> zeroinitializer(?:, !dbg !\d+)?$", text):
         return ",".join("0" * int(lanes[1]))
-    words = [part.split()[-1] for part in mask.strip("<>").split(",")]
+    end = text.rindex(">")
+    words = [part.split()[-1] for part in text[text.rindex("<", 0, end) + 1 : end].split(",")]
     return ",".join("-1" if word in ("poison", "undef") else word for word in words)
-
-
-def _order(blocks: list[int], successors: Mapping[int, list[int]]) -> list[int]:
-    """Blocks so that every loop is contiguous, its header first and what follows it later."""
-
-    def arrange(nodes: list[int], cut: frozenset[tuple[int, int]]) -> list[int]:
-        arranged: list[int] = []
-        for component in reversed(_components(nodes, successors, cut)):
-            if len(component) == 1:
-                arranged += component
-                continue
-            members = set(component)
-            entered = [b for p in nodes if p not in members for b in successors[p] if b in members]
-            header = entered[0] if entered else nodes[0]
-            inner = [header, *(node for node in component if node != header)]
-            arranged += arrange(inner, cut | {(node, header) for node in component})
-        return arranged
-
-    return arrange(blocks, frozenset())
-
-
-def _components(
-    nodes: list[int], successors: Mapping[int, list[int]], cut: frozenset[tuple[int, int]]
-) -> list[list[int]]:
-    """Strongly connected components, those that are left last come first (Tarjan's algorithm)."""
-    inside = set(nodes)
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
-    found: list[list[int]] = []
-    for root in nodes:
-        if root in index:
-            continue
-        work = [(root, iter(successors[root]))]
-        index[root] = low[root] = len(index)
-        stack.append(root)
-        while work:
-            node, left = work[-1]
-            following = next(left, None)
-            if following is None:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    at = stack.index(node)
-                    found.append(stack[at:])
-                    del stack[at:]
-            elif following in inside and (node, following) not in cut:
-                if following not in index:
-                    index[following] = low[following] = len(index)
-                    stack.append(following)
-                    work.append((following, iter(successors[following])))
-                elif following in stack:
-                    low[node] = min(low[node], index[following])
-    return found

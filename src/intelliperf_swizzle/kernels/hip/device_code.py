@@ -164,7 +164,7 @@ class _Preparation:
     def _compile(self, text: str, kernels: Sequence[llvm.Function]) -> None:
         parameters = {one.name: native.parameters_of(one) for one in kernels}
         try:
-            host, foreign = native.host_text(text, parameters)
+            host, foreign = native.host_text(native.positioned(text, kernels), parameters)
             self._foreign |= foreign
             if len(foreign) < len(parameters):
                 path = self._request.folder / "objects" / f"{len(self._objects)}.o"

@@ -94,6 +94,11 @@ def identity(value: Value) -> int:
     return int(ctypes.cast(cast(Any, value)._ptr, ctypes.c_void_p).value or 0)
 
 
+def is_block(value: Value) -> bool:
+    """Whether a value is a basic block, that is: where a branch goes."""
+    return bool(value.value_kind == binding().ValueKind.basic_block)
+
+
 def assemble(text: str) -> bytes:
     """Bitcode of a module in text."""
     return parse(text).as_bitcode()

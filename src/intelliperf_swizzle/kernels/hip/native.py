@@ -10,9 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from intelliperf_swizzle.kernels.hip import llvm
-from intelliperf_swizzle.kernels.hip.slicing import MEMORY, MOVES, POINTER, moved, size_of
+from intelliperf_swizzle.kernels.hip.block_order import order_of
+from intelliperf_swizzle.kernels.hip.llvm import identity
+from intelliperf_swizzle.kernels.hip.slicing import (
+    MEMORY,
+    MOVES,
+    POINTER,
+    moved,
+    rows_of,
+    size_of,
+)
 
 _HEAD = """\
 @sw_thread = external global [3 x i32]
@@ -21,17 +31,33 @@ _HEAD = """\
 @sw_dispatch = external global [64 x i8]
 @sw_dynamic_lds = external global [262144 x i8]
 declare void @sw_barrier()
-declare i32 @sw_lane()
+declare void @sw_wave()
+declare i32 @sw_before(i32, i32, i32)
 declare i32 @sw_bpermute(i32, i32)
 declare i32 @sw_exchange(i32, i32)
 declare i32 @sw_first(i32)
 declare i64 @sw_ballot(i1)
 declare void @sw_touch(ptr, i32, i32)
 declare void @sw_move(ptr, i64, i32)
+declare void @sw_access(ptr, i32, i32, i32, i32, i32, i32)
+declare void @sw_loop(i32, i32)
+declare void @sw_at(i32, i32)
 """
-_WAITS = ("@sw_barrier(", "@sw_bpermute(", "@sw_exchange(", "@sw_first(", "@sw_ballot(")
+_WAITS = re.compile(r"@sw_(?:barrier|wave|before|bpermute|exchange|first|ballot)\(")
 _ID = r"(%\S+) = (?:tail )?call [^@]*@llvm\.amdgcn\."
-_CALLS = (
+
+
+def _saturating(found: re.Match[str]) -> str:
+    """A number that does not fit becomes the nearest that does, as hardware has it."""
+    sign, _, source, value, lanes, result = found.groups()
+    vector = f"v{lanes[1:-3]}" if lanes else ""
+    kinds = [f"{lanes}{kind}>" if lanes else kind for kind in (result, source)]
+    suffix = f"{vector}{result}.{vector}f{8 * size_of(source)}"
+    return f"= call {kinds[0]} @llvm.fpto{sign}i.sat.{suffix}({kinds[1]} {value})"
+
+
+_Rule: TypeAlias = tuple[str, str | Callable[[re.Match[str]], str]]
+_CALLS: tuple[_Rule, ...] = (
     *(
         (rf"{_ID}{what}\.id\.{letter}\(\)",
          rf"\1 = load i32, ptr getelementptr ([3 x i32], ptr @{array}, i64 0, i64 {axis})")
@@ -40,8 +66,10 @@ _CALLS = (
     ),
     (rf"{_ID}implicitarg\.ptr\(\)", r"\1 = getelementptr i8, ptr @sw_implicit, i64 0"),
     (rf"{_ID}dispatch\.ptr\(\)", r"\1 = getelementptr i8, ptr @sw_dispatch, i64 0"),
-    (rf"{_ID}mbcnt\.lo\(i32 -1, i32 (\S+)\)", r"\1 = add i32 0, \2"),
-    (rf"{_ID}mbcnt\.hi\(i32 -1, i32 \S+\)", r"\1 = call i32 @sw_lane()"),
+    (rf"{_ID}mbcnt\.lo\(i32 (\S+), i32 (\S+)\)",
+     r"\1 = call i32 @sw_before(i32 \2, i32 0, i32 \3)"),
+    (rf"{_ID}mbcnt\.hi\(i32 (\S+), i32 (\S+)\)",
+     r"\1 = call i32 @sw_before(i32 0, i32 \2, i32 \3)"),
     (rf"{_ID}ds\.bpermute\(", r"\1 = call i32 @sw_bpermute("),
     (rf"{_ID}readfirstlane(?:\.i32)?\(", r"\1 = call i32 @sw_first("),
     (rf"{_ID}readlane(?:\.i32)?\(i32 (\S+), i32 (\S+)\)",
@@ -49,11 +77,13 @@ _CALLS = (
     (rf"{_ID}ballot\.i64\(", r"\1 = call i64 @sw_ballot("),
     (rf"{_ID}wavefrontsize\(\)", r"\1 = add i32 0, 64"),
     (rf"{_ID}rcp\.f32\(float (?:noundef )?(\S+)\)", r"\1 = fdiv float 1.0, \2"),
+    (r"= fpto([su])i (<\d+ x )?(half|float|double)>? (\S+) to (<\d+ x )?(i\d+)>?",
+     _saturating),
     (r"(?:tail )?call void @llvm\.amdgcn\.s\.barrier\(\)", "call void @sw_barrier()"),
     (r"(?m)^ *(?:tail )?call void @llvm\.amdgcn\.(?:wave\.barrier|sched|s\.wait|s\.sleep|s\.setprio"
      r"|iglp)[^\n]*\n", ""),
 )  # fmt: skip
-_DEVICE_WORDS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+_DEVICE_WORDS: tuple[_Rule, ...] = (
     (r" addrspace\(\d+\)", ""),
     (r"= addrspacecast ptr (\S+) to ptr", r"= getelementptr i8, ptr \1, i64 0"),
     (r"ptr addrspacecast \(ptr (@[\w.$]+) to ptr\)", r"ptr \1"),
@@ -120,6 +150,62 @@ def host_text(
         for name in sorted(set(parameters).difference(foreign))
     )
     return _HEAD + text + "".join(entries), foreign
+
+
+def positioned(text: str, kernels: Iterable[llvm.Function]) -> str:
+    """A module whose threads say where they are when they wait for their lanes, or are traced.
+
+    Lanes that have parted meet as hardware has it: those that are behind go first.
+
+    Args:
+        text: of the module; where it is a slice, what its threads touch is told with the place.
+        kernels: of it.
+    """
+    for function in kernels:
+        whole = str(function)
+        if _TELLING.search(whole):
+            text = text.replace(whole, "\n".join(_with_places(whole, function)) + "\n")
+    return re.sub(r"(?m)^declare void @sw_touch[^\n]*\n", "", text)
+
+
+_IN_STEP = r" volatile [^\n]*, ptr (?:addrspace\(3\) )?[%@]|@llvm\.amdgcn\.wave\.barrier"
+"""Where lanes rely on it that a wave is in step: volatile shared memory, by any pointer."""
+_TELLING = re.compile(
+    r"@llvm\.amdgcn\.(?:ds\.bpermute|readfirstlane|readlane|ballot)\b|call void @sw_touch\(|"
+    + _IN_STEP
+)
+
+
+def _with_places(whole: str, function: llvm.Function) -> Iterator[str]:
+    blocks = {identity(block): list(block.instructions) for block in function.blocks}
+    rows = list(rows_of(whole, [one for own in blocks.values() for one in own]))
+    telling = {identity(one) for line, one in rows if one is not None and _TELLING.search(line)}
+    order = order_of(list(function.blocks))
+    places: dict[int, tuple[int, int]] = {}  # of instructions: number, how many loops around it
+    around: list[tuple[int, str]] = []  # the loops: their first instruction, what is called there
+    begins: dict[int, str] = {}
+    for block, depth in order.depth.items():
+        number = len(places)
+        places |= {identity(one): (number + k, depth) for k, one in enumerate(blocks[block])}
+        if block in order.headers:
+            first = next(identity(one) for one in blocks[block] if one.opcode != "phi")
+            begin = f"  call void @sw_loop(i32 {number}, i32 {depth - 1})"
+            around = [*around[: depth - 1], (first, begin)]
+        if any(identity(one) in telling for one in blocks[block]):
+            begins |= dict(around[:depth])
+    for line, one in rows:
+        key = 0 if one is None else identity(one)
+        if key in begins:
+            yield begins[key]
+        if key in telling:
+            number, depth = places[key]
+            touch = rf"call void @sw_access(\1, i32 {depth}, i32 {number})"
+            line, touches = re.subn(r"call void @sw_touch\((.*)\)(?=$| #|,)", touch, line)
+            if not touches:
+                yield f"  call void @sw_at(i32 {number}, i32 {depth})"
+            if re.search(_IN_STEP, line):
+                yield "  call void @sw_wave()"
+        yield line
 
 
 _FUNCTION = re.compile(r"(?ms)^define [^\n]*?@([\w.$]+)\(.*?^\}\n")
@@ -191,7 +277,7 @@ def _entry(name: str, parameters: list[tuple[str, bool]], body: str) -> str:
         else:
             lines.append(f"  %v{number} = load {kind}, ptr %p{number}, align 1")
             passed.append(f"{kind} %v{number}")
-    waits = int(any(call in body for call in _WAITS) or "@sw_lane(" in body)
+    waits = int(_WAITS.search(body) is not None)
     return (
         f"define void @sw_entry_{name}(ptr %args) {{\n" + "\n".join(lines) + "\n"
         f"  call void @{name}({', '.join(passed)})\n  ret void\n}}\n"
@@ -224,7 +310,14 @@ def _split(arguments: str) -> list[str]:
 
 
 def compile_for_host(text: str) -> bytes:
-    """An object file of a module for the host, position-independent.
+    """An object file of a module for the host, position-independent; raises as `host_module`."""
+    module, machine = host_module(text)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def host_module(text: str) -> tuple[llvm.Module, Any]:
+    """A module for the host, optimised, and LLVM's machine for it.
 
     Raises:
         TraceError: LLVM cannot read it.
@@ -242,5 +335,4 @@ def compile_for_host(text: str) -> bytes:
     tuning = binding.create_pipeline_tuning_options(speed_level=2)
     builder = binding.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
-    code: bytes = machine.emit_object(module)
-    return code
+    return module, machine

@@ -80,7 +80,6 @@ class Interpreter:
         block: threads of a workgroup.
         values: of the parameters.
         memory: what loads that decide read.
-        recorder: is told of accesses.
         update: is told what atomics do.
     """
 
@@ -91,22 +90,22 @@ class Interpreter:
         block: Grid,
         values: Sequence[int],
         memory: DeviceMemory,
-        recorder: AccessObserver,
         update: CurrentUpdate,
     ):
         self._program, self._grid, self._block = program, grid, block
         self._values, self._memory = values, memory
-        self._recorder, self._update = recorder, update
+        self._update = update
         self._block_mask = np.ones((1, block[2], block[1], block[0]), np.bool_)
 
-    def run(self, programs: Int64Array) -> None:
-        """Runs these workgroups.
+    def run(self, programs: Int64Array, recorder: AccessObserver) -> int:
+        """Runs these workgroups and tells the recorder what they access; returns how many.
 
         Raises:
             UnknownStepError: an instruction is not interpreted.
             TraceError: contents are missing, or the kernel does not end.
         """
         gx, gy, _ = self._grid
+        self._recorder = recorder
         self._groups = [programs % gx, programs // gx % gy, programs // gx // gy]
         self._everyone = np.ones(len(programs), np.bool_)
         self._env: dict[int, Number] = {
@@ -132,6 +131,7 @@ class Interpreter:
                 if step.opcode != "phi":
                     self._execute(step, block, mask)
         self._recorder.end(self._everyone, self._value_loads)
+        return len(programs)
 
     def _get(self, operand: Number | int) -> Number:
         return self._env[operand] if isinstance(operand, int) else operand
@@ -264,11 +264,13 @@ class Interpreter:
 
     def _compute(self, step: Step) -> Number:
         values = [self._get(one) for one in step.operands]
-        if step.opcode == "extractelement":
-            return _vector(values[0])[_scalar_of(values[1]).c]
-        if step.opcode == "insertelement":
-            vector, at = _vector(values[0]), _scalar_of(values[2]).c
-            return (*vector[:at], _scalar_of(values[1]), *vector[at + 1 :])
+        if step.opcode in ("extractelement", "insertelement"):
+            vector, at = _vector(values[0]), _scalar_of(values[-1])
+            if at.terms:
+                raise UnknownStepError("an element of a vector by a computed number", step.text)
+            if step.opcode == "extractelement":
+                return vector[at.c]
+            return (*vector[: at.c], _scalar_of(values[1]), *vector[at.c + 1 :])
         if step.opcode == "shufflevector":
             both = (*_vector(values[0]), *_vector(values[1]))
             return tuple(both[int(one)] if one != "-1" else Sum(0) for one in step.how.split(","))

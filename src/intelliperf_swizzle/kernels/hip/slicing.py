@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip import llvm
@@ -23,6 +23,7 @@ _CONSTANT, _LDS, _SCRATCH = 4, 3, 5
 _GLOBAL = (0, 1)
 """Address spaces: generic and global memory; clang leaves a generic pointer only where it may be
 global."""
+_LOCAL = (_LDS, _SCRATCH)
 _CROSS_LANE = re.compile(
     r"@llvm\.amdgcn\.(ds|readlane|readfirstlane|ballot|update\.dpp|mov\.dpp|permlane|icmp|fcmp|"
     r"set\.inactive|wqm|wwm|strict|s\.memtime|s\.getreg)"
@@ -43,7 +44,8 @@ UPDATES = ("xchg", "cas")
 def moved(line: str, how: str) -> tuple[str, list[tuple[str, str]]]:
     """Of a call that copies or fills: how many bytes, and to where and, of a copy, from where."""
     size = re.search(r", i(?:32|64) (\S+), i1", line)
-    arguments = re.sub(r"(?:align \d+|noundef|nonnull|\w+\(\d+\)) ", "", line).split("(", 1)[1]
+    words = r"(?:align \d+|noundef|nonnull|dereferenceable(?:_or_null)?\(\d+\)) "
+    arguments = re.sub(words, "", line).split("(", 1)[1]
     return size[1] if size else "", POINTER.findall(arguments)[: 1 if how == "memset" else 2]
 
 
@@ -54,6 +56,7 @@ class AddressSlice:
     Attributes:
         text: of a module with the sliced kernel.
         refusal: why it cannot be traced, with file and line; None if it can.
+        executed: why threads must be executed for it, in the same words; None if it is interpreted.
         contents: numbers of the parameters whose buffers' contents decide, `VARIABLES` for those of
             device variables; None = of any buffer.
         decisive: numbers of the parameters whose values decide.
@@ -67,6 +70,7 @@ class AddressSlice:
     decisive: frozenset[int]
     updates: tuple[str, ...] = ()
     elements: Mapping[int, str] = field(default_factory=dict)
+    executed: str | None = None
 
 
 def size_of(kind: str) -> int:
@@ -96,6 +100,8 @@ def optimised(bitcode: bytes, cpu: str) -> llvm.Module:
 def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
     """The slice of one kernel of an optimised module.
 
+    What only threads know (shared memory, scratch, other lanes) is in it where it is needed.
+
     Args:
         text: of the module.
         kernel: one of its kernels; it stays as it is.
@@ -106,7 +112,14 @@ def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
     """
     if any(b"optnone" in one for one in kernel.attributes):
         raise TraceError("it is built with -O0, which keeps every variable in scratch; use -O1")
-    draft = _Draft(kernel)
+    sliced = _slice(text, kernel, debug, executed=False)
+    if sliced.refusal is None:
+        return sliced
+    return replace(_slice(text, kernel, debug, executed=True), executed=sliced.refusal)
+
+
+def _slice(text: str, kernel: Function, debug: DebugInfo, *, executed: bool) -> AddressSlice:
+    draft = _Draft(kernel, debug, executed)
     body = "\n".join(draft.edited())
     sliced = llvm.parse("\n".join((_without_functions(text), body, *draft.declarations())))
     machine = llvm.optimise(sliced, TRIPLE, "gfx942")
@@ -114,7 +127,7 @@ def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
     left = sliced.get_function(kernel.name)
     return AddressSlice(
         text=str(sliced),
-        refusal=draft.refusal(str(left), debug),
+        refusal=draft.refusal(str(left)),
         contents=_contents(left),
         decisive=_used_parameters(left),
         updates=tuple(draft.updates),
@@ -134,13 +147,20 @@ def space(value: Value) -> int:
 
 
 class _Draft:
-    """A kernel's text before LLVM deletes what decides nothing."""
+    """A kernel's text before LLVM deletes what decides nothing.
 
-    def __init__(self, kernel: Function):
+    Args:
+        kernel: of an optimised module.
+        debug: of the module.
+        executed: whether its threads will be, so that they may ask each other.
+    """
+
+    def __init__(self, kernel: Function, debug: DebugInfo, executed: bool):
+        self._debug, self._executed = debug, executed
         instructions = [one for block in kernel.blocks for one in block.instructions]
-        self._rows = list(_rows(str(kernel), instructions))
+        self._rows = list(rows_of(str(kernel), instructions))
         self._used = {identity(value) for one in instructions for value in one.operands}
-        self._needed = _reached(instructions)
+        self._needed, self._kept = _reached(instructions, executed)
         self._opaque: dict[int, tuple[str, str]] = {}  # site -> what it is, its text
         self._returned: dict[str, str] = {}
         self.types: dict[int, str] = {}
@@ -158,32 +178,49 @@ class _Draft:
         for name, kind in self._returned.items():
             yield f"declare {kind} @{name}(i32) nounwind willreturn memory(none)"
 
-    def refusal(self, left: str, debug: DebugInfo) -> str | None:
+    def refusal(self, left: str) -> str | None:
         """Why what is left of it cannot be followed."""
         for site in re.findall(r"@sw_(?:opaque\.\d+|unknown)\(i32 (\d+)\)", left):
             what, text = self._opaque[int(site)]
-            place = debug.place(text)
+            place = self._debug.place(text)
             return f"{what} decides what is accessed{f' ({place})' if place else ''}"
         return None
 
     def _edit(self, plain: str, one: Instruction, site: int) -> Iterable[str]:
         """What stands for an instruction in the slice."""
         if one.opcode == "fence":
-            return []
+            return [plain] if self._executed else []
         if one.opcode in MEMORY:
             return self._edit_access(plain, one, site)
         if one.opcode != "call":
             return [plain]
         if _ORDERING.search(plain) or "@llvm.assume" in plain:
-            return []
+            return [plain] if self._executed and ".barrier" in plain else []
         if move := MOVES.search(plain):
-            return self._edit_move(plain, move[1], site)
+            kept = [plain] if identity(one) in self._kept else []
+            return [*self._edit_move(plain, move[1], site), *kept]
         if _PLACES.search(plain):
             return [plain]
         what = _what_is_opaque(plain)
         if identity(one) not in self._needed:
-            return self._poison(plain, one)
-        return [plain] if what is None else self._unknown(plain, one, site, what)
+            return [*self._hidden(plain, site, what), *self._poison(plain, one)]
+        if what is None or (self._executed and what == _OF_A_LANE):
+            return [plain]
+        return self._unknown(plain, one, site, what)
+
+    def _hidden(self, plain: str, site: int, what: str | None) -> list[str]:
+        """What stands for accesses that are in here and cannot be seen: they refuse the slice."""
+        if what == _A_FUNCTION:
+            callee = re.search(r'call [^@(]*@("[^"]+"|[\w.$]+)\(', plain)
+            users = callee is None or self._debug.is_users(callee[1].strip('"'))
+            hides = users or self._executed  # else it is a library's, as of an assertion
+        else:
+            accesses = _LOCAL_ASSEMBLY if self._executed else _GLOBAL_ASSEMBLY
+            hides = what == _ASSEMBLY and re.search(accesses, plain) is not None
+        if not hides:
+            return []
+        self._opaque[site] = (what or "", plain)
+        return [f"  call void @sw_unknown(i32 {site})"]
 
     def _edit_access(self, plain: str, one: Instruction, site: int) -> list[str]:
         operands = list(one.operands)
@@ -192,10 +229,10 @@ class _Draft:
         after = self._poison(plain, one)
         if needed and one.opcode != "load":
             after = self._unknown(plain, one, site, "the result of an atomic")
-        elif needed and where in (_LDS, _SCRATCH):
+        elif needed and where in _LOCAL and not self._executed:
             what = "a value in shared memory" if where == _LDS else "a value in scratch"
             after = self._unknown(plain, one, site, what)
-        elif needed:
+        elif needed or identity(one) in self._kept:
             after = [plain]
         if where not in _GLOBAL:
             return after
@@ -248,7 +285,7 @@ _ORDERING = re.compile(
 )
 
 
-def _rows(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, Instruction | None]]:
+def rows_of(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, Instruction | None]]:
     """The printed lines of a function, each with the instruction that begins there."""
     left = iter(instructions)
     inside = False  # a switch, whose cases have lines of their own
@@ -262,36 +299,102 @@ def _rows(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, Ins
             yield plain, next(left)
 
 
-def _reached(instructions: list[Instruction]) -> set[int]:
-    """What addresses of accesses to global memory, and branches, are computed from."""
+def _reached(instructions: list[Instruction], executed: bool) -> tuple[set[int], set[int]]:
+    """What addresses of accesses to global memory, and branches, are computed from.
+
+    Args:
+        instructions: of a kernel.
+        executed: whether what is in shared memory and scratch counts.
+
+    Returns:
+        Values, and what writes those of them that are in shared memory or scratch.
+    """
     known = {identity(one): one for one in instructions}
+    writers: dict[str | int | None, list[Instruction]] = {}
     todo: list[Value] = []
     for one in instructions:
-        operands = list(one.operands)
         if one.opcode in MEMORY:
-            address = operands[1 if one.opcode == "store" else 0]
+            address = _pointers_of(one)[0]
             todo += [address] if space(address) in _GLOBAL else []
         elif one.opcode in ("br", "switch"):
-            todo += operands[:1]
-        elif one.opcode == "call" and MOVES.search(str(operands[-1].name) + "("):
-            todo += operands
+            todo += list(one.operands)[:1]
+        elif one.opcode == "call" and _moves(one):
+            todo += one.operands
+        if executed and _writes_local(one):
+            writers.setdefault(_place(_pointers_of(one)[0], known), []).append(one)
     found: set[int] = set()
+    kept: set[int] = set()
     while todo:
         key = identity(todo.pop())
-        if key in known and key not in found:
-            found.add(key)
-            todo += known[key].operands
-    return found
+        if key not in known or key in found:
+            continue
+        found.add(key)
+        reading = [known[key]]
+        while reading:
+            one = reading.pop()
+            todo += one.operands
+            for pointer in _read_pointers(one):
+                place = _place(pointer, known) if space(pointer) in _LOCAL else ""
+                for at in () if place == "" else writers if place is None else (place, None):
+                    new = [w for w in writers.get(at, ()) if identity(w) not in kept]
+                    kept.update(map(identity, new))
+                    reading += new
+    return found, kept
+
+
+def _moves(one: Instruction) -> bool:
+    return MOVES.search(f"@{list(one.operands)[-1].name}(") is not None
+
+
+def _pointers_of(one: Instruction) -> list[Value]:
+    """What an access or a copy points to; of a copy, where it writes comes first."""
+    operands = list(one.operands)
+    if one.opcode == "call":
+        return [value for value in operands[:2] if str(value.type).startswith("ptr")]
+    return [operands[1 if one.opcode == "store" else 0]]
+
+
+def _writes_local(one: Instruction) -> bool:
+    writes = one.opcode in MEMORY[1:] or (one.opcode == "call" and _moves(one))
+    return writes and space(_pointers_of(one)[0]) in _LOCAL
+
+
+def _read_pointers(one: Instruction) -> list[Value]:
+    """Where an instruction reads."""
+    if one.opcode == "call" and _moves(one):
+        return _pointers_of(one)[1:]
+    return _pointers_of(one) if one.opcode in MEMORY and one.opcode != "store" else []
+
+
+def _place(pointer: Value, known: Mapping[int, Instruction]) -> str | int | None:
+    """The variable of shared memory or scratch that is pointed into; None if that does not show."""
+    while (part := known.get(identity(pointer))) is not None:
+        if part.opcode == "alloca":
+            return identity(part)
+        if part.opcode not in ("getelementptr", "addrspacecast", "freeze"):
+            return None
+        pointer = next(iter(part.operands))
+    found = re.search(r'@(?:[\w.$]+|"[^"]+")', str(pointer))
+    return found[0] if found else None
+
+
+_OF_A_LANE = "a value of another lane"
+_ASSEMBLY = "inline assembly"
+_A_FUNCTION = "a function that is not inlined"
+_GLOBAL_ASSEMBLY = r"\b(global|flat|buffer|s)_(buffer_)?(load|store|atomic)"
+_LOCAL_ASSEMBLY = rf"{_GLOBAL_ASSEMBLY}|\b(ds|scratch)_\w"
 
 
 def _what_is_opaque(plain: str) -> str | None:
     """What a call's value comes from, if it cannot be known without running the threads."""
     if _CROSS_LANE.search(plain):
-        return "a value of another lane"
+        return _OF_A_LANE
     if " asm " in plain:
-        return "inline assembly"
+        return _ASSEMBLY
+    if "@llvm.read" in plain:
+        return "a clock or a register"
     if not re.search(r"call [^@]*@llvm\.", plain):
-        return "a function that is not inlined"
+        return _A_FUNCTION
     return None
 
 
@@ -301,8 +404,9 @@ def _contents(left: Function) -> frozenset[int] | None:
     known = {identity(one): one for block in left.blocks for one in block.instructions}
     found: set[int] = set()
     for one in known.values():
-        if one.opcode == "load":
-            bases = _bases(next(iter(one.operands)), parameters, known)
+        reads = one.opcode == "load" or (one.opcode == "call" and _moves(one))
+        for pointer in _read_pointers(one) if reads else ():
+            bases = set() if space(pointer) in _LOCAL else _bases(pointer, parameters, known)
             if bases is None:
                 return None
             found |= bases

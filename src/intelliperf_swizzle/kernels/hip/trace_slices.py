@@ -1,20 +1,22 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Traces launches in this process: their slices, interpreted for all workgroups."""
+"""Traces launches in this process: their slices, interpreted or executed for all workgroups."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from intelliperf_swizzle.dependence import Dependence, find_each
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.kernels.hip.decoding import Program, decode_slice
+from intelliperf_swizzle.kernels.hip.decoding import decode_slice
 from intelliperf_swizzle.kernels.hip.device_code import DeviceKernel, read_kernel
 from intelliperf_swizzle.kernels.hip.device_memory import Buffer, DeviceMemory
+from intelliperf_swizzle.kernels.hip.slice_execution import SliceExecution, rounding
 from intelliperf_swizzle.kernels.hip.slice_interpreter import (
     AccessObserver,
     CurrentUpdate,
@@ -26,7 +28,7 @@ from intelliperf_swizzle.kernels.hip.terms import Sum
 from intelliperf_swizzle.records import LINE_BYTES, Grid, Launch, Segment, TensorArgument, Trace
 from intelliperf_swizzle.trace.overwrites import with_sharing
 from intelliperf_swizzle.trace.recorder import TraceRecorder
-from intelliperf_swizzle.trace.sharing import reads_what_is_written
+from intelliperf_swizzle.trace.sharing import reads_what_is_written, writes_any
 
 _FIRST_BATCH, _LARGEST_BATCH = 256, 16384
 """Workgroups that are interpreted at once: the first few show how large arrays become."""
@@ -46,31 +48,56 @@ def trace_here(launch: Launch, _: Path) -> Trace:
     kernel = read_kernel(launch)
     if kernel.slice.refusal is not None:
         raise TraceError(f"{launch.kernel} cannot be traced: {kernel.slice.refusal}")
+    if kernel.slice.executed is not None:
+        return execute_slice(launch, kernel, kernel.slice.executed)
     try:
         return _Tracing(launch, kernel).trace()
     except UnknownStepError as error:
         entry = launch.source.entry  # where optimisation has left the instruction no line
         place = DebugInfo(kernel.slice.text).place(error.text) or f"{entry.file}:{entry.first_line}"
-        raise TraceError(
-            f"{launch.kernel} cannot be traced: {error.what} decides what is accessed ({place}), "
-            "and is not interpreted"
-        ) from None
+        return execute_slice(launch, kernel, f"{error.what} decides what is accessed ({place})")
+
+
+def execute_slice(launch: Launch, kernel: DeviceKernel, reason: str) -> Trace:
+    """The trace by executing threads on the CPU, and why it is made so."""
+    tracing = _Tracing(launch, kernel, executed=True)
+    cautions = []
+    if (operation := rounding(kernel.slice.text, kernel.code.symbol)) is not None:
+        place = DebugInfo(kernel.slice.text).place(operation)
+        cautions = [
+            f"{launch.kernel} accesses what floating-point arithmetic says"
+            f"{f' ({place})' if place else ''}: here the CPU's, and a GPU may round otherwise"
+        ]
+    note = f"{launch.kernel} is traced by execution on the CPU: {reason}"
+    return replace(tracing.trace(), notes=(note,), cautions=tuple(cautions))
 
 
 class _Tracing:
-    def __init__(self, launch: Launch, kernel: DeviceKernel):
+    def __init__(self, launch: Launch, kernel: DeviceKernel, *, executed: bool = False):
         self._launch, self._kernel = launch, kernel
-        self._block: Grid = tuple(launch.options["block"])
+        block: Grid = tuple(launch.options["block"])
         values, by_reference = _values(launch, kernel.types)
-        self._values = values
         buffers = _buffers(launch)
-        self._memory = DeviceMemory(buffers, by_reference, launch.grid, self._block)
+        self._memory = DeviceMemory(buffers, by_reference, launch.grid, block)
         self._update = CurrentUpdate(kernel.slice.updates)
-        variables = {name: at for name, (at, _) in kernel.variables.items()}
-        self._program: Program = decode_slice(kernel.slice.text, kernel.code.symbol, variables)
         self._begin = np.array([one.begin for one in buffers], np.int64)
         self._end = np.array([one.begin + one.bytes for one in buffers], np.int64)
         self._segments = tuple(_segment(launch, one) for one in buffers)
+        self._execution: SliceExecution | None = None
+        if executed:
+            numbers = (value % (1 << 64) for value in values)
+            passed = [
+                by_reference.get(number, value.to_bytes(8, "little"))
+                for number, value in enumerate(numbers)
+            ]
+            self._execution = SliceExecution(kernel, launch, passed, buffers, self._update)
+            self._runner: Interpreter | SliceExecution = self._execution
+        else:
+            variables = {name: at for name, (at, _) in kernel.variables.items()}
+            program = decode_slice(kernel.slice.text, kernel.code.symbol, variables)
+            self._runner = Interpreter(
+                program, launch.grid, block, values, self._memory, self._update
+            )
 
     def trace(self) -> Trace:
         """Runs all workgroups, in batches."""
@@ -84,25 +111,25 @@ class _Tracing:
             arithmetic=np.zeros((launch.programs, 3), np.int64),
             immaterial=self._immaterial(),
         )
-        if reads_what_is_written(trace, self._memory.all_places, recorder.value_loads):
+        if self._reads_what_is_written(trace, recorder):
             raise TraceError(
                 f"{launch.kernel} cannot be traced: what a workgroup accesses depends on what the "
                 "launch itself writes"
             )
         return with_sharing(trace, recorder, lambda watch: self._run(watch, None))
 
+    def _reads_what_is_written(self, trace: Trace, recorder: TraceRecorder) -> bool:
+        if self._execution is None:
+            return reads_what_is_written(trace, self._memory.all_places, recorder.value_loads)
+        return writes_any(trace, self._execution.read)
+
     def _run(self, recorder: AccessObserver, counted: TraceRecorder | None) -> None:
         programs, done, batch = self._launch.programs, 0, _FIRST_BATCH
-        interpreter = Interpreter(
-            self._program, self._launch.grid, self._block, self._values, self._memory,
-            recorder, self._update,
-        )  # fmt: skip
         while done < programs:
             Sum.largest = 1
-            following = min(programs, done + batch)
-            interpreter.run(np.arange(done, following))
-            each = max(1, Sum.largest // (following - done))
-            done = following
+            ran = self._runner.run(np.arange(done, min(programs, done + batch)), recorder)
+            each = max(1, Sum.largest // ran)
+            done += ran
             batch = max(1, min(_LARGEST_BATCH, _LARGEST_ARRAY // each))
             if counted is not None and counted.accesses * (programs / done) > _MOST_ACCESSES:
                 expected = int(counted.accesses * (programs / done))

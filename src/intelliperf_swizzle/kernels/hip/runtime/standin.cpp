@@ -92,6 +92,10 @@ void* symbol_of(const std::string& name) {
   return library_ ? dlsym(library_, name.c_str()) : nullptr;
 }
 
+bool map_at(uintptr_t at, size_t bytes) {
+  return mmap((void*)at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED;
+}
+
 void read_tables() {
   std::ifstream kernels(folder_ + "/kernels.txt");
   for (std::string line; std::getline(kernels, line);) {
@@ -113,9 +117,7 @@ void read_tables() {
     live_[address] = {bytes, 0};
     end = std::max(end, address + bytes);
   }
-  if (end > kGlobals)
-    mmap((void*)kGlobals, end - kGlobals, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (end > kGlobals) map_at(kGlobals, end - kGlobals);
 }
 
 void read_comparison(const std::string& folder);
@@ -232,21 +234,28 @@ std::string describe(const Kernel& kernel, const Configuration& how, const std::
 // --- threads of a workgroup, a fiber each ----------------------------------------------------------------
 
 enum State { READY, BARRIER, WAVE, DONE };
+struct Accesses;
+typedef std::vector<uint32_t> Place;  // in a kernel: position and iteration of each loop, position
 struct Fiber {
   void* stack_pointer;
   State state;
   uint32_t thread[3];
-  uint64_t put;
-  bool votes;
+  uint64_t put, turn;  // the lanes of a wave that are let go together have one turn
   uint8_t* stack;
+  Place loops, at;     // of a thread that is traced
+  uint64_t iterations, trail;
+  std::pair<const Place, Accesses>* last;
 };
 std::vector<Fiber> fibers_;
 Fiber* now_ = nullptr;
 void* scheduler_;
+uint64_t turns_ = 0;
+bool falling_ = false;  // threads come in the order of falling numbers
+bool stopped();
 typedef void (*Entry)(void**);
 Entry entry_;
 void** arguments_;
-constexpr size_t kStack = 128 << 10;
+constexpr size_t kStack = 128 << 10, kPage = 4096;
 
 #if defined(__x86_64__)
 constexpr bool kCanCompute = true;
@@ -297,7 +306,19 @@ void prepare(Fiber& fiber) {
   for (int i = 0; i < 6; i++) *--top = 0;
   fiber.stack_pointer = top;
   fiber.state = READY;
-  fiber.votes = false;
+  fiber.turn = fiber.iterations = fiber.trail = 0;
+  fiber.loops.clear(), fiber.at.clear();
+  fiber.last = nullptr;
+}
+
+// Of a wave's lanes that wait for others, those go on that are behind in the kernel.
+void release_lanes(Fiber* first, Fiber* last) {
+  const Place* behind = nullptr;
+  for (Fiber* one = first; one < last; one++)
+    if (one->state == WAVE && (!behind || one->at < *behind)) behind = &one->at;
+  turns_++;
+  for (Fiber* one = first; one < last; one++)
+    if (one->state == WAVE && one->at == *behind) one->state = READY, one->turn = turns_;
 }
 
 // A workgroup whose threads wait for each other.
@@ -305,6 +326,7 @@ void run_fibers(uint32_t threads, dim3 block) {
   while (fibers_.size() < threads) {
     Fiber one{};
     one.stack = (uint8_t*)mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(one.stack, kPage, PROT_NONE);
     fibers_.push_back(one);
   }
   for (uint32_t t = 0; t < threads; t++) {
@@ -313,19 +335,26 @@ void run_fibers(uint32_t threads, dim3 block) {
     prepare(fibers_[t]);
   }
   for (;;) {
-    for (uint32_t t = 0; t < threads; t++) {
+    for (uint32_t k = 0; k < threads; k++) {
+      const uint32_t t = falling_ ? threads - 1 - k : k;
       if (fibers_[t].state != READY) continue;
       now_ = &fibers_[t];
       memcpy(sw_thread, now_->thread, sizeof sw_thread);
       sw_switch(&scheduler_, now_->stack_pointer);
+      if (stopped()) return;
     }
     State awaited = DONE;  // lanes of a wave first, then the whole workgroup
     for (uint32_t t = 0; t < threads; t++)
       if (fibers_[t].state == WAVE || (fibers_[t].state == BARRIER && awaited == DONE))
         awaited = fibers_[t].state;
     if (awaited == DONE) return;
-    for (uint32_t t = 0; t < threads; t++)
-      if (fibers_[t].state == awaited) fibers_[t].state = READY;
+    Fiber* all = fibers_.data();
+    if (awaited == WAVE)
+      for (uint32_t t = 0; t < threads; t += kWave)
+        release_lanes(all + t, all + std::min(t + kWave, threads));
+    else
+      for (uint32_t t = 0; t < threads; t++)
+        if (fibers_[t].state == BARRIER) fibers_[t].state = READY;
   }
 }
 
@@ -434,6 +463,102 @@ std::string execute(const Kernel& kernel, const Configuration& how, void** argum
            done == groups ? "true" : "false", done ? spent / done * groups : 0.0,
            done == groups ? "" : "budget");
   return text;
+}
+
+// --- a slice that is executed for its trace ------------------------------------------------------------------
+
+struct Kind { int32_t bytes, kind, update, site; };
+struct Accesses {  // of the threads that come to a place
+  Kind kind;
+  std::vector<int64_t> address;
+  std::vector<uint32_t> lane;  // workgroup, of those executed together, times threads plus thread
+  std::pair<const Place, Accesses>* following;  // where a thread has gone from here
+};
+struct Held { uintptr_t begin; int64_t bytes; const uint8_t* contents; uint8_t* read; };  // read: a byte for each sector
+struct Variable { uint8_t* at; int64_t bytes; };
+struct Tracing {
+  Native kernel;
+  void** arguments;
+  Configuration how;
+  bool repeats;  // workgroups are executed twice, as the order of their threads may show
+  std::vector<Held> held;
+  std::vector<Variable> shared;
+};
+enum Failure { NONE, NOT_HELD, NOT_GLOBAL, ORDER_SHOWS, TOO_MANY, ENDLESS, NOT_HERE };
+constexpr int64_t kManyAccesses = 1 << 22, kMostAccesses = 1 << 25;  // of threads
+constexpr uint64_t kMostIterations = 1 << 27;                        // of a thread
+constexpr uint32_t kSector = 32;
+Tracing* tracing_ = nullptr;
+std::vector<std::pair<uintptr_t, size_t>> mapped_;
+Failure failure_ = NONE;
+int64_t failed_at_ = 0, accesses_ = 0;
+uint32_t first_lane_ = 0;
+std::map<Place, Accesses> found_;
+std::map<Place, Accesses>::const_iterator told_;
+std::pair<const Place, Accesses>* first_place_ = nullptr;
+Place place_;
+
+bool stopped() { return failure_ != NONE; }
+
+void stop(Failure why, int64_t at) {
+  failure_ = why, failed_at_ = at;
+  wait_in(DONE);
+}
+
+void set_place(Place& place, uint32_t depth, uint32_t position) {
+  const Place& loops = now_->loops;
+  place.assign(loops.begin(), loops.begin() + std::min<size_t>(2 * depth, loops.size()));
+  place.push_back(position);
+}
+
+// Memory that decides is read: it must be held.
+void note_value(uintptr_t at, int64_t bytes, int32_t kind) {
+  for (const Held& one : tracing_->held) {
+    if (kind || at < one.begin || at + bytes > one.begin + one.bytes) continue;
+    for (uintptr_t s = (at - one.begin) / kSector; s <= (at + bytes - 1 - one.begin) / kSector; s++) one.read[s] = 1;
+    return;
+  }
+  stop(kind || at >= kEnd ? NOT_GLOBAL : NOT_HELD, at);
+}
+
+void note_access(uintptr_t at, const Kind& kind, uint32_t depth, uint32_t position) {
+  Fiber& me = *now_;
+  set_place(place_, depth, position);
+  place_.push_back(kind.site);
+  me.trail = hash_of(place_.data(), place_.size() * sizeof place_[0]) ^ (me.trail + at) * 0xD6E8FEB86659FD93ull;
+  if (falling_) return;
+  auto& guess = me.last ? me.last->second.following : first_place_;
+  if (!guess || guess->first != place_) guess = &*found_.try_emplace(place_, Accesses{kind, {}, {}, nullptr}).first;
+  me.last = guess;
+  guess->second.address.push_back(at);
+  guess->second.lane.push_back(first_lane_ + (now_ - fibers_.data()));
+  if (++accesses_ > kMostAccesses) stop(TOO_MANY, 0);
+}
+
+// A workgroup's threads, by rising and by falling numbers: what they leave each other must not show it.
+int64_t trace_groups(int64_t first, int64_t last) {
+  const Configuration& how = tracing_->how;
+  const uint32_t threads = how.block.x * how.block.y * how.block.z;
+  std::vector<uint64_t> trails(threads);
+  fill_implicit(how);
+  found_.clear();
+  first_place_ = nullptr, accesses_ = 0;
+  int64_t done = 0;
+  for (; first + done < last && accesses_ < kManyAccesses && !failure_; done++) {
+    first_lane_ = done * threads;
+    for (uint32_t repeat = 0; repeat <= tracing_->repeats && !failure_; repeat++) {
+      falling_ = repeat;
+      for (auto& one : tracing_->shared) memset(one.at, repeat ? 0x5a : 0, one.bytes);
+      run_group(tracing_->kernel, how, tracing_->arguments, first + done);
+      for (uint32_t t = 0; t < threads && !failure_; t++) {
+        if (repeat && trails[t] != fibers_[t].trail) failure_ = ORDER_SHOWS;
+        trails[t] = fibers_[t].trail;
+      }
+    }
+  }
+  falling_ = false;
+  told_ = found_.begin();
+  return done;
 }
 
 // --- an edited kernel beside this one ------------------------------------------------------------------------
@@ -601,10 +726,7 @@ hipError_t allocate(void** out, size_t bytes) {
     freed_.erase(free_one);
   } else {
     at = next_;
-    if (at + room > kEnd ||
-        mmap((void*)at, room, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
-      return failed(hipErrorOutOfMemory);
+    if (at + room > kEnd || !map_at(at, room)) return failed(hipErrorOutOfMemory);
     next_ += room + kGranule;
   }
   live_[at] = {bytes, room};
@@ -659,14 +781,21 @@ hipError_t freed(T handle) {
 // --- what kernels call -------------------------------------------------------------------------------------------
 
 EXPORT void sw_barrier() { wait_in(BARRIER); }
-EXPORT uint32_t sw_lane() { return (uint32_t)(now_ - fibers_.data()) % kWave; }
-// What the lane at `from` of this thread's wave puts; 0 from lanes that are not there.
-EXPORT int32_t sw_exchange(int32_t from, int32_t value) {
+EXPORT void sw_wave() { wait_in(WAVE); }
+// How many lanes before this one have a bit set in a mask, and so many more.
+EXPORT uint32_t sw_before(uint32_t low, uint32_t high, uint32_t more) {
+  const uint64_t mask = (uint64_t)high << 32 | low;
+  return more + __builtin_popcountll(mask & ((1ull << (now_ - fibers_.data()) % kWave) - 1));
+}
+// What the lane at `from` of this thread's wave puts; 0 from lanes that are not here. Source: AMD
+// Instinct MI300 ISA, DS_BPERMUTE_B32.
+EXPORT int32_t sw_bpermute(int32_t byte_lane, int32_t value) {
   Fiber* me = now_;
   me->put = (uint32_t)value;
   wait_in(WAVE);
-  size_t first = (me - fibers_.data()) / kWave * kWave, at = first + ((uint32_t)from & (kWave - 1));
-  int32_t got = at < fibers_.size() ? (int32_t)fibers_[at].put : 0;
+  size_t first = (me - fibers_.data()) / kWave * kWave, at = first + ((uint32_t)byte_lane >> 2) % kWave;
+  bool here = at < fibers_.size() && fibers_[at].turn == me->turn;
+  int32_t got = here ? (int32_t)fibers_[at].put : 0;
   wait_in(WAVE);
   return got;
 }
@@ -674,31 +803,93 @@ EXPORT int32_t sw_exchange(int32_t from, int32_t value) {
 EXPORT uint64_t sw_ballot(bool vote) {
   Fiber* me = now_;
   size_t first = (me - fibers_.data()) / kWave * kWave;
-  me->put = vote, me->votes = true;
+  me->put = vote;
   wait_in(WAVE);
   uint64_t mask = 0;
   for (size_t lane = 0; lane < kWave && first + lane < fibers_.size(); lane++)
-    mask |= (uint64_t)(fibers_[first + lane].votes && fibers_[first + lane].put) << lane;
+    mask |= (uint64_t)(fibers_[first + lane].turn == me->turn && fibers_[first + lane].put) << lane;
   wait_in(WAVE);
-  me->votes = false;
   return mask;
 }
-EXPORT int32_t sw_exchange(int32_t from, int32_t value);
 // What the first lane that is here has.
 EXPORT int32_t sw_first(int32_t value) {
-  uint64_t here = sw_ballot(true);
-  return sw_exchange(here ? __builtin_ctzll(here) : 0, value);
+  return sw_bpermute(__builtin_ctzll(sw_ballot(true)) << 2, value);
 }
-EXPORT int32_t sw_bpermute(int32_t byte_lane, int32_t value) { return sw_exchange(byte_lane >> 2, value); }
+// What a lane has that must be here: what another has left in its register is not known.
+EXPORT int32_t sw_exchange(int32_t from, int32_t value) {
+  uint64_t here = sw_ballot(true);
+  if (tracing_ && !(here >> (from & (kWave - 1)) & 1)) stop(NOT_HERE, from);
+  return sw_bpermute(from << 2, value);
+}
 // Kind 0 reads, 1 writes, 2 updates.
 EXPORT void sw_move(const void* address, int64_t bytes, int32_t kind) {
   auto at = (uint64_t)address;
+  if (tracing_) return note_value(at, bytes, kind);
   if (at < kGlobals || at >= kEnd || bytes <= 0) return;
   if (noting_ && kind) noting_->add(at, bytes);
   if (lines_ < 0) return;
   for (uint64_t line = at >> 7; line <= (at + bytes - 1) >> 7; line++) touched_.note(line << 2 | kind);
 }
 EXPORT void sw_touch(const void* address, int32_t bytes, int32_t kind) { sw_move(address, bytes, kind); }
+// A loop's next iteration begins; so many loops are around it.
+EXPORT void sw_loop(uint32_t position, uint32_t depth) {
+  Place& loops = now_->loops;
+  if (loops.size() > 2 * depth && loops[2 * depth] == position) {
+    loops[2 * depth + 1]++;
+    loops.resize(2 * depth + 2);
+  } else {
+    loops.resize(2 * depth);
+    loops.push_back(position), loops.push_back(0);
+  }
+  if (++now_->iterations > kMostIterations && tracing_) stop(ENDLESS, 0);
+}
+// A thread is about to wait for the lanes of its wave.
+EXPORT void sw_at(uint32_t position, uint32_t depth) {
+  set_place(now_->at, depth, position);
+}
+EXPORT void sw_access(const void* address, int32_t bytes, int32_t kind, int32_t update, int32_t site, uint32_t depth, uint32_t position) {
+  auto at = (uintptr_t)address;
+  if (at < kEnd) note_access(at, {bytes, kind, update, site}, depth, position);
+  else if (kind) stop(NOT_GLOBAL, at);
+}
+// How the slice of the next launch is to be executed; nothing else runs in this process. Words: entry,
+// arguments, grid, block, shared memory, whether to repeat, how many buffers and variables, and these.
+// False if there is no room for its memory.
+EXPORT bool sw_trace(const int64_t* words) {
+  const auto held = (const Held*)(words + 12);
+  const auto shared = (const Variable*)(held + words[10]);
+  const auto size = [&](int k) { return dim3(words[k], words[k + 1], words[k + 2]); };
+  for (auto& [at, bytes] : mapped_) munmap((void*)at, bytes);
+  mapped_.clear();
+  failure_ = NONE;
+  delete tracing_;
+  tracing_ = new Tracing{{(Entry)words[0], true}, (void**)words[1], {size(2), size(5), (size_t)words[8], nullptr},
+                         words[9] != 0, {held, held + words[10]}, {shared, shared + words[11]}};
+  uintptr_t end = kGlobals;
+  for (auto& one : tracing_->held) {
+    if (one.begin < kBegin) end = std::max(end, one.begin + one.bytes);
+    else mapped_.push_back({one.begin, std::max<size_t>(one.bytes, 1)});
+  }
+  if (end > kGlobals) mapped_.push_back({kGlobals, end - kGlobals});
+  for (auto& [at, bytes] : mapped_)
+    if (!map_at(at, bytes)) return false;
+  for (auto& one : tracing_->held) memcpy((void*)one.begin, one.contents, one.bytes);
+  return true;
+}
+// Executes workgroups until their accesses are many; returns how many it were.
+EXPORT int64_t sw_trace_groups(int64_t first, int64_t last) { return trace_groups(first, last); }
+// Tells why it was stopped, 0 if it was not, and at which address.
+EXPORT void sw_trace_failure(int64_t* words) { words[0] = failure_, words[1] = failed_at_; }
+// Tells accesses, in the order of the kernel: bytes, kind, update, site, how many threads, and where
+// their addresses and lanes are; false if there are no more.
+EXPORT bool sw_trace_next(int64_t* words) {
+  if (told_ == found_.end()) return false;
+  const Accesses& one = (told_++)->second;
+  const int64_t told[] = {one.kind.bytes, one.kind.kind, one.kind.update, one.kind.site, (int64_t)one.address.size(),
+                          (int64_t)one.address.data(), (int64_t)one.lane.data()};
+  memcpy(words, told, sizeof told);
+  return true;
+}
 
 // --- registration and launches --------------------------------------------------------------------------------------
 
