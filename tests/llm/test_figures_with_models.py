@@ -19,6 +19,7 @@ from harness.items import Bench
 from harness.work import search
 
 SMALL = Application("transpose", "transpose", ("--m", "2048", "--n", "2048"))
+WINDOW = Application("attention, window", "window_attention", ("--length", "1024"))
 CONTIGUOUS = """\
 share = num_pids // num_xcds
 pid = pid % num_xcds * share + pid // num_xcds
@@ -38,13 +39,13 @@ def test_a_models_run_is_summed_up(endpoint, tmp_path):
 
 def test_a_run_of_an_arm_is_made_once_and_summed_up(endpoint, tmp_path, monkeypatch):
     endpoint.script = ["[[ ## memory_analysis ## ]]\nShared.", answer(CONTIGUOUS), "no answer"]
-    monkeypatch.setattr(language_model, "KERNELS", (SMALL,))
+    monkeypatch.setattr(language_model, "KERNELS", (WINDOW,))
     monkeypatch.setattr(language_model, "ARMS", {"model": "llm"})
     monkeypatch.setattr(language_model, "SEEDS", (7,))
     wishes, bench = Wishes((endpoint_of("some-model", endpoint.url),)), Bench(tmp_path)
     [run] = language_model.compute(bench, wishes)["runs"]
     assert (run["kernel"], run["arm"], run["seed"], run["model"]) == (
-        *("transpose", "model", 7, "some-model"),
+        *("attention, window", "model", 7, "some-model"),
     )
     assert run["winner"] == "model"
     assert run["best"]["l2_hit_rate"] > run["unchanged"]["l2_hit_rate"]
