@@ -188,11 +188,12 @@ def render(record: Record) -> dict[str, str]:
         "results/language_model.md": page(
             generated("language_model.py"),
             "# What a language model adds",
-            f"Target `{record['target']}`, modelled; {len(SEEDS)} seeds. `search`: the search "
-            f"alone; `model`: a language model alone, {record['iterations']} iterations; `both`: "
-            "the search, then the model, which is told what the search found; `pictures`: the "
-            f"same, and it is shown the maps. {f'Model: {names}. ' if names else ''}"
-            "Means, in brackets the lowest and the highest.",
+            f"Target `{record['target']}`, modelled; {len(runs)} runs are made of the "
+            f"{len(KERNELS) * len(ARMS) * len(SEEDS)} that {len(SEEDS)} seeds take. `search`: the "
+            f"search alone; `model`: a language model alone, {record['iterations']} iterations; "
+            "`both`: the search, then the model, which is told what the search found; "
+            "`pictures`: the same, and it is shown the maps. "
+            f"{f'Model: {names}. ' if names else ''}Means, in brackets the lowest and the highest.",
             table(
                 [
                     "kernel",
