@@ -87,8 +87,16 @@ NOISE = {
 times."""
 
 RANK = tuple(NOISE)
-"""By what attempts are put in order: higher L2 hit rate first, then fewer bytes from memory, then
-less time, then the wider proof, then the shorter text."""
+"""By what attempts are put in order, first criterion first."""
+
+NAMES = {
+    "l2_hit_rate": "higher L2 hit rate",
+    "memory_bytes": "fewer bytes from memory",
+    "time": "less time",
+    "proof": "more grids on which it is proved",
+    "length": "the shorter text",
+}
+"""What people call the criteria."""
 
 
 def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attempt]:
@@ -98,30 +106,59 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     whatever the rank: which workgroup ends last does not show in a hit rate.
     Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
     """
-    eligible = [one for one in attempts if one.measurement is not None and one.verdict.eligible]
+    eligible = _eligible(attempts)
+    criteria = _criteria(eligible, rank)
+    return _ordered(sorted(eligible, key=lambda one: one.number), criteria)
+
+
+def beats(latest: Attempt, earlier: Sequence[Attempt], rank: Sequence[str] = RANK) -> bool:
+    """Whether an attempt is ahead of all earlier ones in what is measured, by more than noise.
+
+    A wider proof or a shorter text breaks a tie; it is no gain.
+    """
+    measured = [criterion for criterion in rank if criterion not in ("proof", "length")]
+    return order([*earlier, latest], measured)[:1] == [latest]
+
+
+def describe_rank(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> str:
+    """By what `order` ranks these attempts, in words."""
+    criteria = _criteria(_eligible(attempts), rank)
+    return ", then ".join(f"{NAMES[name]}{_tolerance(name, noise)}" for name, noise in criteria)
+
+
+def _tolerance(criterion: str, noise: float) -> str:
+    if criterion == "l2_hit_rate":
+        return f" (within {100 * noise:g} points counts as equal)"
+    return f" (within {100 * noise:g} %)" if noise else ""
+
+
+def _eligible(attempts: Sequence[Attempt]) -> list[Attempt]:
+    return [one for one in attempts if one.measurement is not None and one.verdict.eligible]
+
+
+def _criteria(eligible: Sequence[Attempt], rank: Sequence[str]) -> list[tuple[str, float]]:
+    """By what these are told apart, first criterion first, each with its noise."""
     noise: Mapping[str, float] = NOISE
-    timed = all(one.measurement and one.measurement.timing for one in eligible)
-    if timed or all(one.measurement and one.measurement.imbalance for one in eligible):
+    measured = [one.measurement for one in eligible if one.measurement]
+    timed = bool(measured) and all(one.timing for one in measured)
+    if timed or (measured and all(one.imbalance for one in measured)):
         rank = ("time", *(criterion for criterion in rank if criterion != "time"))
     if timed:
         noise = {**NOISE, "time": TIMING_NOISE}
-    return _ordered(sorted(eligible, key=lambda one: one.number), tuple(rank), noise)
+    return [(criterion, noise[criterion]) for criterion in rank]
 
 
-def _ordered(
-    attempts: list[Attempt], rank: tuple[str, ...], noise: Mapping[str, float]
-) -> list[Attempt]:
-    if not rank or len(attempts) < 2:
+def _ordered(attempts: list[Attempt], criteria: Sequence[tuple[str, float]]) -> list[Attempt]:
+    if not criteria or len(attempts) < 2:
         return attempts
-    merits = {
-        one.number: _merit(one, one.measurement, rank[0]) for one in attempts if one.measurement
-    }
+    (criterion, noise), *others = criteria
+    merits = {one.number: _merit(one, criterion) for one in attempts}
     waiting = sorted(attempts, key=lambda one: merits[one.number])
     ordered: list[Attempt] = []
     while waiting:
-        limit = merits[waiting[0].number] + noise[rank[0]]
+        limit = merits[waiting[0].number] + noise
         peers = [one for one in waiting if merits[one.number] <= limit]
-        ordered += _ordered(sorted(peers, key=lambda one: one.number), rank[1:], noise)
+        ordered += _ordered(sorted(peers, key=lambda one: one.number), others)
         waiting = waiting[len(peers) :]
     return ordered
 
@@ -152,9 +189,9 @@ def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
 def contenders(attempts: Sequence[Attempt], baseline: Measurement, places: int) -> list[Attempt]:
     """The attempts worth a place on the hardware: those predicted best, and of all kinds.
 
-    Half of the places go to the best predictions, round the kinds; the other half, whatever is
-    predicted, to what people try by hand and then to the best of each kind by the screen: a model
-    is only a model.
+    Half of the places go to those predicted to be better, round the kinds, and then to the best of
+    the others; the other half, whatever is predicted, to what people try by hand and then to the
+    best of each kind by the screen: a model is only a model.
 
     Args:
         attempts: screened, some of them predicted.
@@ -166,7 +203,10 @@ def contenders(attempts: Sequence[Attempt], baseline: Measurement, places: int) 
         for one in attempts
         if one.predicted is not None
     ]
-    chosen = [one.number for one in _round(order(judged))][: (places + 1) // 2]
+    likely = [one for one in judged if one.verdict.kind == "better"]
+    unlikely = [one for one in judged if one.verdict.kind != "better"]
+    best = (*_round(order(likely)), *_round(order(unlikely)))
+    chosen = [one.number for one in best][: (places + 1) // 2]
     others = [
         one for one in attempts if one.screened_l2_hit_rate is not None and one.number not in chosen
     ]
@@ -212,8 +252,11 @@ def _family(candidate: Candidate) -> str:
     return " ".join(words[-2:]) if candidate.origin == "search" else words[0]
 
 
-def _merit(attempt: Attempt, measured: Measurement, criterion: str) -> float:
+def _merit(attempt: Attempt, criterion: str) -> float:
     """The smaller the better; logarithms where noise is relative."""
+    measured = attempt.measurement
+    if measured is None:
+        return math.inf
     if criterion == "l2_hit_rate":
         return -measured.l2_hit_rate
     if criterion == "proof":

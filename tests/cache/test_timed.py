@@ -114,6 +114,17 @@ def test_writes_hit_and_are_written_back_once():
     assert missed_sectors([[(WRITE, LINES)], []], write_policy=False) == 4 * len(LINES)
 
 
+def test_waves_that_touch_a_line_in_one_access_load_it_once_and_store_it_each():
+    """The first two waves touch a half each, the third what the first one has."""
+    waves = [line for line in LINES for _ in range(3)]
+    halves = np.tile([3, 12, 3], len(LINES))
+    for kind, sectors in ((READ, 4), (WRITE, 6), (ATOMIC, 6)):
+        stream = merge(assembled([0, 1, 1], [0], [0], [(kind, np.array(waves), halves)]))
+        total = replay_timed(stream, np.arange(2), two_cus(), 1, Physics(l1=False))
+        assert total.requests.sum() == sectors * len(LINES)
+        assert total.fetched == (0 if kind == WRITE else 4 * len(LINES))
+
+
 def test_atomics_fetch_what_they_change():
     total = counted([[(ATOMIC, LINES)], []], two_cus())
     assert total.misses.sum() == total.fetched == total.written == 4 * len(LINES)

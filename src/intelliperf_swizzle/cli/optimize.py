@@ -20,7 +20,7 @@ from intelliperf_swizzle.options import add_options, read_options
 
 USAGE = f"""\
 {PROGRAM} [options] -- python app.py ...      find a swizzle for a Triton application
-       {PROGRAM} [options] -b make -- ./app          find a swizzle for a HIP program
+       {PROGRAM} [options] -b make -- ./app          find a swizzle for a HIP or CUDA program
        {PROGRAM} score SWIZZLE [options] -- python app.py ...
        {PROGRAM} explain [options] -- python app.py ...
        {PROGRAM} prove SWIZZLE --grid G [G ...]
@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog=PROGRAM,
         usage=USAGE,
-        description="Find, prove and validate a workgroup swizzle for a Triton or HIP application.",
+        description="Find, prove and validate a workgroup swizzle for Triton, HIP or CUDA.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
@@ -21,7 +21,7 @@ from intelliperf_swizzle.records import (
     Timing,
     Validation,
 )
-from intelliperf_swizzle.units import factor, milliseconds, percent, points, size
+from intelliperf_swizzle.units import energy, factor, milliseconds, percent, points, size
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
@@ -243,12 +243,12 @@ def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
         ),
     )
     rows = [each for each in rows if each.before is not None]
-    return [*rows, time, *([_ratio(timings[1])] if timings[1] else [])]
+    return [*rows, time, *(_of_timing(timings[1]) if timings[1] else [])]
 
 
-def _ratio(timing: Timing) -> Row:
-    """The time as a part of the time before, taken round by round."""
-    return Row(
+def _of_timing(timing: Timing) -> Iterator[Row]:
+    """The time as a part of the time before, taken round by round; and energy, where counted."""
+    yield Row(
         "time, relative",
         1.0,
         timing.ratio.median,
@@ -256,6 +256,8 @@ def _ratio(timing: Timing) -> Row:
         lambda value: "not measured" if value is None else f"{value:.3f}",
         (None, timing.ratio),
     )
+    if timing.joules is not None:
+        yield Row("energy", timing.original_joules, timing.joules, "measured", energy)
 
 
 def provenance(run: Run) -> list[tuple[str, Source, str]]:
@@ -287,13 +289,9 @@ def provenance(run: Run) -> list[tuple[str, Source, str]]:
             "ruin a cache and is not a run time",
         ),
     ]
-    if run.baseline.imbalance is not None:
-        how = "list scheduling of what each workgroup computes and moves, on the CUs of its XCD"
-        rows.append(("load imbalance", "modelled", how))
-    if run.baseline.time_ms is not None:
-        rows.append(("time", "measured", _timed(run.baseline)))
     return [
         *rows,
+        *_sources_of_times(run),
         (
             "pictures of tiles",
             "computed",
@@ -307,6 +305,19 @@ def provenance(run: Run) -> list[tuple[str, Source, str]]:
             f"{run.domain_name} it runs on",
         ),
     ]
+
+
+def _sources_of_times(run: Run) -> Iterator[tuple[str, Source, str]]:
+    """Of the load imbalance, times and energy, where they are known."""
+    if run.baseline.imbalance is not None:
+        how = "list scheduling of what each workgroup computes and moves, on the CUs of its XCD"
+        yield "load imbalance", "modelled", how
+    if run.baseline.time_ms is not None:
+        yield "time", "measured", _timed(run.baseline)
+    after = run.best.measurement if run.best else None
+    if after is not None and after.timing is not None and after.timing.joules is not None:
+        how = "the GPU's own counter, each order launched for half a second by itself"
+        yield "energy", "measured", how
 
 
 def _timed(baseline: Measurement) -> str:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -179,7 +180,7 @@ class Agent:
         seconds = self._order.race_seconds / len(self._order.tasks)
         self._report.working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
         try:
-            rounds, sets = race(
+            raced = race(
                 kernels,
                 arguments,
                 live.memory,
@@ -191,7 +192,7 @@ class Agent:
             self._report.tell("not raced", launch=number, text=in_words(error))
             return
         self._report.tell(
-            "raced", launch=number, candidates=candidates, rounds_ns=rounds, sets=sets
+            "raced", launch=number, candidates=candidates, **dataclasses.asdict(raced)
         )
 
 

@@ -9,8 +9,9 @@ the journal:
                                     from now on, nothing may take longer than that
     {"event": "checked", "launch": l, "candidate": c, …}      fields of `trial.Check`
     {"event": "failed", "launch": l, "candidate": c, …}       fields of `trial.Failure`
-    {"event": "raced", "launch": l, "candidates": […], "rounds_ns": [[…], …], "sets": n}
-                                    a row of a round: the original first, then the candidates
+    {"event": "raced", "launch": l, "candidates": […], "rounds_ns": [[…], …], "sets": n,
+     "joules": […]}                 a row of a round: the original first, then the candidates; so
+                                    are the joules of a launch, or null
     {"event": "not raced", "launch": l, "text": …}
     {"event": "idle"}               the application goes on
 """

@@ -4,16 +4,22 @@
 
 Each round launches every kernel once, in an order drawn anew, and each launch takes the next of
 several sets of tensors, which together exceed the caches. Nothing waits for the host within a
-round. The application's own tensors are not touched.
+round. The application's own tensors are not touched. Then each kernel runs by itself for a while,
+for its energy.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import random
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 
+from intelliperf_swizzle.kernels.triton.gpu.energy import energy_counter, joules_per_launch
 from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, moved
 
 MOST_SETS = 64
@@ -22,6 +28,23 @@ FEWEST_ROUNDS, MOST_ROUNDS = 11, 200
 _WARM_UP = 3
 _HOST_CYCLES = 60_000
 """About 30 µs of a GPU's clock: what the host may take to launch one kernel."""
+ENERGY_SECONDS = 0.5
+"""For the energy of one kernel: the counter moves every 20 to 100 ms."""
+
+
+@dataclass(frozen=True)
+class Raced:
+    """What a race took.
+
+    Attributes:
+        rounds_ns: a row of nanoseconds per round, in the order of the kernels.
+        sets: of tensors that the launches took in turn.
+        joules: of a launch of each kernel; None where they cannot be read.
+    """
+
+    rounds_ns: list[list[int]]
+    sets: int
+    joules: list[float] | None
 
 
 def race(
@@ -32,7 +55,7 @@ def race(
     cache_bytes: int,
     seconds: float,
     on_gpu: bool,
-) -> tuple[list[list[int]], int]:
+) -> Raced:
     """Times kernels on copies of the arguments.
 
     Args:
@@ -43,24 +66,19 @@ def race(
         seconds: to take, about; a fewest number of rounds is run in any case.
         on_gpu: whether there is a GPU at all.
 
-    Returns:
-        A row of nanoseconds per round, in the order of `kernels`; and the number of sets.
-
     Raises:
         torch.cuda.OutOfMemoryError: there is no room for two sets.
     """
     bytes_ = sum(view.nbytes for view in memory.values())
     sets = [_copied(arguments, memory) for _ in range(_sets(bytes_, cache_bytes))]
-    turn = 0
+    turns = itertools.cycle(sets)
 
     def one_round(order: Sequence[int]) -> list[int]:
-        nonlocal turn
         events = [(_event(), _event()) for _ in kernels]
         if on_gpu:  # lets the host get ahead, so that no kernel waits for its launch
             torch.cuda._sleep(_HOST_CYCLES * (len(kernels) + 2))
         for index in order:
-            own_args, own_kwargs = sets[turn % len(sets)]
-            turn += 1
+            own_args, own_kwargs = next(turns)
             events[index][0].record()
             kernels[index](own_args, own_kwargs)
             events[index][1].record()
@@ -73,7 +91,31 @@ def race(
     # Behind one that leaves the GPU cool, or data in its caches, a kernel is up to 3 % faster.
     draw = random.Random(0)
     orders = [draw.sample(every, len(kernels)) for _ in range(rounds)]
-    return [one_round(order) for order in orders], len(sets)
+    rows = [one_round(order) for order in orders]
+    joules = _joules(kernels, turns, rows) if on_gpu else None
+    return Raced(rows, len(sets), joules)
+
+
+def _joules(
+    kernels: Sequence[Launch], turns: Iterator[Arguments], rows: Sequence[Sequence[int]]
+) -> list[float] | None:
+    """Of a launch of each kernel, or None where one of them cannot be told."""
+    counter = energy_counter()
+    if counter is None:
+        return None
+    found = []
+    for place, kernel in enumerate(kernels):
+        one = joules_per_launch(
+            functools.partial(_launch_next, kernel, turns),
+            _marked,
+            counter,
+            launch_seconds=statistics.median(row[place] for row in rows) / 1e9,
+            seconds=ENERGY_SECONDS,
+        )
+        if one is None:
+            return None
+        found.append(one)
+    return found
 
 
 def _sets(bytes_: int, cache_bytes: int) -> int:
@@ -81,6 +123,16 @@ def _sets(bytes_: int, cache_bytes: int) -> int:
     wanted = min(MOST_SETS, max(2, -(-2 * cache_bytes // max(1, bytes_)) + 1))
     free, _ = torch.cuda.mem_get_info()
     return max(2, min(wanted, int(free * 0.6) // max(1, bytes_)))
+
+
+def _launch_next(kernel: Launch, turns: Iterator[Arguments]) -> None:
+    kernel(*next(turns))
+
+
+def _marked() -> Callable[[], bool]:
+    event = torch.cuda.Event()
+    event.record()
+    return lambda: bool(event.query())
 
 
 def _event() -> torch.cuda.Event:

@@ -23,7 +23,7 @@ from intelliperf_swizzle.kernels.triton.capture.journal import Journal
 from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, Settings, save_settings
 from intelliperf_swizzle.kernels.triton.gpu.order import Order, Task, save_order
-from intelliperf_swizzle.kernels.triton.gpu.statistics import timing
+from intelliperf_swizzle.kernels.triton.gpu.statistics import timing, with_energy
 from intelliperf_swizzle.kernels.triton.gpu.trial import Check, Failure, FailureKind, Trial
 
 AGENT = "intelliperf_swizzle.kernels.triton.gpu.agent"
@@ -169,6 +169,7 @@ class _TrialsSoFar:
     checks: dict[tuple[int, int], Check] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
     rounds: dict[int, dict[int, list[tuple[float, float]]]] = field(default_factory=dict)
+    joules: dict[int, dict[int, tuple[float, float]]] = field(default_factory=dict)
     unraced: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -189,7 +190,9 @@ class _TrialsSoFar:
         complete = [one for one in rounds if one]
         timed = None
         if len(complete) == len(self.tasks) and candidate not in self.failed:
-            timed = timing(complete, [task.launch.count for task in self.tasks], device)
+            joules = [self.joules.get(task, {}).get(candidate) for task in range(len(self.tasks))]
+            counts = [task.launch.count for task in self.tasks]
+            timed = with_energy(timing(complete, counts, device), joules, counts)
         return Trial(
             checks=checks,
             failure=self.failures.get(candidate),
@@ -227,7 +230,10 @@ class _ProcessWatch:
             elif kind == "not raced":
                 self.record.unraced[event["launch"]] = event["text"]
             elif kind == "raced":
-                self.record.rounds[event["launch"]] = _by_candidate(event)
+                self.record.rounds[event["launch"]] = _by_candidate(event, event["rounds_ns"])
+                if event["joules"] is not None:
+                    pairs = _by_candidate(event, [event["joules"]])
+                    self.record.joules[event["launch"]] = {c: one for c, (one,) in pairs.items()}
 
     @property
     def late(self) -> bool:
@@ -246,9 +252,12 @@ class _ProcessWatch:
         return time.monotonic() - self._since > seconds
 
 
-def _by_candidate(event: Mapping[str, Any]) -> dict[int, list[tuple[float, float]]]:
+def _by_candidate(
+    event: Mapping[str, Any], rows: Sequence[Sequence[float]]
+) -> dict[int, list[tuple[float, float]]]:
+    """Pairs of the original and each candidate, a row each."""
     return {
-        candidate: [(row[0], row[place]) for row in event["rounds_ns"]]
+        candidate: [(row[0], row[place]) for row in rows]
         for place, candidate in enumerate(event["candidates"], 1)
     }
 
