@@ -16,6 +16,7 @@ from profiler_stand_ins import NCU, row
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.device import Device
+from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.profile import application
 from intelliperf_swizzle.profile.ncu import HITS, REQUESTS, SECTORS, NcuProfiler
 from intelliperf_swizzle.profile.tools import find_tool
@@ -66,6 +67,15 @@ def test_sectors_of_a_request_are_counted_once_and_of_the_kernel_as_it_is(
     assert ncu.measure([launched((64, 1, 1))]).l2_hit_rate == 0.6
     asked = [call[call.index("--metrics") + 1] for call in bench.calls[1:]]
     assert [HITS in metrics.split(",") for metrics in asked] == [False, True, True]
+
+
+def test_sectors_of_a_request_are_counted_of_each_build_that_spills(bench, profiler, launched):
+    ncu = profiler(row())
+    spilling = dataclasses.replace(launched((64, 1, 1)), build=Build(255, None, 96, 0, 4, 1.0))
+    for edit in (bench.edit(hits=900), bench.edit(hits=900), None):
+        ncu.measure([spilling], edit)
+    asked = [call[call.index("--metrics") + 1] for call in bench.calls[1:]]
+    assert [SECTORS in one.split(",") for one in asked] == [True, False, False, True, False]
 
 
 def test_hits_and_sectors_are_never_asked_for_at_once(bench, profiler, launched):

@@ -9,7 +9,8 @@ H200, hits and lookups from two runs gave rates from 68 to 76 %, of one and the 
 An H200 cannot count sectors that hit and sectors that are looked up at once, but sectors that hit
 and requests (of up to four sectors of a line). How many sectors a request has follows from the
 kernel's accesses and not from the order of its workgroups: 4.00000 in each launch of that GEMM. So
-it is counted once, of the unmodified kernel, and a measurement is
+it is counted once, of the unmodified kernel (of each build anew if registers are spilled: how many
+is the compiler's choice), and a measurement is
 
     sectors that hit / (requests × sectors per request)
 
@@ -79,9 +80,12 @@ class NcuProfiler:
             ProfileError: no permission, a run that failed, or a launch that it does not show.
         """
         kernel = launches[0].launch.kernel
-        key = kernel, *((one.launch.grid, one.launch.ordinal) for one in launches)
+        spilled = any(one.build is not None and one.build.stack_bytes for one in launches)
+        counted = edit if spilled else None
+        diff = counted.diff if counted else None
+        key = kernel, diff, *((one.launch.grid, one.launch.ordinal) for one in launches)
         if key not in self._ratios:
-            self._ratios[key] = _ratios(self._totals(launches, self._sectors, None))
+            self._ratios[key] = _ratios(self._totals(launches, self._sectors, counted))
         sums = self._totals(launches, self._hits, edit)
         return self._measurement(kernel, sums, self._ratios[key])
 
