@@ -109,7 +109,7 @@ def test_a_screened_candidate_is_an_attempt_that_nobody_has_evaluated(subject: S
     attempt = screen_candidate(proved(REVERSED, subject), 7, 0.625, 0.5).attempt
     assert (attempt.number, attempt.screened_l2_hit_rate) == (7, 0.625)
     assert attempt.verdict.kind == "screened out"
-    assert "62.5 %" in attempt.verdict.reason
+    assert "+12.5 points" in attempt.verdict.reason
     assert attempt.measurement is None
 
 

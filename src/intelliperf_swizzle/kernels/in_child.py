@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from intelliperf_swizzle.children import CallError, call, call_each
 from intelliperf_swizzle.dependence import Dependence, not_known
@@ -12,6 +15,8 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.records import Launch, Trace
 
 _LAST_LINES = 8
+LARGE_TILES = 1024
+"""From here on a trace takes longer than the start of a child."""
 
 
 def trace_in_child(
@@ -67,7 +72,18 @@ def trace_each_in_child(
 ) -> list[Trace | None]:
     """The traces that a function yields for launches; None where there is none.
 
-    Nothing is known of what comes after a launch that crashes the child.
+    Large launches are traced beside each other, in a child each. Nothing is known of a small launch
+    that comes after one which crashes their child.
     """
-    found, _ = call_each(function, launches, environment=environment, limit_seconds=timeout_seconds)
-    return found + [None] * (len(launches) - len(found))
+
+    def trace_together(numbers: Sequence[int]) -> list[tuple[int, Trace]]:
+        some = [launches[number] for number in numbers]
+        found, _ = call_each(function, some, environment=environment, limit_seconds=timeout_seconds)
+        return list(zip(numbers, found, strict=False))
+
+    small = [n for n, launch in enumerate(launches) if launch.tiles < LARGE_TILES]
+    large = [[n] for n, launch in enumerate(launches) if launch.tiles >= LARGE_TILES]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        every = pool.map(trace_together, [small, *large] if small else large)
+        traces: dict[int, Trace] = dict(itertools.chain.from_iterable(every))
+    return [traces.get(number) for number in range(len(launches))]

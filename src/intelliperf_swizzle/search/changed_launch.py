@@ -70,14 +70,15 @@ class Case:
         return self.setup.language.trace_each(launches)
 
 
-def few_programs(launch: Launch) -> Launch:
+def few_programs(launch: Launch, programs: int = PROBE_PROGRAMS) -> Launch:
     """The launch with its first programs only, along each axis as many as there may be.
 
-    Of programs that take tiles in a loop, with all of them and the first tile of each.
+    Of programs that take tiles in a loop, the first tile of each.
     """
     if launch.loop:
-        return replace(launch, loop=replace(launch.loop, most_turns=1))
-    left, grid = PROBE_PROGRAMS, []
+        launch = replace(launch, loop=replace(launch.loop, most_turns=1))
+        programs = launch.programs if programs > 1 else 1
+    left, grid = programs, []
     for extent in launch.grid:
         grid.append(max(1, min(extent, left)))
         left //= grid[-1]

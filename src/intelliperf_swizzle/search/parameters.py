@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.records import Cure, Int64Array, Launch, Trace
 from intelliperf_swizzle.search.changed_launch import (
     LEAST_CAUSE,
+    PROBE_PROGRAMS,
     Case,
     cure_of,
     few_programs,
@@ -38,16 +39,10 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
         for name in launch.constexprs
         if name in launch.constants and name not in case.traced.trace.immaterial
     ]
-    few = few_programs(launch)
-    unchanged, *others = case.trace(
-        [few, *(with_arguments(few, {name: _another(launch, name)}) for name in names)]
-    )
-    if unchanged is None:
-        return
+    for programs in (1, PROBE_PROGRAMS):
+        names = _renumbering(case, names, programs)
     tiles = np.sort(_footprints(case.traced.trace))
-    for name, probe in zip(names, others, strict=True):
-        if probe is None or not _alike(unchanged, probe):
-            continue
+    for name in names:
         values = [value for value in GROUPS if value != launch.constants[name]]
         traces = case.trace([with_arguments(launch, {name: value}) for value in values])
         found = [
@@ -57,6 +52,17 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
         ]
         if found:
             yield min(found, key=lambda one: one.memory_time_ms)
+
+
+def _renumbering(case: Case, names: Sequence[str], programs: int) -> list[str]:
+    """The parameters with which so many programs still make accesses of the same shapes."""
+    few = few_programs(case.launch, programs)
+    changed = [with_arguments(few, {name: _another(few, name)}) for name in names]
+    unchanged, *probes = case.trace([few, *changed]) if names else [None]
+    if unchanged is None:
+        return []
+    found = zip(names, probes, strict=True)
+    return [name for name, probe in found if probe is not None and _alike(unchanged, probe)]
 
 
 def _another(launch: Launch, name: str) -> int:

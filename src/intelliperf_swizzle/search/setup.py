@@ -101,8 +101,8 @@ def prepare(
         command: the application.
         progress: told of what is chosen.
         target: in place of the one that the options name.
-        language: of the kernels; by default HIP for a program with device code, or one that the
-            build command is still to build, else Triton.
+        language: of the kernels; by default that of a program with device code, or of one that
+            the build command is still to build, else Triton.
         invocation: shell text that repeats the run.
 
     Raises:
@@ -120,7 +120,7 @@ def prepare(
         command=tuple(command),
         project=project.resolve(),
         formula=load_formula(options.formula),
-        target=target or choose_target(options, progress),
+        target=target or choose_target(options, progress, language.default_target),
         device=None,
         profiler=None,
         language=language,
@@ -132,12 +132,28 @@ def prepare(
 
 def choose_language(options: Options, command: Sequence[str], project: Path) -> KernelLanguage:
     """The language of an application's kernels, by what the command names."""
+    compiled = [load_language("hip"), load_language("cuda")]
     named = command[0] if command else ""
-    unbuilt = options.build_command and "/" in named and not (project / named).exists()
-    compiled = load_language("hip")
-    if unbuilt or compiled.names_program(command, project):
-        return compiled
-    return load_language()
+    if options.build_command and "/" in named and not (project / named).exists():
+        return compiled[_is_cuda(options, project)]
+    return next((one for one in compiled if one.names_program(command, project)), load_language())
+
+
+def _is_cuda(options: Options, project: Path) -> bool:
+    """Whether a program that is yet to be built is CUDA's: by its target, else by its sources."""
+    if options.target:
+        return load_target(options.target).backend == "cuda"
+    texts = [
+        file.read_text(encoding="utf-8", errors="replace")
+        for file in project.rglob("*")
+        if file.suffix in _SOURCES and file.is_file()
+    ]
+    return any("<<<" in text or "cuda_runtime" in text for text in texts) and not any(
+        "hip/hip_runtime" in text for text in texts
+    )
+
+
+_SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")
 
 
 def with_hardware(setup: Setup, progress: Progress) -> Setup:
@@ -164,7 +180,7 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
     return replace(setup, device=device, profiler=profiler)
 
 
-def choose_target(options: Options, progress: Progress) -> Target:
+def choose_target(options: Options, progress: Progress, default: str | None = None) -> Target:
     """The GPU that is asked for, else the one present, else the default."""
     if options.target:
         return load_target(options.target)
@@ -172,11 +188,12 @@ def choose_target(options: Options, progress: Progress) -> Target:
     if present is not None:
         progress.note(f"target {present.name}: the GPU present")
         return present
+    default = default or DEFAULT_TARGET
     fact, hint = "no GPU found", "--target names another"
     for device in devices()[options.device or 0 :][:1]:
         fact, hint = unknown(device)
-    progress.note(f"{fact}: target {DEFAULT_TARGET}, modelled ({hint})")
-    return load_target(DEFAULT_TARGET)
+    progress.note(f"{fact}: target {default}, modelled ({hint})")
+    return load_target(default)
 
 
 def choose_device(options: Options, target: Target) -> Device | None:

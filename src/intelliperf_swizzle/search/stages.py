@@ -33,7 +33,7 @@ from intelliperf_swizzle.records import (
 from intelliperf_swizzle.search.scoring import owners_of, tiles_of
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, edit_launches
-from intelliperf_swizzle.units import percent
+from intelliperf_swizzle.units import points
 
 RANKING_STRIDE = 15
 """Of the sweep's grids every so-many-th tells how wide a proof is when attempts are ranked; odd, so
@@ -166,7 +166,7 @@ def prove_on(
 
 def screen_candidate(proved: Proved, number: int, rate: float, baseline: float) -> Screened:
     """The candidate as an attempt, ranked by the fast model alone until it is evaluated."""
-    reason = f"screened at {percent(rate)}, the unmodified kernel at {percent(baseline)}"
+    reason = f"{points(baseline, rate)} by the screen, a quick model; not evaluated"
     return Screened(
         proved,
         Attempt(
