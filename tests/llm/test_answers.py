@@ -31,7 +31,7 @@ def test_an_answer_that_is_no_text_is_refused_with_its_place(
 
 def test_what_is_refused_for_length_is_not_kept_whole() -> None:
     long = dict.fromkeys(("swizzle", "idea", "rationale"), "é" * 10**6)
-    reply = Reply({**long, "critiques": {1: "é" * 10**6}}, "", None, Usage())
+    reply = Reply({**long, "critiques": '{"1": "' + "é" * 10**6 + '"}'}, "", None, Usage())
     made = candidate(reply, "llm 1", 1)
     assert made.flaw == "a swizzle has at most 10000 characters, this one has 1000000"
     for text in (made.text, made.idea, made.rationale, made.critique):

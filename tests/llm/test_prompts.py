@@ -17,8 +17,9 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.tracing import trace
-from intelliperf_swizzle.propose.llm.feedback import remembered, stuck
+from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
 from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
+from intelliperf_swizzle.rank import RANK, order
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
@@ -184,7 +185,7 @@ def test_the_history_keeps_to_its_budget_and_says_what_it_leaves_out():
         replace(REFUSED, number=n, candidate=replace(REFUSED.candidate, name=f"llm {n}"))
         for n in range(1, 200)
     ]
-    text = remembered(many, BEST, ["l2_hit_rate"], 3000)
+    text = remembered(many, BEST, RANK, ["l2_hit_rate"], 3000)
     assert len(text) < 3000 + 1500
     assert "The one to beat:\nAttempt 2." in text
     assert "The last attempt:\nAttempt 199." in text
@@ -194,24 +195,97 @@ def test_the_history_keeps_to_its_budget_and_says_what_it_leaves_out():
 def test_the_history_says_how_an_attempt_stands_to_the_best() -> None:
     better = replace(SLOWER, verdict=Verdict("better", "L2 hit rate 40.0 % → 41.0 %"))
     screened = replace(
-        SLOWER, number=4, measurement=None, verdict=Verdict("screened out", "screened at 30.0 %")
+        SLOWER, number=4, measurement=None, verdict=Verdict("screened out", "-10.0 points")
     )
-    told = remembered([BEST, better, screened], BEST, (), 10_000)
+    told = remembered([BEST, better, screened], BEST, RANK, (), 10_000)
     assert "→ 41.0 %; L2 hit rate -14.0 points against attempt 2, the one to beat" in told
     assert "→ 55.0 %\n" in told
-    assert "They are not to be compared with the rates of a report" in told
-    assert "of a fast model" not in remembered([BEST, better], BEST, (), 10_000)
+
+
+def member(number, values, rate=None, screened=None, kind="screened out", reason=""):
+    """A member of the family `llm 1`, evaluated at a rate or only screened or refused."""
+    return Attempt(
+        number,
+        Candidate(
+            "pid = pid", f"llm 1 {values}", "llm", idea="strips", iteration=1, family="llm 1"
+        ),
+        Verdict(kind, reason),
+        fingerprint=values,
+        screened_l2_hit_rate=screened,
+        measurement=rate and replace(BASELINE, l2_hit_rate=rate),
+    )
+
+
+def test_a_family_is_told_on_one_scale_and_its_refusals_in_a_line():
+    family = [
+        member(1, "w=1", screened=0.815),
+        member(2, "w=2", 0.77, 0.825, "better", "L2 hit rate 40.0 % → 77.0 %"),
+        member(3, "w=3", 0.76, 0.826, "better", "L2 hit rate 40.0 % → 76.0 %"),
+        member(4, "w=4", 0.78, 0.824, "not validated", "did not end within 60 s"),
+        *(
+            member(n, f"w={n}", kind="not a permutation", reason=f"tile {n} is computed twice")
+            for n in range(5, 17)
+        ),
+    ]
+    told = remembered(family, order(family)[0], RANK, (), 10_000)
+    assert "A family, 16 members tried; this is w=2, which ranks first." in told
+    assert "Other members evaluated: w=3 76.0 %; w=4 78.0 %, not judged\n" in told
+    assert "below the family's best by a quick model: w=1 1.1\n" in told
+    refusals = "w=5; w=6; w=7; w=8 and 8 more (the first: tile 5 is computed twice)"
+    assert f"Refused, not a permutation: {refusals}" in told
+    assert not re.search(r"8[1-3]\.\d %", told)
+
+
+def test_the_one_to_beat_is_first_by_the_ranking_that_is_told():
+    """A hit rate that is higher by less than noise does not make up for more bytes."""
+    higher = replace(
+        BEST,
+        number=3,
+        candidate=replace(BEST.candidate, name="llm 3"),
+        measurement=replace(BASELINE, l2_hit_rate=0.553, memory_bytes=9_000_000),
+    )
+    assert order([BEST, higher])[0] == BEST
+    told = remembered([BEST, higher], BEST, RANK, (), 10_000)
+    assert (
+        "rank by higher L2 hit rate (within 0.5 points counts as equal), then fewer bytes" in told
+    )
+    uneven = [
+        replace(one, measurement=replace(one.measurement, imbalance=1.2)) for one in (BEST, higher)
+    ]
+    assert "rank by less time (within 1 %), then higher" in remembered(
+        uneven, BEST, RANK, (), 10_000
+    )
+
+
+def test_what_was_not_judged_says_nothing_against_the_idea():
+    late = Verdict("not validated", "`gemm` did not end within 60 s when interpreted")
+    unjudged = replace(WORSE, verdict=late)
+    told = remembered([BEST, unjudged], BEST, RANK, (), 10_000)
+    assert "Not judged: outputs could not be compared (`gemm` did not end within 60 s" in told
+    assert "- 4 [not judged]: swapped twice" in told
+    assert "Refused" not in told
+    assert ideas([BEST, unjudged], RANK) == ["2: from behind"]
+    assert not stuck([BEST, SLOWER, unjudged], RANK)
+
+
+def test_the_ceiling_and_the_causes_are_of_the_same_requests(contexts):
+    """Where the L1s serve most requests, few of those that are left can hit."""
+    causes = (MissCauses(("a_ptr",), 100_000, 64_000, 0, 0, 0),)
+    few = replace(contexts["gemm"], baseline=replace(BASELINE, l2_hit_rate=0.3, causes=causes))
+    told = proposal(load_formula("swizzle"), few, None, [], None).inputs["bottleneck"]
+    assert "no permutation exceeds 36.0 % while no more requests reach the L2, nor 80.0 %" in told
+    assert "headroom +6.0 points" in told
 
 
 def test_stuck_after_two_iterations_without_gain():
-    assert not stuck([])
-    assert not stuck([BEST])
-    assert not stuck([REFUSED, REFUSED, REFUSED])
-    assert not stuck([BEST, SLOWER])
-    assert stuck([BEST, SLOWER, WORSE])
-    better = replace(
-        BEST,
-        candidate=replace(BEST.candidate, iteration=4),
-        measurement=replace(BASELINE, l2_hit_rate=0.7),
+    assert not stuck([], RANK)
+    assert not stuck([BEST], RANK)
+    assert not stuck([REFUSED, REFUSED, REFUSED], RANK)
+    assert not stuck([BEST, SLOWER], RANK)
+    assert stuck([BEST, SLOWER, WORSE], RANK)
+    latest = replace(BEST, number=5, candidate=replace(BEST.candidate, iteration=4))
+    better, equal = (
+        replace(latest, measurement=replace(BASELINE, l2_hit_rate=rate)) for rate in (0.7, 0.552)
     )
-    assert not stuck([BEST, SLOWER, WORSE, better])
+    assert not stuck([BEST, SLOWER, WORSE, better], RANK)
+    assert stuck([BEST, SLOWER, WORSE, equal], RANK)

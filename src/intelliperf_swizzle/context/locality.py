@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.cache.stream import Touches, stream_of
+from intelliperf_swizzle.context.integer_inputs import integer_inputs
 from intelliperf_swizzle.context.record import HardwareContext, NextTile, Reuse, TensorUse, Wave
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
@@ -51,13 +52,15 @@ def hardware_context(
     touches = stream_of(trace).touches
     wave_of = _waves(trace, target, target.cus_per_xcd * occupancy)
     domain_of = target.domain_of(trace.runs_in)
+    tensors = _tensors(trace, touches)
     return HardwareContext(
         launch=launch,
         launches=tuple(launches) or (launch,),
         target=target,
         baseline=baseline,
         ceiling=ceiling,
-        tensors=_tensors(trace, touches),
+        tensors=tensors,
+        integer_inputs=integer_inputs(launch, tensors),
         reuse=_reuse(touches, target, domain_of, wave_of),
         wave=_wave(touches, target, domain_of, wave_of, occupancy),
         trace=trace,

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from intelliperf_swizzle.errors import LanguageError
+from intelliperf_swizzle.codec import loads
+from intelliperf_swizzle.errors import LanguageError, RecordError
 from intelliperf_swizzle.language import MAX_CHARACTERS, Family, parse_family
 from intelliperf_swizzle.records import Candidate, Usage
 
@@ -78,7 +79,7 @@ def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
     text = swizzle_of(reply)
     explained = {
         "rationale": _text(reply, "rationale"),
-        "critique": _critique(reply.fields.get("critiques")),
+        "critique": _critique(_text(reply, "critiques")),
         "idea": _text(reply, "idea"),
         "advice": _text(reply, "advice"),
     }
@@ -153,7 +154,12 @@ def _text(reply: Reply, field: str) -> str | None:
     return str(value).strip() or None if value is not None else None
 
 
-def _critique(critiques: object) -> str | None:
-    if not isinstance(critiques, Mapping) or not critiques:
-        return None
-    return "\n".join(f"{number}: {text}" for number, text in sorted(critiques.items()))
+def _critique(written: str | None) -> str | None:
+    """A line for each attempt of a JSON object; what is none is kept as it stands."""
+    try:
+        critiques = loads(written or "{}")
+    except RecordError:
+        return written
+    if not isinstance(critiques, dict):
+        return written
+    return "\n".join(f"{number}: {text}" for number, text in critiques.items()) or None

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from intelliperf_swizzle.context import readings
-from intelliperf_swizzle.rank import NOISE_BAND, kind_of
+from intelliperf_swizzle.rank import beats, describe_rank, kind_of, order
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.units import percent, points
 
@@ -22,15 +22,13 @@ LONGEST_TEXT = 1500
 LONGEST_REASON = 400
 
 MOST_MEMBERS = 12
-"""Of a family, best first, whose rates are told; the rest by the lowest."""
+"""Of a family, best first, that are told; the rest by the lowest."""
 
 MOST_KINDS = 8
 """Of what a search has tried, best first."""
 
-_SCREENED = (
-    "Rates at which attempts were screened are of a fast model that only sorts them. They are not"
-    " to be compared with the rates of a report, only with the unmodified kernel's beside them."
-)
+MOST_REFUSED = 4
+"""Of a family's members that are refused for one reason, those that are named."""
 
 _NESTS = (
     "(`nest A:R …` lists digits of the tile's coordinates, slow to fast: axis and radix, `r` if"
@@ -45,17 +43,11 @@ class ModelAnswer:
 
     Attributes:
         attempts: one, or one for each member of its family, by number.
+        leader: the member that did best, which stands for the answer.
     """
 
     attempts: tuple[Attempt, ...]
-
-    @property
-    def leader(self) -> Attempt:
-        """The member that did best, which stands for the answer."""
-        return max(
-            self.attempts,
-            key=lambda one: (_rate(one), one.screened_l2_hit_rate or 0.0, -one.number),
-        )
+    leader: Attempt
 
     @property
     def idea(self) -> str | None:
@@ -63,27 +55,48 @@ class ModelAnswer:
         return self.attempts[0].candidate.idea
 
 
-def answers(attempts: Sequence[Attempt]) -> list[ModelAnswer]:
+def answers(attempts: Sequence[Attempt], rank: Sequence[str]) -> list[ModelAnswer]:
     """The answers of the model among a run's attempts, in their order."""
     found: dict[str, list[Attempt]] = {}
     for one in attempts:
         if one.candidate.origin == "llm":
             found.setdefault(one.candidate.family or one.candidate.name, []).append(one)
-    return [ModelAnswer(tuple(members)) for members in found.values()]
+    return [ModelAnswer(tuple(members), leader_of(members, rank)) for members in found.values()]
+
+
+def leader_of(members: Sequence[Attempt], rank: Sequence[str]) -> Attempt:
+    """The best that may be ranked; else what was evaluated and not judged; else by the screen."""
+    return next(
+        iter(order(members, rank)),
+        max(
+            members,
+            key=lambda one: (not_judged(one), one.screened_l2_hit_rate or 0.0, -one.number),
+        ),
+    )
+
+
+def not_judged(attempt: Attempt) -> bool:
+    """Whether its outputs could not be compared, which says nothing of the swizzle."""
+    return attempt.verdict.kind == "not validated"
 
 
 def remembered(
-    attempts: Sequence[Attempt], best: Attempt | None, counters: Collection[str], budget: int
+    attempts: Sequence[Attempt],
+    best: Attempt | None,
+    rank: Sequence[str],
+    counters: Collection[str],
+    budget: int,
 ) -> str:
     """The history: the one to beat, the last, all ideas, the search's, then refusals, newest first.
 
     Args:
         attempts: all of the run, by number.
         best: the one to beat, of whatever origin.
+        rank: by what attempts are put in order.
         counters: readings of a measurement that are told.
         budget: characters; what comes last is left out first, and that is said.
     """
-    parts = list(_parts(attempts, best, counters))
+    parts = list(_parts(attempts, best, rank, counters))
     kept: list[str] = []
     for part in parts:
         if kept and sum(map(len, kept)) + len(part) > budget:
@@ -93,80 +106,88 @@ def remembered(
     return "\n\n".join(kept)
 
 
-def stuck(attempts: Sequence[Attempt]) -> bool:
-    """Whether the last iterations that offered a permutation gained nothing on those before."""
-    best, idle = 0.0, 0
-    permutations = [attempt for attempt in attempts if attempt.fingerprint is not None]
-    for _, iteration in itertools.groupby(permutations, lambda one: one.candidate.iteration):
-        reached = max(_rate(one) if one.verdict.kind == "better" else 0.0 for one in iteration)
-        best, idle = (reached, 0) if reached > best + NOISE_BAND else (best, idle + 1)
+def stuck(attempts: Sequence[Attempt], rank: Sequence[str]) -> bool:
+    """Whether the last iterations that had a permutation judged beat nothing before them."""
+    idle = 0
+    earlier: list[Attempt] = []
+    judged = [one for one in attempts if one.fingerprint is not None and not not_judged(one)]
+    for _, iteration in itertools.groupby(judged, lambda one: one.candidate.iteration):
+        tried = list(iteration)
+        better = [one for one in order(tried, rank) if one.verdict.kind == "better"]
+        idle = 0 if better and beats(better[0], earlier, rank) else idle + 1
+        earlier += better
     return idle >= IDLE_ITERATIONS
 
 
-def ideas(attempts: Sequence[Attempt]) -> list[str]:
-    """A line for each answer that has an idea of its own."""
+def ideas(attempts: Sequence[Attempt], rank: Sequence[str]) -> list[str]:
+    """A line for each answer that has an idea of its own and was judged."""
     lines: dict[str, str] = {}
-    for answer in answers(attempts):
+    for answer in answers(attempts, rank):
         idea, leader = answer.idea, answer.leader
-        if idea and leader.verdict.kind != "repeated":
+        if idea and leader.verdict.kind != "repeated" and not not_judged(leader):
             lines.setdefault(idea, f"{leader.number}: {_clipped(idea, LONGEST_REASON)}")
     return list(lines.values())
 
 
 def _parts(
-    attempts: Sequence[Attempt], best: Attempt | None, counters: Collection[str]
+    attempts: Sequence[Attempt],
+    best: Attempt | None,
+    rank: Sequence[str],
+    counters: Collection[str],
 ) -> Iterator[str]:
-    own = answers(attempts)
+    own = answers(attempts, rank)
     if best is not None:
-        yield "The one to beat:\n" + _whole(_answer_of(best, own), best, counters, best)
+        ranking = f"Attempts rank by {describe_rank(attempts, rank)}."
+        yield f"{ranking}\n\nThe one to beat:\n" + _whole(
+            _answer_of(best, own), best, rank, counters
+        )
     else:
         yield "No attempt is better than the unmodified kernel yet."
     counters = [one for one in counters if one != "causes"]
     older = [one for one in own if best not in one.attempts]
     if own and older and own[-1] is older[-1]:
         last = older.pop()
-        yield "The last attempt:\n" + _whole(last, last.leader, counters, best)
+        yield "The last attempt:\n" + _whole(last, best, rank, counters)
     if own:
         yield "All your attempts:\n" + "\n".join(_line(answer) for answer in own)
     searched = [one for one in attempts if one.candidate.origin != "llm"]
     if searched:
-        yield _searched(searched)
-    if any(one.measurement is None and one.screened_l2_hit_rate is not None for one in attempts):
-        yield _SCREENED
+        yield _searched(searched, rank)
     for answer in reversed(older):
-        yield _whole(answer, answer.leader, counters, best)
+        yield _whole(answer, best, rank, counters)
 
 
 def _answer_of(attempt: Attempt, own: Sequence[ModelAnswer]) -> ModelAnswer:
     """The answer that an attempt belongs to; a search's stands for itself."""
-    return next((one for one in own if attempt in one.attempts), ModelAnswer((attempt,)))
+    return next((one for one in own if attempt in one.attempts), ModelAnswer((attempt,), attempt))
 
 
-def _searched(attempts: Sequence[Attempt]) -> str:
-    """What a search has tried: the best of each kind."""
-    screened = [one for one in attempts if one.screened_l2_hit_rate is not None]
-    screened.sort(key=lambda one: (-_rate(one), -(one.screened_l2_hit_rate or 0), one.number))
+def _searched(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
+    """What a search has tried: of what was evaluated, the best of each kind."""
     kinds: dict[str, Attempt] = {}
-    for one in screened:
+    for one in order(attempts, rank):
         kinds.setdefault(kind_of(one.candidate), one)
-    lines = [
-        f"- {one.number} {one.candidate.name}: screened at {percent(one.screened_l2_hit_rate)}"
-        + (f"; {_verdict(one)}" if one.measurement else "")
-        for one in list(kinds.values())[:MOST_KINDS]
-    ]
-    if any(one.candidate.origin == "search" for one in list(kinds.values())[:MOST_KINDS]):
+    told = list(kinds.values())[:MOST_KINDS]
+    lines = [f"- {one.number} {one.candidate.name}: {_verdict(one)}" for one in told]
+    if any(one.candidate.origin == "search" for one in told):
         lines.append(_NESTS)
-    begun = f"A search has tried {len(attempts)} candidates before you. The best of each kind:"
-    return "\n".join([begun, *lines])
+    begun = f"A search has tried {len(attempts)} candidates before you."
+    return "\n".join([f"{begun} The best of each kind:", *lines] if told else [begun])
 
 
 def _whole(
-    answer: ModelAnswer, attempt: Attempt, counters: Collection[str], best: Attempt | None
+    answer: ModelAnswer,
+    best: Attempt | None,
+    rank: Sequence[str],
+    counters: Collection[str],
 ) -> str:
+    """All of an answer: of the one to beat that attempt, of another one its leader."""
+    attempt = best if best is not None and best in answer.attempts else answer.leader
+
     lines = [f"Attempt {attempt.number}. {_verdict(attempt)}{_beside(attempt, best)}"]
     if answer.idea:
         lines.append(f"Idea: {_clipped(answer.idea, LONGEST_REASON)}")
-    lines += _members(answer, attempt)
+    lines += _members(answer, attempt, rank)
     if attempt.measurement is not None:
         read = [f"{name} {value}" for name, value in readings(attempt.measurement, counters)]
         lines.append(f"Report: {', '.join(read)}")
@@ -174,28 +195,52 @@ def _whole(
     return "\n".join([*lines, *(f"    {line}" for line in text.splitlines())])
 
 
-def _members(answer: ModelAnswer, attempt: Attempt) -> list[str]:
+def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list[str]:
     """Which values of a family won, and how the others stood."""
     if len(answer.attempts) == 1:
         return []
-    rated = [one for one in answer.attempts if one.screened_l2_hit_rate is not None]
-    rated.sort(key=lambda one: (-(one.screened_l2_hit_rate or 0), one.number))
-    best = ", the best" if rated and attempt == answer.leader else ""
-    lines = [f"A family, {len(answer.attempts)} members tried; this is {_values(attempt)}{best}."]
-    if rated:
-        told = [f"{_values(one)} {percent(one.screened_l2_hit_rate)}" for one in rated]
-        if len(told) > MOST_MEMBERS:
-            told = [*told[:MOST_MEMBERS], f"{len(told) - MOST_MEMBERS} more, {told[-1]} the lowest"]
-        lines.append(f"Members as screened: {'; '.join(told)}")
+    first = ", which ranks first" if attempt == answer.leader else ""
+    lines = [f"A family, {len(answer.attempts)} members tried; this is {_values(attempt)}{first}."]
+    others = [one for one in answer.attempts if one != attempt]
+    evaluated = [one for one in others if one.measurement is not None]
+    ranked = order(evaluated, rank)
+    ranked += [one for one in evaluated if one not in ranked]
+    if ranked:
+        told = [f"{_values(one)} {_evaluated(one)}" for one in ranked]
+        lines.append(f"Other members evaluated: {_few(told)}")
+    rates = {one.number: one.screened_l2_hit_rate for one in answer.attempts}
+    highest = max((rate for rate in rates.values() if rate is not None), default=0.0)
+    below = {one.number: highest - (rates[one.number] or 0.0) for one in others}
+    left = [one for one in others if one not in ranked and rates[one.number] is not None]
+    if left:
+        left.sort(key=lambda one: (below[one.number], one.number))
+        told = [f"{_values(one)} {100 * below[one.number]:.1f}" for one in left]
+        lines.append(
+            f"Not evaluated, points below the family's best by a quick model: {_few(told)}"
+        )
     refused: dict[str, list[Attempt]] = {}
     for one in answer.attempts:
         if one.screened_l2_hit_rate is None:
             refused.setdefault(one.verdict.kind, []).append(one)
     for kind, ones in refused.items():
-        named = _clipped("; ".join(map(_values, ones)), LONGEST_REASON)
+        named = "; ".join(map(_values, ones[:MOST_REFUSED]))
+        more = f" and {len(ones) - MOST_REFUSED} more" if len(ones) > MOST_REFUSED else ""
         first = _clipped(ones[0].verdict.reason, LONGEST_REASON)
-        lines.append(f"Members refused, {kind}: {named} (the first: {first})")
+        lines.append(f"Refused, {kind}: {named}{more} (the first: {first})")
     return lines
+
+
+def _few(told: Sequence[str]) -> str:
+    """The first ones of a list, and the last."""
+    if len(told) > MOST_MEMBERS:
+        told = [*told[:MOST_MEMBERS], f"{len(told) - MOST_MEMBERS} more, {told[-1]} the last"]
+    return "; ".join(told)
+
+
+def _evaluated(attempt: Attempt) -> str:
+    """The rate of a member; of one that is refused all the same, why."""
+    rate = percent(attempt.measurement.l2_hit_rate if attempt.measurement else None)
+    return rate if attempt.verdict.eligible else f"{rate}, {_kind(attempt)}"
 
 
 def _values(attempt: Attempt) -> str:
@@ -207,14 +252,20 @@ def _line(answer: ModelAnswer) -> str:
     leader = answer.leader
     idea = _clipped(answer.idea or leader.candidate.name, 160)
     members = len(answer.attempts)
-    best = f" (the best of {members}: {_values(leader)})" if members > 1 else ""
-    return f"- {leader.number} [{leader.verdict.kind}{_percent(leader)}]: {idea}{best}"
+    best = f" (first of {members}: {_values(leader)})" if members > 1 else ""
+    return f"- {leader.number} [{_kind(leader)}{_percent(leader)}]: {idea}{best}"
 
 
 def _verdict(attempt: Attempt) -> str:
     kind, reason = attempt.verdict.kind, _clipped(attempt.verdict.reason, LONGEST_REASON)
+    if not_judged(attempt):
+        return f"Not judged: outputs could not be compared ({reason}), no fault of the swizzle"
     refused = attempt.measurement is None
     return f"{'Refused: ' if refused else ''}{kind}: {reason}"
+
+
+def _kind(attempt: Attempt) -> str:
+    return "not judged" if not_judged(attempt) else attempt.verdict.kind
 
 
 def _beside(attempt: Attempt, best: Attempt | None) -> str:

@@ -46,7 +46,7 @@ def proposal(
         inputs["memory_analysis"] = memory_analysis
     if attempts or best:
         budget = formula.budgets.history_tokens * CHARACTERS_PER_TOKEN
-        inputs["history"] = remembered(attempts, best, formula.counters, budget)
+        inputs["history"] = remembered(attempts, best, formula.rank, formula.counters, budget)
     own = [one for one in attempts if one.candidate.origin == "llm"]
     inputs["request"] = _request(formula, own)
     return Question(
@@ -77,8 +77,9 @@ def _words(formula: Formula, name: str, context: HardwareContext) -> str:
 
 def _language(context: HardwareContext) -> tuple[str, str]:
     """What the kernel is written in, and what a code fence calls it."""
-    is_python = context.launch.source.entry.file.endswith(".py")
-    return ("Triton", "python") if is_python else ("HIP C++", "cpp")
+    if context.launch.source.entry.file.endswith(".py"):
+        return "Triton", "python"
+    return "CUDA C++" if context.target.backend == "cuda" else "HIP C++", "cpp"
 
 
 def _told(formula: Formula, context: HardwareContext) -> dict[str, str]:
@@ -100,7 +101,7 @@ def _fenced(source: str, language: str) -> str:
 
 
 def _request(formula: Formula, attempts: Sequence[Attempt]) -> str:
-    if not stuck(attempts):
+    if not stuck(attempts, formula.rank):
         return "Propose a swizzle."
-    tried = "\n".join(f"- {idea}" for idea in ideas(attempts))
+    tried = "\n".join(f"- {idea}" for idea in ideas(attempts, formula.rank))
     return f"{words(formula, 'another_family')}\n\nTried so far:\n{tried}"

@@ -16,7 +16,7 @@ from intelliperf_swizzle.formula import Formula
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
 from intelliperf_swizzle.propose.llm.answer import FamilyMember, Reply, candidate, members
-from intelliperf_swizzle.propose.llm.feedback import answers
+from intelliperf_swizzle.propose.llm.feedback import answers, leader_of, not_judged
 from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
 from intelliperf_swizzle.propose.llm.signature import Question
 from intelliperf_swizzle.propose.offline import ENOUGH, nearby
@@ -124,7 +124,7 @@ def _advice(attempts: Sequence[Attempt]) -> list[str]:
 
 
 class _Leader(NamedTuple):
-    """The candidate of a call that was screened highest, and at what L2 hit rate."""
+    """The best candidate of a call, and the highest L2 hit rate that any was screened at."""
 
     rate: float
     attempt: Attempt
@@ -193,7 +193,7 @@ class _Conversation:
             self.memory_analysis = reply.fields.get("memory_analysis")
 
     def iterate(self, iteration: int) -> Iterator[CandidateBatch]:
-        """Asks until an attempt is evaluated, or until the refusals are too many."""
+        """Asks until an attempt is judged, or until the refusals are too many."""
         least = self.problem.baseline_l2_hit_rate - SCREEN_SLACK
         for refusals in range(1 + self.proposer.formula.budgets.refusals):
             again = f", {refusals} refused" if refusals else ""
@@ -212,20 +212,21 @@ class _Conversation:
                 self.proposer.progress.note(
                     f"attempt {best.number}: {best.verdict.kind}, {best.verdict.reason}"
                 )
-                return
+                if not not_judged(best):
+                    return
 
     def _offer(
         self, offered: Sequence[FamilyMember], least: float
     ) -> Generator[CandidateBatch, None, _Leader | None]:
-        """Has candidates judged; the one screened highest, if any is a new permutation."""
+        """Has candidates judged; the best, if any is a new permutation."""
         batch = CandidateBatch([one.candidate for one in offered], evaluate_from=least)
         yield batch
-        rated = [
-            _Leader(attempt.screened_l2_hit_rate, attempt, member)
-            for attempt, member in zip(batch.outcomes, offered, strict=True)
-            if attempt.screened_l2_hit_rate is not None
-        ]
-        return max(rated, key=lambda one: one.rate, default=None)
+        rates = [one.screened_l2_hit_rate for one in batch.outcomes]
+        highest = max((rate for rate in rates if rate is not None), default=None)
+        if highest is None:
+            return None
+        best = leader_of(batch.outcomes, self.proposer.formula.rank)
+        return _Leader(highest, best, offered[batch.outcomes.index(best)])
 
     def _tune(
         self, leader: _Leader, offered: Sequence[FamilyMember]
@@ -252,7 +253,7 @@ class _Conversation:
         picture = self.problem.picture(best) if formula.pictures else None
         question = proposal(formula, self.context, self.memory_analysis, attempts, best, picture)
         replies = self._ask(question, self.proposer.samples)
-        earlier = len(answers(attempts))
+        earlier = len(answers(attempts, formula.rank))
         return [
             member
             for number, reply in enumerate(replies, earlier + 1)

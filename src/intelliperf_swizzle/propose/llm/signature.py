@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 PIXELS_PER_TOKEN = 750
 """Of an image, roughly. Source: Anthropic's documentation, "Vision"; others count alike."""
@@ -34,11 +33,10 @@ class Image:
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the answer: its name, what it is for, and its type."""
+    """A field of the answer, a text: its name, and what it is for."""
 
     name: str
     description: str
-    type: Any = str
 
 
 @dataclass(frozen=True)
@@ -91,8 +89,7 @@ REASONING = Field(
 )
 CRITIQUES = Field(
     "critiques",
-    "a JSON object: the number of each earlier attempt -> what was wrong or right about it",
-    dict[int, str],
+    'a JSON object, what was wrong or right about each earlier attempt: {"1": "…", "7": "…"}',
 )
 IDEA = Field("idea", "the new idea in one sentence")
 RATIONALE = Field("rationale", "why it should be better than what was tried, in numbers")

@@ -249,9 +249,7 @@ def _signature(dspy: ModuleType, question: Question) -> Any:
         name: (dspy.Image if isinstance(value, Image) else str, dspy.InputField(desc=INPUTS[name]))
         for name, value in _ordered(question)
     }
-    outputs = {
-        one.name: (one.type, dspy.OutputField(desc=one.description)) for one in question.outputs
-    }
+    outputs = {one.name: (str, dspy.OutputField(desc=one.description)) for one in question.outputs}
     return dspy.Signature({**inputs, **outputs}, question.instructions)
 
 
@@ -274,10 +272,7 @@ def _ordered(question: Question) -> list[tuple[str, str | Image]]:
 def _reason(text: str, question: Question) -> str:
     """Why an answer has not the fields that were asked for."""
     missing = [one.name for one in question.outputs if f"[[ ## {one.name} ## ]]" not in text]
-    if missing:
-        return f"the answer lacks {', '.join(missing)}"
-    typed = [one.name for one in question.outputs if one.type is not str]
-    return f"the answer has all fields, but {', '.join(typed)} is not what was asked for"
+    return f"the answer lacks {', '.join(missing) or 'a field that can be read'}"
 
 
 def _last_call(lm: Any, seconds: float) -> tuple[str, Usage]:
