@@ -558,6 +558,17 @@ def test_a_kernel_in_a_file_whose_name_is_not_utf8_is_the_users_to_mend(tmp_path
             "ended with exit status 0",
             "named above",
         ),
+        (
+            "from torch.utils.cpp_extension import load; print('the end', flush=True);"
+            "load('ext', ['ext.cu'], build_directory='.')",
+            "ended with exit status 1",
+            "a C++ extension of PyTorch",
+        ),
+        (
+            "print('the end', flush=True); import ctypes; ctypes.CDLL('libc10_cuda.so')",
+            "ended with exit status 1",
+            "a C++ extension of PyTorch",
+        ),
         ("import triton; print('the end')", "ended with exit status 0", "launched no kernel"),
         ("import triton; print('the end'); 1 / 0", "exit status 1", "before its first launch"),
     ],
@@ -586,7 +597,7 @@ def test_a_time_limit_without_a_launch(tmp_path: Path) -> None:
 def test_a_binary_that_is_not_python(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="ended with exit status 0") as caught:
         capture(RecordRequest(["/bin/true"], folder=tmp_path, cwd=tmp_path))
-    assert "CUDA binaries cannot" in (caught.value.hint or "")
+    assert "named no HIP or CUDA program" in (caught.value.hint or "")
 
 
 def test_a_command_that_does_not_exist(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from recorded_programs import Recorded, lines_of, record
 
 import intelliperf_swizzle.kernels.hip.toolchain as tools
 from intelliperf_swizzle.api import optimize
@@ -22,17 +22,15 @@ from intelliperf_swizzle.context import hardware_context
 from intelliperf_swizzle.errors import CaptureError, SpliceError, SwizzleError, TraceError
 from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.hip.device_code import read_kernel
 from intelliperf_swizzle.kernels.hip.language import HIP
-from intelliperf_swizzle.kernels.hip.record_program import LINES_VARIABLE
 from intelliperf_swizzle.kernels.hip.trace_slices import execute_slice, trace_here
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.propose.llm.prompt import proposal
-from intelliperf_swizzle.records import Capture, Int64Array, Launch, TensorArgument, Trace
+from intelliperf_swizzle.records import TensorArgument
 from intelliperf_swizzle.search.setup import choose_language
 from intelliperf_swizzle.trace.difference import access_difference
 
@@ -50,56 +48,12 @@ def toolchain() -> tools.Toolchain:
         pytest.skip(f"{error.fact}: {error.hint}")
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A program's launches, and the lines that native execution touched, by launch and tile."""
-
-    project: Path
-    capture: Capture
-    native: dict[int, dict[int, Int64Array]]
-
-    def launch(self, kernel: str, number: int = 0) -> Launch:
-        return [one for one in self.capture.launches if one.kernel == kernel][number]
-
-    def trace(self, kernel: str, number: int = 0) -> Trace:
-        return trace_here(self.launch(kernel, number), self.project)
-
-
-def record(project: Path, folder: Path, command: list[str], build: str | None) -> Recorded:
-    lines = folder / "lines.bin"
-    request = RecordRequest(
-        command=command, cwd=project, folder=folder / "capture", target=load_target("mi300x"),
-        environment={**os.environ, LINES_VARIABLE: str(lines)}, build_command=build,
-        compute="always",
-    )  # fmt: skip
-    capture = HIP.record(request)
-    native: dict[int, dict[int, Int64Array]] = {}
-    words = np.fromfile(lines, np.int64)
-    at = 0
-    while at < len(words):
-        launch, tile, count = (int(one) for one in words[at : at + 3])
-        native.setdefault(launch, {})[tile] = words[at + 3 : at + 3 + count]
-        at += 3 + count
-    return Recorded(project, capture, native)
-
-
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     folder = tmp_path_factory.mktemp("hip")
     project = folder / "project"
     shutil.copytree(APPLICATION, project)
     return record(project, folder, ["./app"], "make")
-
-
-def lines_of(trace: Trace, tile: int) -> Int64Array:
-    """Line and kind of each touch, as the stand-in writes them."""
-    found = [np.zeros(0, np.int64)]
-    for access in range(trace.tile_offset[tile], trace.tile_offset[tile + 1]):
-        shape = trace.access_shape[access]
-        begin, end = trace.shape_offset[shape : shape + 2]
-        line = np.int64(trace.access_base[access]) + trace.shape_line[begin:end]
-        found.append(line << 2 | int(trace.shape_kind[shape]))
-    return np.unique(np.concatenate(found))
 
 
 TRACED = {

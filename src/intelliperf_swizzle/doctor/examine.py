@@ -93,7 +93,8 @@ def diagnose(options: Options, system: System = HERE) -> Diagnosis:
         *_gpus(options, present, target, system),
         *_profilers(options, device, tools),
         *_language_model(options, endpoint, system.environment),
-        _hip(system),
+        _cpp(system, "HIP"),
+        _cpp(system, "CUDA"),
         _intelliperf(),
         _cache(system),
     )
@@ -245,20 +246,20 @@ def _compiler(options: Options, device: Device | None, machine: Machine) -> Iter
         yield Finding("C compiler", None, gap, "sudo apt install gcc", needed)
 
 
-def _hip(system: System) -> Finding:
-    """The compiler of HIP programs, tried on a few lines; Triton needs none."""
+def _cpp(system: System, name: str) -> Finding:
+    """The compiler of HIP or CUDA programs, tried on a few lines; Triton needs none."""
     try:
         from intelliperf_swizzle.kernels.base import load_language
 
-        language = load_language("hip")
+        language = load_language(name.lower())
     except ImportError as error:  # of a package that has a finding of its own
-        return Finding("HIP compiler", f"not tried: {error}")
+        return Finding(f"{name} compiler", f"not tried: {error}")
     search = {"PATH": system.machine.search} if system.machine.search else {}
     compiler = language.compiler({**system.environment, **search})
     if compiler is None or compiler.found is None:
         remedy = f": {compiler.command}" if compiler and compiler.command else ""
-        return Finding("HIP compiler", f"none; only HIP programs need it{remedy}")
-    return Finding("HIP compiler", compiler.found, compiler.gap, compiler.command)
+        return Finding(f"{name} compiler", f"none; only {name} programs need it{remedy}")
+    return Finding(f"{name} compiler", compiler.found, compiler.gap, compiler.command)
 
 
 def _intelliperf() -> Finding:

@@ -33,6 +33,7 @@ from intelliperf_swizzle.records import (
 LANGUAGES: Mapping[str, str] = {
     "triton": "intelliperf_swizzle.kernels.triton.language:TRITON",
     "hip": "intelliperf_swizzle.kernels.hip.language:HIP",
+    "cuda": "intelliperf_swizzle.kernels.hip.language:CUDA",
 }
 """Where each language is; it is imported when it is asked for."""
 
@@ -128,9 +129,11 @@ class KernelLanguage(Protocol):
         name: as people call it.
         builds: whether `record` runs the build command, in a copy of the project.
         measures: whether its edits can be run on a GPU yet (`on_gpu`); if not, they are modelled.
+        default_target: the GPU if none is named and none is there; None = that of the options.
     """
 
     name: str
+    default_target: str | None
     builds: bool
     measures: bool
 

@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Kernels that a patch may easily get wrong.
-#include <hip/hip_runtime.h>
-#include <hip/hip_cooperative_groups.h>
-
 #include "elsewhere.h"
 
 #define TILE(width) (blockIdx.y * gridDim.x + hipBlockIdx_x) * (width)
@@ -66,18 +63,11 @@ __global__ void __launch_bounds__(64, 4) twice(const T* in, T* out) {
   kept[threadIdx.x] = in[blockIdx.x * Width + threadIdx.x];
   __syncthreads();
   T sum = kept[Width - 1 - threadIdx.x];
-  for (int offset = 32; offset; offset /= 2) sum += __shfl_xor(sum, offset);
-  atomicAdd(out + blockIdx.x * Width + threadIdx.x % 4, sum + T(weight() + __popcll(__ballot(threadIdx.x & 1))));
+  for (int offset = warpSize / 2; offset; offset /= 2) sum += SHUFFLE_XOR(sum, offset);
+  atomicAdd(out + blockIdx.x * Width + threadIdx.x % 4, sum + T(weight() + __popcll(BALLOT(threadIdx.x & 1))));
 }
 
-__global__ void by_intrinsic(int* out) {
-  out[__builtin_amdgcn_workgroup_id_x() * 64 + threadIdx.x] = 1;
-}
-
-__global__ void by_group(int* out) {
-  const auto block = cooperative_groups::this_thread_block();
-  out[block.group_index().x * 64 + threadIdx.x] = blockIdx.x;
-}
+__global__ void by_intrinsic(int* out) { out[NUMBER_BY_INTRINSIC() * 64 + threadIdx.x] = 1; }
 
 __global__ void two_readers(int* out) { out[first() + threadIdx.x] = blockIdx.x; }
 
@@ -89,11 +79,11 @@ __global__ void never_made(T* out) { out[of_template(1)] = 1; }
 __global__ void sorted(const int* in, int* out) {
   __shared__ int taken[64];
   const int key = in[blockIdx.x * 64 + threadIdx.x] & 3;
-  taken[threadIdx.x] = __popcll(__ballot(key == (threadIdx.x & 3)));
+  taken[threadIdx.x] = __popcll(BALLOT(key == (threadIdx.x & 3)));
   __syncthreads();
   int at = 0;
   for (int k = 0; k < key; k++) at += taken[k];
-  for (int k = 0; k < threadIdx.x; k++) at += __shfl(key, k) == key;
+  for (int k = 0; k < threadIdx.x; k++) at += SHUFFLE(key, k % warpSize) == key;
   out[blockIdx.x * 64 + at] = in[blockIdx.x * 64 + threadIdx.x];
 }
 
@@ -117,7 +107,7 @@ int main() {
   twice<float, 64><<<12, 64>>>(b, c);
   twice<int, 64><<<10, 64>>>((int*)b, a);
   by_intrinsic<<<12, 64>>>(a);
-  by_group<<<12, 64>>>(a);
+  launch_own(a, (int*)b);
   two_readers<<<12, 64>>>(a);
   uses_template<<<12, 64>>>(a);
   return hipDeviceSynchronize() != hipSuccess;

@@ -16,6 +16,8 @@ from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
 _Codes: TypeAlias = UInt8Array | npt.NDArray[np.uint16]
 _Hashes: TypeAlias = npt.NDArray[np.uint64]
 _EMPTY = np.int32(-1)
+_STORES = 48
+"""Bits of a code that say the kind of an access: none for a load."""
 
 
 @jit
@@ -108,29 +110,45 @@ def footprint_units(
     base: Int32Array, shape: Int32Array, shape_offset: Int64Array, shape_line: Int32Array,
     code: _Codes, unit: Int32Array, units: int,
 ) -> tuple[Int64Array, Int32Array, _Codes]:  # fmt: skip
-    """The units of each footprint in order of first touch, as offsets, units and codes."""
+    """The units of each footprint in order of first touch, as offsets, units and codes.
+
+    Where several waves touch a line, loads of all of them are one, since an L1 has the line under
+    way by the second; stores, which no L1 keeps back, are one each.
+    """
     total = 0
     offset = np.zeros(len(base) + 1, np.int64)
     mark = np.full(units, -1, np.int64)
+    first = np.empty(units, np.int64)
     for f in range(len(base)):
         for i in range(shape_offset[shape[f]], shape_offset[shape[f] + 1]):
-            u = unit[base[f] + shape_line[i]]
+            line = base[f] + shape_line[i]
+            u = unit[line]
             if mark[u] != f:
                 mark[u] = f
+                first[u] = line
+                total += 1
+            elif first[u] == line and code[i] & _STORES:
                 total += 1
         offset[f + 1] = total
     mark[:] = -1
+    place = np.empty(units, np.int64)
     ref_unit = np.empty(total, np.int32)
     ref_code = np.empty(total, code.dtype)
     n = 0
     for f in range(len(base)):
         for i in range(shape_offset[shape[f]], shape_offset[shape[f] + 1]):
-            u = unit[base[f] + shape_line[i]]
-            if mark[u] != f:
-                mark[u] = f
-                ref_unit[n] = u
-                ref_code[n] = code[i]
-                n += 1
+            line = base[f] + shape_line[i]
+            u = unit[line]
+            if mark[u] == f and (first[u] != line or not code[i] & _STORES):
+                if first[u] == line:
+                    ref_code[place[u]] |= code[i]
+                continue
+            mark[u] = f
+            first[u] = line
+            place[u] = n
+            ref_unit[n] = u
+            ref_code[n] = code[i]
+            n += 1
     return offset, ref_unit, ref_code
 
 

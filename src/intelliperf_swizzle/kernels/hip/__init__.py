@@ -1,3 +1,3 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""HIP C++: built with its bitcode kept, recorded and traced with no GPU and no ROCm."""
+"""HIP and CUDA C++: built with its bitcode kept, recorded and traced with no GPU."""

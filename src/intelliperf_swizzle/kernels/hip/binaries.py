@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: MIT
 """What an executable's fat binary holds: code objects, with bitcode and what each kernel takes.
 
-Source: LLVM, ClangOffloadBundler.html (bundles), AMDGPUUsage.html (code objects, their metadata).
+Of CUDA's, only the modules that our `nvcc` has put there, each in LLVM's wrapper.
+
+Source: LLVM, ClangOffloadBundler.html (bundles), AMDGPUUsage.html (code objects, their metadata),
+BitCodeFormat.html (the wrapper).
 """
 
 from __future__ import annotations
@@ -18,7 +21,10 @@ from intelliperf_swizzle.errors import BuildError
 
 BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 COMPRESSED = b"CCOB"
-_FATBIN = ".hip_fatbin"
+_WRAPPER = struct.pack("<3I", 0x0B17C0DE, 0, 20)
+"""Begins a wrapped module, whose size and GPU follow."""
+SECTIONS = {".hip_fatbin": "HIP", ".nv_fatbin": "CUDA"}
+"""Of fat binaries, and whose."""
 _NOTES = 7
 """Kind of a section."""
 _METADATA_NOTE = 32
@@ -50,18 +56,18 @@ class KernelCode:
     Attributes:
         symbol: its mangled name.
         parameters: in order.
-        registers: vector registers of a thread, those for matrices included.
-        scalar_registers: of a wave.
-        stack_bytes: scratch of a thread.
+        registers: vector registers of a thread, those for matrices included; None if not known.
+        scalar_registers: of a wave; None if it has none.
+        stack_bytes: scratch of a thread; None if not known.
         lds_bytes: static shared memory.
         wave_lanes: threads of a wave.
     """
 
     symbol: str
     parameters: tuple[Parameter, ...]
-    registers: int
-    scalar_registers: int
-    stack_bytes: int
+    registers: int | None
+    scalar_registers: int | None
+    stack_bytes: int | None
     lds_bytes: int
     wave_lanes: int
 
@@ -72,9 +78,9 @@ class CodeObject:
 
     Attributes:
         file: it was found in.
-        arch: `gfx942`, without features.
+        arch: `gfx942`, without features, or `sm_90`.
         bitcode: modules of LLVM before optimisation; none if the file was built without.
-        kernels: by symbol, from the metadata.
+        kernels: by symbol, from the metadata; of CUDA's, none are known yet.
     """
 
     file: Path
@@ -91,14 +97,15 @@ class _Section:
     bytes: int
 
 
-def holds_device_code(file: Path) -> bool:
-    """Whether a file is an executable or a library with a fat binary."""
+def holds_device_code(file: Path, language: str | None = None) -> bool:
+    """Whether a file is an executable or a library with a fat binary, of a language or any."""
+    names = [one for one, whose in SECTIONS.items() if language in (None, whose)]
     try:
         with (
             file.open("rb") as stream,
             mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as raw,
         ):
-            return raw[:4] == b"\x7fELF" and any(one.name == _FATBIN for one in _sections(raw))
+            return raw[:4] == b"\x7fELF" and any(one.name in names for one in _sections(raw))
     except (OSError, ValueError, struct.error):
         return False
 
@@ -110,18 +117,33 @@ def read_code_objects(file: Path) -> list[CodeObject]:
         BuildError: the fat binary is compressed.
     """
     raw = file.read_bytes()
+    if raw.startswith(_WRAPPER):
+        return list(_wrapped(file, raw))
     if raw[:4] != b"\x7fELF":
         bundled = raw
     elif _machine(raw) == _AMDGPU:
         return [_code_object(file, "", raw)]
     else:
-        bundled = b"".join(_bytes(raw, one) for one in _sections(raw) if one.name == _FATBIN)
+        parts = {one.name: _bytes(raw, one) for one in _sections(raw) if one.name in SECTIONS}
+        if ".nv_fatbin" in parts:
+            return list(_wrapped(file, parts[".nv_fatbin"])) or [CodeObject(file, "", ())]
+        bundled = parts.get(".hip_fatbin", b"")
     if bundled[:4] == COMPRESSED:
         raise BuildError(
             f"the device code in {file.name} is compressed",
             hint="build it with --no-offload-compress, or let -b/--build_command build it",
         )
     return [_code_object(file, name, code) for name, code in _unbundled(bundled)]
+
+
+def _wrapped(file: Path, data: bytes) -> Iterator[CodeObject]:
+    """A code object for each wrapped module."""
+    at = data.find(_WRAPPER)
+    while at >= 0:
+        size, arch = struct.unpack_from("<2I", data, at + len(_WRAPPER))
+        end = at + 20 + size
+        yield CodeObject(file, f"sm_{arch}", (data[at:end],))
+        at = data.find(_WRAPPER, end)
 
 
 def _unbundled(data: bytes) -> Iterator[tuple[str, bytes]]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from intelliperf_swizzle.kernels.hip.inline_ptx import ASSEMBLY
 from intelliperf_swizzle.kernels.hip.source import DebugInfo
 
 _NAME = r'"[^"]+"|[\w.$]+'
@@ -19,11 +20,12 @@ _DEFINED = re.compile(rf"(?ms)^define [^\n]*?@({_NAME})\(.*?^\}}$")
 _VARIABLE = re.compile(rf"(?m)^@({_NAME}) = [^\n]*$")
 _MENTION = re.compile(rf"@({_NAME})")
 _NUMBER = re.compile(r"llvm\.amdgcn\.(?:cluster\.)?workgroup\.id|llvm\.amdgcn\.s\.getreg")
+_PRINTING = frozenset({"nvvm.vprintf", "__ockl_printf_begin"})
 _UNIFORM = "__ockl_get_local_size"
 """Asks for the number to tell the last workgroup, which is as large as all: the stand-in refuses
 launches in which it is not."""
-_BUILTIN = re.compile(r"_ZNK?24__hip_builtin_blockIdx_t")
-_ASSEMBLY = re.compile(r' asm [^"]*"[^"]*(?:ttmp|s_getreg|\bs\[?\d)')
+_BUILTIN = re.compile(r"_ZNK?2(?:4__hip|5__cuda)_builtin_blockIdx_t")
+_ASSEMBLY = re.compile(r' asm [^"]*"[^"]*(?:ttmp|s_getreg|\bs\[?\d|%ctaid|%cluster)')
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,17 @@ class CallGraph:
             todo += new
         return [one for one in found if one in self._bodies]
 
+    def prints(self, kernel: str) -> bool:
+        """Whether a kernel may call `printf`."""
+        return not _PRINTING.isdisjoint(self._mentioned(kernel))
+
     def missing(self, kernel: str) -> str | None:
         """A function that a kernel may call and that its module does not define."""
-        mentioned = (one for name in self.reached(kernel) for one in sorted(self._mentions[name]))
+        mentioned = self._mentioned(kernel)
         return next((o for o in mentioned if o not in self._rows and o[:5] != "llvm."), None)
+
+    def _mentioned(self, kernel: str) -> list[str]:
+        return [one for name in self.reached(kernel) for one in sorted(self._mentions[name])]
 
     def readers(self, kernel: str) -> tuple[Reader, ...]:
         """A kernel, and those functions of the user's that it reaches and that read the number."""
@@ -120,6 +129,7 @@ class CallGraph:
                 elif one in self._reading and not self._debug.is_users(one):
                     function = self._debug.function(one)
                     named = function[0] if function else one
+                    named = "inline assembly" if one.startswith(ASSEMBLY) else named
                     yield BlockIndexRead(place, "" if _BUILTIN.match(one) else named)
 
     def _reach_number(self, system: Iterable[str]) -> set[str]:

@@ -18,6 +18,7 @@ from intelliperf_swizzle.kernels.hip.binaries import (
     holds_device_code,
     read_code_objects,
 )
+from intelliperf_swizzle.kernels.hip.flavours import FLAVOURS, Flavour
 from intelliperf_swizzle.kernels.hip.toolchain import Toolchain
 
 PROJECT = "project"
@@ -38,12 +39,19 @@ class Recipe:
         project: where it runs, links followed.
         build_command: as the user types it; None = it is built already, with bitcode.
         arch: the GPU of which code objects are taken where there are several.
+        language: `HIP` or `CUDA`.
     """
 
     command: tuple[str, ...]
     project: str
     build_command: str | None
     arch: str
+    language: str
+
+    @property
+    def flavour(self) -> Flavour:
+        """What its language is like."""
+        return FLAVOURS[self.language]
 
 
 @dataclass(frozen=True)
@@ -83,78 +91,81 @@ def built(
         SwizzleError: the build failed.
         CaptureError: there is no device code, or none with bitcode.
     """
-    command, build_command = recipe.command, recipe.build_command
+    command, build_command, flavour = recipe.command, recipe.build_command, recipe.flavour
     place = project = Path(recipe.project)
     if build_command:
         place = folder / PROJECT
         copy_project(project, place, edit)
-        _forget_earlier_builds(project, place)
+        _forget_earlier_builds(project, place, toolchain.root)
         try:
             run_build(build_command, place, toolchain.build_environment(environment))
         except SwizzleError as error:
-            raise _with_hint(error, toolchain) from None
+            raise _with_hint(error, toolchain, flavour) from None
     moved = tuple(moved_command(command, project, place))
-    files = list(dict.fromkeys((*_named(moved, place), *(_below(place) if build_command else ()))))
+    below = _below(place, flavour) if build_command else ()
+    files = list(dict.fromkeys((*_named(moved, place, flavour.name), *below)))
     if not files:
-        hint = "hipcc builds one" if build_command else _REBUILD
+        hint = f"{flavour.compiler} builds one" if build_command else _REBUILD
         raise CaptureError(f"`{' '.join(command)}` names no program with device code", hint=hint)
     objects, without = _read(files, recipe.arch)
     if not objects:
         raise CaptureError(
             f"{', '.join(sorted(without))} was built without device bitcode"
             + (", although the build was asked to keep it" if build_command else ""),
-            hint="CCC_OVERRIDE_OPTIONS must reach clang, which must be 18 or newer and not link "
-            "device code itself (-fgpu-rdc)"
-            if build_command
-            else _REBUILD,
+            hint=flavour.keeping if build_command else _REBUILD,
         )
     notes = [f"{name} was built without device bitcode" for name in sorted(without)]
     return Built(place, moved, tuple(objects), tuple(notes))
 
 
-def _with_hint(error: SwizzleError, toolchain: Toolchain) -> SwizzleError:
-    """The error of a build that wants what only ROCm has, with a hint that says so."""
+def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> SwizzleError:
+    """The error of a build that wants what only the vendor has, with a hint that says so."""
     said = "\n".join(error.details)
     header = re.search(r"fatal error: '([^']+)' file not found", said)
     library = re.search(r"cannot find -l(\w+)|unable to find library -l(\w+)", said)
-    if toolchain.has_hipcc or not (header or library):
+    vendors, name = flavour.vendors, flavour.name
+    whole = re.search(rf"(/\S+/{flavour.compiler}): (?:No such file|not found)", said)
+    if not whole and (toolchain.has_vendors or not (header or library)):
         return error
-    if header:
-        hint = f"if `{header[1]}` is ROCm's, install ROCm: Triton's wheel has HIP's main headers"
+    if whole:
+        hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
+    elif header:
+        hint = f"if `{header[1]}` is of {vendors}, install it: Triton has {name}'s main headers"
     elif library and "omp" in library.groups():
         hint = f"clang's OpenMP: sudo apt install libomp-{toolchain.version}-dev"
     else:
-        hint = "if the library is ROCm's, install ROCm: there are none of its libraries here"
+        hint = f"if the library is of {vendors}, install it: there are none of its libraries here"
     return SwizzleError(error.fact, hint=hint, details=error.details)
 
 
-def names_device_code(command: Sequence[str], project: Path) -> bool:
-    """Whether a word of a command is a program with a fat binary."""
-    return any(True for _ in _named(command, project))
+def names_device_code(command: Sequence[str], project: Path, language: str) -> bool:
+    """Whether a word of a command is a program with a fat binary of a language."""
+    return any(True for _ in _named(command, project, language))
 
 
-def _named(command: Sequence[str], place: Path) -> Iterator[Path]:
+def _named(command: Sequence[str], place: Path, language: str) -> Iterator[Path]:
     for word in command:
         file = place / word
-        if file.is_file() and holds_device_code(file):
+        if file.is_file() and holds_device_code(file, language):
             yield file.resolve()
 
 
-def _below(place: Path) -> Iterator[Path]:
+def _below(place: Path, flavour: Flavour) -> Iterator[Path]:
     """Programs, libraries and files of device code in a folder."""
     for file in sorted(place.rglob("*")):
-        if _is_linked(file) and (holds_device_code(file) or file.suffix in (".hsaco", ".co")):
+        alone = file.suffix in flavour.suffixes
+        if _is_linked(file, alone) and (alone or holds_device_code(file, flavour.name)):
             yield file.resolve()
 
 
-def _is_linked(file: Path) -> bool:
+def _is_linked(file: Path, alone: bool) -> bool:
     """Whether it is no object file and no link."""
     if file.is_symlink() or not file.is_file() or not 64 < file.stat().st_size < _MOST_BYTES:
         return False
     with file.open("rb") as stream:
         head = stream.read(18)
     if head[:4] != b"\x7fELF":
-        return file.suffix in (".hsaco", ".co")
+        return alone
     return bool(struct.unpack_from("<H", head, 16)[0] != 1)
 
 
@@ -173,7 +184,7 @@ def _read(files: Sequence[Path], arch: str) -> tuple[list[CodeObject], set[str]]
     return objects, without
 
 
-def _forget_earlier_builds(project: Path, copy: Path) -> None:
+def _forget_earlier_builds(project: Path, copy: Path, root: Path) -> None:
     """Removes what was built without bitcode, so that it is built again; moves CMake's paths."""
     for file in copy.rglob("*"):
         if file.is_file() and not file.is_symlink() and holds_device_code(file):
@@ -184,6 +195,11 @@ def _forget_earlier_builds(project: Path, copy: Path) -> None:
             if stale:
                 file.unlink()
     for cache in copy.rglob(_CMAKE_CACHE):
+        for file in cache.parent.glob("CMakeFiles/*/CMakeCUDACompiler.cmake"):
+            file.unlink()  # so that CMake looks at a compiler again, which is ours
+            ours = f"CMAKE_CUDA_COMPILER:FILEPATH={root / 'bin' / 'nvcc'}"
+            kept = cache.read_text("utf-8")
+            cache.write_text(re.sub(r"(?m)^CMAKE_CUDA_COMPILER:.*", ours, kept), "utf-8")
         for file in cache.parent.rglob("*"):
             if file.is_file() and (file.suffix in _CMAKE_TEXT or file.name.startswith("Makefile")):
                 text = file.read_bytes()

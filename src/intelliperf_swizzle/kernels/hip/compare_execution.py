@@ -22,7 +22,6 @@ from intelliperf_swizzle.kernels.hip.building import PROJECT
 from intelliperf_swizzle.kernels.hip.device_code import read_kernel, recording_of
 from intelliperf_swizzle.kernels.hip.preparing import recipe_of
 from intelliperf_swizzle.kernels.hip.record_program import KEYS
-from intelliperf_swizzle.kernels.hip.toolchain import find_toolchain
 from intelliperf_swizzle.mapping.sample import sample_tiles
 from intelliperf_swizzle.records import MappedLaunch
 
@@ -85,7 +84,8 @@ def compare_bytes(
 def _run(recording: Path, place: Path, limit_seconds: float) -> children.Ended:
     recipe = recipe_of(recording)
     project = recording / PROJECT
-    environment = find_toolchain(os.environ).run_environment(os.environ) | {
+    toolchain = recipe.flavour.find_toolchain(os.environ)
+    environment = toolchain.run_environment(os.environ) | {
         "SWIZZLE_HIP_FOLDER": str(place),
         "SWIZZLE_HIP_COMPARE": str(place),
     }

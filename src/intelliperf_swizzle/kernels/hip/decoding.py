@@ -22,7 +22,7 @@ from intelliperf_swizzle.kernels.hip.llvm import (
     is_block,
     parse,
 )
-from intelliperf_swizzle.kernels.hip.slicing import size_of, space
+from intelliperf_swizzle.kernels.hip.memory_operands import size_of, space
 from intelliperf_swizzle.kernels.hip.terms import Sum
 
 Number: TypeAlias = "Sum | tuple[Sum, ...]"

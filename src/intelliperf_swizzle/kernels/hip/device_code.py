@@ -14,7 +14,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.errors import SwizzleError, TraceError
-from intelliperf_swizzle.kernels.hip import llvm, native
+from intelliperf_swizzle.kernels.hip import llvm, native, nvptx, ptx
 from intelliperf_swizzle.kernels.hip.binaries import CodeObject, KernelCode
 from intelliperf_swizzle.kernels.hip.block_index_reads import CallGraph, Reader
 from intelliperf_swizzle.kernels.hip.slicing import (
@@ -26,6 +26,10 @@ from intelliperf_swizzle.kernels.hip.slicing import (
 from intelliperf_swizzle.kernels.hip.source import DebugInfo
 from intelliperf_swizzle.records import KernelSource, Launch
 
+_OTHER_UNIT = "it calls `{}` of another translation unit (-fgpu-rdc, -rdc=true)"
+_PRINTS = "it calls `printf`, which prints in the order in which workgroups run"
+STANDIN = "standin.so"
+"""A link to the stand-in runtime, in the folder of a recording."""
 GLOBALS = 15 << 30
 """Where device variables lie; `kGlobals` of the stand-in."""
 
@@ -114,10 +118,14 @@ class _Preparation:
     def add(self, bitcode: bytes, code: CodeObject) -> None:
         """The kernels of one module that no module before has."""
         copy, project = self._request.moved
+        codes, arch = code.kernels, code.arch
+        if arch.startswith("sm_"):
+            cuda, bitcode = bitcode, nvptx.retargeted(bitcode, arch)
+            codes, arch = ptx.read_kernels(cuda, arch, llvm.parse(bitcode)), nvptx.STANDS_FOR
         as_written = str(llvm.parse(bitcode)).replace(str(copy), str(project))  # for messages
         whole = DebugInfo(as_written)
         calls = CallGraph(as_written, whole)
-        module = optimised(bitcode, code.arch)
+        module = optimised(bitcode, arch)
         text = str(module).replace(str(copy), str(project))
         debug = DebugInfo(text)
         variables = self._place(module, text)
@@ -129,14 +137,17 @@ class _Preparation:
         new = [one for one in found if one.name not in self._kernels]
         for kernel in new:
             try:
+                if unfit := nvptx.unfit(kernel):
+                    raise TraceError(unfit)
+                if calls.prints(kernel.name):
+                    raise TraceError(_PRINTS)
                 if elsewhere := calls.missing(kernel.name):
-                    fact = f"it calls `{elsewhere}` of another translation unit (-fgpu-rdc)"
-                    raise TraceError(fact)
+                    raise TraceError(nvptx.unknown(elsewhere) or _OTHER_UNIT.format(elsewhere))
                 sliced = slice_kernel(text, kernel, debug)
             except TraceError as error:
                 sliced = AddressSlice("", error.fact, frozenset(), frozenset())
             self._kernels[kernel.name] = DeviceKernel(
-                code.kernels[kernel.name],
+                codes[kernel.name],
                 sliced,
                 whole.source(kernel.name, calls.reached(kernel.name), project, copy),
                 calls.readers(kernel.name),

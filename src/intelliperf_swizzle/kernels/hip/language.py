@@ -1,40 +1,58 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""HIP C++ behind the seam of `kernels.base`: recorded, traced, edited and executed on the CPU."""
+"""HIP and CUDA C++ behind the seam of `kernels.base`, recorded, traced and executed on the CPU."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.kept import Kept
-from intelliperf_swizzle.kernels.base import GpuRuns, RecordRequest
+from intelliperf_swizzle.kernels.base import Compiler, GpuRuns, RecordRequest
+from intelliperf_swizzle.kernels.hip import flavours
 from intelliperf_swizzle.kernels.hip.building import names_device_code
 from intelliperf_swizzle.kernels.hip.code_resources import read_build
+from intelliperf_swizzle.kernels.hip.flavours import Flavour
 from intelliperf_swizzle.kernels.hip.record_program import capture
 from intelliperf_swizzle.kernels.hip.shadowing import splice
-from intelliperf_swizzle.kernels.hip.toolchain import find_compiler
 from intelliperf_swizzle.kernels.hip.tracing import find_dependences, trace
 from intelliperf_swizzle.kernels.hip.validate import find_flaw, validate
-from intelliperf_swizzle.records import Launch, Trace
+from intelliperf_swizzle.records import Capture, Launch, Trace
 
 
-class Hip:
-    """Kernels of HIP C++; as of `kernels.base.KernelLanguage`."""
+class Cpp:
+    """Kernels of HIP or CUDA C++; as of `kernels.base.KernelLanguage`.
 
-    name = "HIP"
+    Args:
+        flavour: which of them.
+    """
+
     builds = True
     measures = False
-    record = staticmethod(capture)
-    names_program = staticmethod(names_device_code)
-    compiler = staticmethod(find_compiler)
     trace = staticmethod(trace)
     find_dependences = staticmethod(find_dependences)
     build = staticmethod(read_build)
     edit = staticmethod(splice)
     find_flaw = staticmethod(find_flaw)
     validate = staticmethod(validate)
+
+    def __init__(self, flavour: Flavour):
+        self._flavour = flavour
+        self.name, self.default_target = flavour.name, flavour.default_target
+
+    def compiler(self, environment: Mapping[str, str]) -> Compiler:
+        """The clang++ that is found, tried on ten lines."""
+        return self._flavour.find_compiler(environment)
+
+    def names_program(self, command: Sequence[str], project: Path) -> bool:
+        """Whether a word of a command is a program with a fat binary."""
+        return names_device_code(command, project, self.name)
+
+    def record(self, request: RecordRequest) -> Capture:
+        """Builds and runs a program on the stand-in."""
+        return capture(request, self._flavour)
 
     def with_loops(
         self, launches: Sequence[Launch], name: str | None
@@ -59,7 +77,7 @@ class Hip:
         tolerance: float,
     ) -> GpuRuns:
         """Raises ValidationError (`measures`)."""
-        raise ValidationError("HIP programs are not run on a GPU yet")
+        raise ValidationError(f"{self.name} programs are not run on a GPU yet")
 
     def cautions(
         self, launches: Sequence[Launch], prove_command: str, kept: Kept
@@ -68,4 +86,5 @@ class Hip:
         return ()
 
 
-HIP = Hip()
+HIP = Cpp(flavours.HIP)
+CUDA = Cpp(flavours.CUDA)

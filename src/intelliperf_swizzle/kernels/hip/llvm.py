@@ -11,6 +11,14 @@ from typing import Any, Literal, Protocol, cast
 
 from intelliperf_swizzle.errors import TraceError
 
+TRIPLE = "amdgcn-amd-amdhsa"
+DATA_LAYOUT = (
+    "e-m:e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-"
+    "p8:128:128:128:48-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-"
+    "v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9"
+)
+"""Of AMD's GPUs."""
+MODULE_HEAD = f'target datalayout = "{DATA_LAYOUT}"\ntarget triple = "{TRIPLE}"\n'
 _OLDEST = 22
 """LLVM of llvmlite 0.50; it reads what this and older clangs write."""
 
@@ -21,6 +29,7 @@ class Value(Protocol):
     name: str
     type: Any
     value_kind: Any
+    attributes: Iterable[bytes]
 
 
 class Instruction(Value, Protocol):
@@ -42,7 +51,6 @@ class Function(Value, Protocol):
 
     is_declaration: bool
     linkage: Any
-    attributes: Iterable[bytes]
     blocks: Iterable[BasicBlock]
     arguments: Iterable[Value]
 
@@ -76,13 +84,11 @@ def binding() -> Any:
     try:
         import llvmlite.binding as llvm
     except ImportError:
-        raise TraceError(
-            "llvmlite is not installed", hint="pip install 'intelliperf-swizzle[hip]'"
-        ) from None
+        raise TraceError("llvmlite is not installed", hint="pip install 'llvmlite>=0.50'") from None
     if llvm.llvm_version_info[0] < _OLDEST:
         raise TraceError(
-            f"llvmlite has LLVM {llvm.llvm_version_info[0]}, and HIP needs {_OLDEST} or newer",
-            hint="pip install 'intelliperf-swizzle[hip]'",
+            f"llvmlite has LLVM {llvm.llvm_version_info[0]}, and C++ needs {_OLDEST} or newer",
+            hint="pip install 'llvmlite>=0.50'",
         )
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -122,10 +128,14 @@ def parse(code: str | bytes) -> Module:
         ) from error
 
 
-def optimise(module: Module, triple: str, cpu: str, *, level: Literal[2, 3] = 2) -> Any:
+def optimise(
+    module: Module, triple: str, cpu: str, *, level: Literal[2, 3] = 2, features: str = ""
+) -> Any:
     """Runs -O2, which unrolls and vectorises nothing here, or -O3 in place; returns the machine."""
     llvm = binding()
-    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, opt=level, reloc="pic")
+    machine = llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, opt=level, reloc="pic", features=features
+    )
     tuning = llvm.create_pipeline_tuning_options(speed_level=level)
     tuning.loop_unrolling = tuning.loop_vectorization = tuning.slp_vectorization = level == 3
     builder = llvm.create_pass_builder(machine, tuning)
@@ -154,3 +164,8 @@ def kernels(module: Module) -> list[Function]:
 def head(function: Function) -> str:
     """The line that a function's text begins with, attributes of arguments included."""
     return next(line for line in str(function).splitlines() if line.startswith("define"))
+
+
+def link(module: Module, other: Module) -> None:
+    """Puts what a module uses of another one into it."""
+    cast(Any, module).link_in(other)

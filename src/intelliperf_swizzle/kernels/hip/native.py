@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A device module as text for the host: its kernels run natively, a call for each thread.
 
-What a kernel asks the GPU for becomes a variable or a call of the stand-in (`runtime/standin.cpp`).
+What a kernel asks the GPU for becomes a variable or a call of the stand-in (`runtime/standin.h`).
 Accesses are reported while address spaces still tell where they go.
 """
 
@@ -15,14 +15,8 @@ from typing import Any, TypeAlias
 from intelliperf_swizzle.kernels.hip import llvm
 from intelliperf_swizzle.kernels.hip.block_order import order_of
 from intelliperf_swizzle.kernels.hip.llvm import identity
-from intelliperf_swizzle.kernels.hip.slicing import (
-    MEMORY,
-    MOVES,
-    POINTER,
-    moved,
-    rows_of,
-    size_of,
-)
+from intelliperf_swizzle.kernels.hip.memory_operands import MEMORY, MOVES, POINTER, moved, size_of
+from intelliperf_swizzle.kernels.hip.slicing import rows_of
 
 _HEAD = """\
 @sw_thread = external global [3 x i32]
@@ -44,7 +38,7 @@ declare void @sw_loop(i32, i32)
 declare void @sw_at(i32, i32)
 """
 _WAITS = re.compile(r"@sw_(?:barrier|wave|before|bpermute|exchange|first|ballot)\(")
-_ID = r"(%\S+) = (?:tail )?call [^@]*@llvm\.amdgcn\."
+_ID = r"(%\S+) = (?:tail )?call [^@\n]*@llvm\.amdgcn\."
 
 
 def _saturating(found: re.Match[str]) -> str:
@@ -209,7 +203,7 @@ def _with_places(whole: str, function: llvm.Function) -> Iterator[str]:
 
 
 _FUNCTION = re.compile(r"(?ms)^define [^\n]*?@([\w.$]+)\(.*?^\}\n")
-_FOREIGN = re.compile(r"@llvm\.(?:amdgcn|r600)\.[\w.]+|\basm ")
+_FOREIGN = re.compile(r"@(?:llvm\.(?:amdgcn|r600)|nvvm)\.[\w.]+|\basm ")
 
 
 def _reported(lines: Iterable[str]) -> Iterator[str]:

@@ -16,8 +16,8 @@ from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.kernels.hip.building import PROJECT, Built, Recipe, built
-from intelliperf_swizzle.kernels.hip.device_code import PreparationRequest
-from intelliperf_swizzle.kernels.hip.toolchain import Toolchain, find_toolchain
+from intelliperf_swizzle.kernels.hip.device_code import STANDIN, PreparationRequest
+from intelliperf_swizzle.kernels.hip.toolchain import Toolchain
 
 _RECIPE = "recipe.json"
 _LIMIT_SECONDS = 900.0
@@ -38,6 +38,7 @@ def make(
         CaptureError: its device code cannot be read.
     """
     (folder / _RECIPE).write_text(dumps(encode(recipe)), "utf-8")
+    (folder / STANDIN).symlink_to(toolchain.standin)
     program = built(recipe, folder, toolchain, environment, edit)
     asked = PreparationRequest(
         program.objects, folder, (program.folder, Path(recipe.project)), toolchain.clang
@@ -75,7 +76,8 @@ def make_edited(recording: Path, edit: Edit) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         try:
-            make(recipe_of(recording), folder, find_toolchain(os.environ), os.environ, edit)
+            recipe = recipe_of(recording)
+            make(recipe, folder, recipe.flavour.find_toolchain(os.environ), os.environ, edit)
         except SwizzleError as error:
             wrong = (line for line in error.details if " error: " in line)
             said = next(wrong, error.fact).replace(f"{folder / PROJECT}/", "")

@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Runs a HIP program on the stand-in for the runtime and reads what it has launched."""
+"""Runs a HIP or CUDA program on the stand-in for the runtime and reads what it has launched."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import struct
@@ -19,8 +20,8 @@ from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.kernels.hip.building import Built, Recipe
 from intelliperf_swizzle.kernels.hip.device_code import DeviceKernel, read_kernels
+from intelliperf_swizzle.kernels.hip.flavours import Flavour
 from intelliperf_swizzle.kernels.hip.preparing import make
-from intelliperf_swizzle.kernels.hip.toolchain import find_toolchain
 from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import Argument, Capture, Launch, Storage, TensorArgument
 
@@ -36,15 +37,16 @@ KEYS = "keys.json"
 _PATIENCE_SECONDS = 2.0
 _BUDGET_SECONDS = 20.0
 _LAST_LINES = 20
-_DTYPES = {"float": "fp32", "double": "fp64", "half": "fp16", "bfloat": "bf16", "ptr": "int64"}
+_DTYPES = {"float": "fp32", "double": "fp64", "half": "fp16", "bfloat": "bf16"}
 _FLOATS = {"float": "f", "double": "d", "half": "e"}
 
 
-def capture(request: RecordRequest) -> Capture:
-    """Builds and runs a program that launches HIP kernels, and records the launches.
+def capture(request: RecordRequest, flavour: Flavour) -> Capture:
+    """Builds and runs a program that launches kernels of C++, and records the launches.
 
     Args:
         request: the command; its folder also gets the copy that is built, and `app.log`.
+        flavour: of its C++.
 
     Raises:
         SwizzleError: the build failed.
@@ -55,10 +57,15 @@ def capture(request: RecordRequest) -> Capture:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     folder = folder.resolve()
-    toolchain = find_toolchain(request.environment)
-    arch = str(request.target.arch) if request.target else "gfx942"
+    if request.target and request.target.backend != flavour.backend:
+        raise CaptureError(
+            f"{flavour.name} programs do not run on the target {request.target.name}",
+            hint=f"--target {flavour.default_target}",
+        )
+    toolchain = flavour.find_toolchain(request.environment)
+    arch = str(request.target.arch) if request.target else flavour.default_arch
     project = str(request.cwd.resolve())
-    recipe = Recipe(tuple(request.command), project, request.build_command, arch)
+    recipe = Recipe(tuple(request.command), project, request.build_command, arch, flavour.name)
     program = make(recipe, folder, toolchain, request.environment)
     environment = toolchain.run_environment(request.environment) | {
         "SWIZZLE_HIP_FOLDER": str(folder),
@@ -71,17 +78,13 @@ def capture(request: RecordRequest) -> Capture:
     kernels = read_kernels(folder)
     launches = tuple(_launches(journal, kernels, folder))
     if not launches:
-        raise _no_launch(journal, ended_by, exit_code, request, last_lines)
+        raise _no_launch(flavour, journal, ended_by, exit_code, request, last_lines)
     return Capture(
         launches=launches,
         ended_by=ended_by,
         exit_code=exit_code,
         seconds=time.monotonic() - begun,
-        notes=(
-            *program.notes,
-            *journal.notes,
-            *_computed(journal, kernels),
-        ),
+        notes=(*program.notes, *journal.notes, *_computed(journal, kernels)),
         cautions=journal.cautions(ended_by, exit_code),
         last_lines=last_lines,
         folder=folder,
@@ -259,7 +262,7 @@ def _launch(event: Mapping[str, Any], path: Path, kernel: DeviceKernel, folder: 
         options={
             "block": tuple(event["block"]),
             "shared": event["shared"],
-            "num_warps": -(-event["block"][0] * event["block"][1] * event["block"][2] // 64),
+            "num_warps": -(-math.prod(event["block"]) // kernel.code.wave_lanes),
             "device_kernel": str(path),
             "addresses": tuple(addresses.values()),
         },
@@ -283,7 +286,7 @@ def _argument(
                 size = _element_bytes(element)
                 return TensorArgument(
                     storage=number,
-                    dtype=_DTYPES.get(element.split()[0], f"int{8 * size}"),
+                    dtype=_dtype(element.split()[0], size),
                     shape=(storages[number].bytes // size,),
                     strides=(1,),
                     offset_bytes=address - begin,
@@ -295,6 +298,12 @@ def _argument(
         value: float = struct.unpack(_FLOATS[kind], raw)[0]
         return value
     return text
+
+
+def _dtype(element: str, size: int) -> str:
+    """`int32`, `fp16`; of what is no number, a pointer or a struct, `b64`."""
+    kind = "int" if re.match(r"i\d+$", element) else "b"
+    return _DTYPES.get(element, f"{kind}{8 * size}")
 
 
 def _element_bytes(element: str) -> int:
@@ -335,7 +344,7 @@ def _computed(
 _MISSING = (
     (
         r"undefined symbol: (\w+)",
-        "the stand-in for the HIP runtime does not know `{}`",
+        "the stand-in for the {1} runtime does not know `{0}`",
         "record a build that does not call it; please report the name",
     ),
     (
@@ -347,6 +356,7 @@ _MISSING = (
 
 
 def _no_launch(
+    flavour: Flavour,
     journal: _LaunchJournal,
     ended_by: _EndedBy,
     exit_code: int | None,
@@ -356,7 +366,9 @@ def _no_launch(
     for pattern, fact, remedy in _MISSING:
         found = re.search(pattern, "\n".join(last_lines))
         if found:
-            return CaptureError(fact.format(found[1]), hint=remedy, details=tuple(last_lines))
+            return CaptureError(
+                fact.format(found[1], flavour.name), hint=remedy, details=tuple(last_lines)
+            )
     hint = None
     if journal.refused:
         hint = f"{', '.join(journal.refused)}: built without device bitcode; rebuild all of it"
@@ -367,7 +379,7 @@ def _no_launch(
     elif exit_code:
         hint = "it failed before its first launch; its last lines are above"
     return CaptureError(
-        f"no HIP launch was recorded: {_ending(ended_by, exit_code)}",
+        f"no {flavour.name} launch was recorded: {_ending(ended_by, exit_code)}",
         hint=hint or "it launched no kernel",
         details=tuple(last_lines) + tuple(journal.notes),
     )

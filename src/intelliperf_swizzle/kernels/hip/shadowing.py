@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Puts a swizzle into a HIP kernel's source: a `blockIdx` of its own that hides the builtin.
+"""Puts a swizzle into a kernel's source: a `blockIdx` of its own that hides the builtin.
 
 ::
 

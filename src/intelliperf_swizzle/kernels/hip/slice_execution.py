@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,11 +20,10 @@ import numpy as np
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip import floats, llvm, native
 from intelliperf_swizzle.kernels.hip.decoding import magnitude
-from intelliperf_swizzle.kernels.hip.device_code import DeviceKernel
+from intelliperf_swizzle.kernels.hip.device_code import STANDIN, DeviceKernel, recording_of
 from intelliperf_swizzle.kernels.hip.device_memory import Buffer
 from intelliperf_swizzle.kernels.hip.llvm import Instruction, identity
 from intelliperf_swizzle.kernels.hip.slice_interpreter import AccessObserver, CurrentUpdate
-from intelliperf_swizzle.kernels.hip.toolchain import find_toolchain
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Launch, UInt8Array
 
 _MOST_LANES = 1 << 22
@@ -71,12 +69,10 @@ class SliceExecution:
         self._launch, self._buffers, self._update = launch, buffers, update
         block = launch.options["block"]
         self._threads = math.prod(block)
-        library = str(find_toolchain(os.environ).root / "lib" / "libamdhip64.so")
-        self._library = ctypes.CDLL(library)
+        self._library = ctypes.CDLL(str(recording_of(launch) / STANDIN))
         self._library.sw_trace.restype = self._library.sw_trace_next.restype = ctypes.c_bool
         self._library.sw_trace_groups.restype = ctypes.c_int64
         self._library.sw_trace_groups.argtypes = (ctypes.c_int64, ctypes.c_int64)
-        llvm.binding().load_library_permanently(library)
         entry, shared = self._compile(kernel)
         held = [one for one in buffers if one.contents is not None]
         self.read: dict[int, UInt8Array] = {
@@ -163,7 +159,11 @@ class SliceExecution:
             for one in module.global_variables
             if one.name in names
         }
-        for name, (address, _) in kernel.variables.items():
+        known = {name: address for name, (address, _) in kernel.variables.items()}
+        for one in (*module.functions, *module.global_variables):
+            if one.is_declaration and one.name.startswith("sw_"):  # HIP's and CUDA's have one name
+                known[one.name] = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, one.name))
+        for name, address in known.items():
             llvm.binding().add_symbol(name, address)
         self._engine = llvm.binding().create_mcjit_compiler(module, machine)
         self._engine.finalize_object()

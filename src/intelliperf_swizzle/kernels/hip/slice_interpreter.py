@@ -78,6 +78,7 @@ class Interpreter:
         program: the slice.
         grid: workgroups.
         block: threads of a workgroup.
+        wave_lanes: threads of a wave.
         values: of the parameters.
         memory: what loads that decide read.
         update: is told what atomics do.
@@ -88,11 +89,13 @@ class Interpreter:
         program: Program,
         grid: Grid,
         block: Grid,
+        wave_lanes: int,
         values: Sequence[int],
         memory: DeviceMemory,
         update: CurrentUpdate,
     ):
         self._program, self._grid, self._block = program, grid, block
+        self._wave_lanes = wave_lanes
         self._values, self._memory = values, memory
         self._update = update
         self._block_mask = np.ones((1, block[2], block[1], block[0]), np.bool_)
@@ -245,7 +248,7 @@ class Interpreter:
         elif found := re.match(r"llvm\.amdgcn\.mbcnt\.(lo|hi)", name):
             self._env[step.id] = self._lane(step, found[1])
         elif name == "llvm.amdgcn.wavefrontsize":
-            self._env[step.id] = Sum(64)
+            self._env[step.id] = Sum(self._wave_lanes)
         elif name.startswith(floats.CALLS) and floats.are_known(step.kinds) and not step.lanes:
             function, value = name.rpartition(".")[0], self._sum(step.operands[0])
             self._env[step.id] = floats.compute(function, [value], *step.kinds, step.bits)
@@ -258,7 +261,7 @@ class Interpreter:
         if mask.terms or mask.c != -1:
             raise UnknownStepError("a value of another lane", step.text)
         bx, by, bz = self._block
-        lane = np.arange(bx * by * bz).reshape(1, bz, by, bx) % 64
+        lane = np.arange(bx * by * bz).reshape(1, bz, by, bx) % self._wave_lanes
         count = np.minimum(lane, 32) if half == "lo" else np.maximum(lane - 32, 0)
         return terms.add(before, terms.of(count))
 

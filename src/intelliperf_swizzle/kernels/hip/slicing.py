@@ -15,38 +15,39 @@ from dataclasses import dataclass, field, replace
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip import llvm
 from intelliperf_swizzle.kernels.hip.llvm import Function, Instruction, Value, identity
+from intelliperf_swizzle.kernels.hip.memory_operands import (
+    CONSTANT,
+    GLOBAL,
+    LDS,
+    LOCAL,
+    MEMORY,
+    MOVES,
+    POINTER,
+    moved,
+    moves,
+    place_of,
+    pointers_of,
+    read_pointers,
+    size_of,
+    space,
+    writes_local,
+)
 from intelliperf_swizzle.kernels.hip.source import DebugInfo
 
-TRIPLE = "amdgcn-amd-amdhsa"
-MEMORY = ("load", "store", "atomicrmw", "cmpxchg")
-_CONSTANT, _LDS, _SCRATCH = 4, 3, 5
-_GLOBAL = (0, 1)
-"""Address spaces: generic and global memory; clang leaves a generic pointer only where it may be
-global."""
-_LOCAL = (_LDS, _SCRATCH)
 _CROSS_LANE = re.compile(
     r"@llvm\.amdgcn\.(ds|readlane|readfirstlane|ballot|update\.dpp|mov\.dpp|permlane|icmp|fcmp|"
     r"set\.inactive|wqm|wwm|strict|s\.memtime|s\.getreg)"
 )
 _PLACES = re.compile(r"@llvm\.amdgcn\.(workitem|workgroup|implicitarg|dispatch)")
-MOVES = re.compile(r"@llvm\.(memcpy|memmove|memset)[\w.]*\(")
-POINTER = re.compile(
-    r"ptr(?: addrspace\((\d+)\))? "
-    r"((?:getelementptr|addrspacecast|inttoptr)[^(]*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
-    r'|[@%](?:[\w.$-]+|"[^"]*"))'
+_ASSEMBLY = re.compile(
+    r' asm [^"]*"[^"]*(?:\b(?:ldu?|st|atom|red|cp|wgmma|suld|sust|tex)\.(?!shared)'
+    r"|\b(?:global|flat|buffer|s)_(?:load|store|atomic))"
 )
-_SIZES = {"float": 4, "double": 8, "half": 2, "bfloat": 2}
+"""Accesses memory that is not of the workgroup alone, in PTX or in AMD's assembly."""
+_LOCAL_ASSEMBLY = re.compile(r"\b(?:ds|scratch)_\w|\b(?:ld|st|atom|red)\.(?:\w+\.)?shared")
 VARIABLES = -1
 UPDATES = ("xchg", "cas")
 """Atomic operations by number: those that do not commute; further ones as they are met."""
-
-
-def moved(line: str, how: str) -> tuple[str, list[tuple[str, str]]]:
-    """Of a call that copies or fills: how many bytes, and to where and, of a copy, from where."""
-    size = re.search(r", i(?:32|64) (\S+), i1", line)
-    words = r"(?:align \d+|noundef|nonnull|dereferenceable(?:_or_null)?\(\d+\)) "
-    arguments = re.sub(words, "", line).split("(", 1)[1]
-    return size[1] if size else "", POINTER.findall(arguments)[: 1 if how == "memset" else 2]
 
 
 @dataclass(frozen=True)
@@ -73,18 +74,6 @@ class AddressSlice:
     executed: str | None = None
 
 
-def size_of(kind: str) -> int:
-    """Bytes of a value of a type, by its text."""
-    kind = kind.strip()
-    if found := re.match(r"[<\[](\d+) x (.+)[>\]]$", kind):
-        return int(found[1]) * size_of(found[2])
-    if found := re.match(r"i(\d+)$", kind):
-        return (int(found[1]) + 7) // 8
-    if kind.startswith("{"):
-        return sum(size_of(part) for part in kind.strip("{} ").split(","))
-    return 8 if kind.startswith("ptr") else _SIZES[kind.split()[0]]
-
-
 def optimised(bitcode: bytes, cpu: str) -> llvm.Module:
     """The module as clang optimises it, with nothing in it but its kernels and what they use."""
     module = llvm.parse(bitcode)
@@ -92,8 +81,8 @@ def optimised(bitcode: bytes, cpu: str) -> llvm.Module:
     for function in module.functions:
         if not function.is_declaration and function.name not in names:
             function.linkage = "internal"
-    llvm.optimise(module, TRIPLE, cpu, level=3)
-    llvm.optimise(module, TRIPLE, cpu)
+    llvm.optimise(module, llvm.TRIPLE, cpu, level=3)
+    llvm.optimise(module, llvm.TRIPLE, cpu)
     return module
 
 
@@ -122,7 +111,7 @@ def _slice(text: str, kernel: Function, debug: DebugInfo, *, executed: bool) -> 
     draft = _Draft(kernel, debug, executed)
     body = "\n".join(draft.edited())
     sliced = llvm.parse("\n".join((_without_functions(text), body, *draft.declarations())))
-    machine = llvm.optimise(sliced, TRIPLE, "gfx942")
+    machine = llvm.optimise(sliced, llvm.TRIPLE, "gfx942")
     llvm.tidy(sliced, machine)
     left = sliced.get_function(kernel.name)
     return AddressSlice(
@@ -138,12 +127,6 @@ def _slice(text: str, kernel: Function, debug: DebugInfo, *, executed: bool) -> 
 def _without_functions(text: str) -> str:
     """A module's text without bodies of functions."""
     return re.sub(r"(?ms)^define .*?^\}\n", "", text)
-
-
-def space(value: Value) -> int:
-    """The address space of a pointer."""
-    found = re.match(r"ptr addrspace\((\d+)\)", str(value.type))
-    return int(found[1]) if found else 0
 
 
 class _Draft:
@@ -201,6 +184,9 @@ class _Draft:
             return [*self._edit_move(plain, move[1], site), *kept]
         if _PLACES.search(plain):
             return [plain]
+        if _ASSEMBLY.search(plain):
+            self._opaque[site] = ("inline assembly that accesses memory", plain)
+            return [f"  call void @sw_unknown(i32 {site})", *self._poison(plain, one)]
         what = _what_is_opaque(plain)
         if identity(one) not in self._needed:
             return [*self._hidden(plain, site, what), *self._poison(plain, one)]
@@ -215,8 +201,8 @@ class _Draft:
             users = callee is None or self._debug.is_users(callee[1].strip('"'))
             hides = users or self._executed  # else it is a library's, as of an assertion
         else:
-            accesses = _LOCAL_ASSEMBLY if self._executed else _GLOBAL_ASSEMBLY
-            hides = what == _ASSEMBLY and re.search(accesses, plain) is not None
+            local = _LOCAL_ASSEMBLY.search(plain) is not None
+            hides = what == _OF_ASSEMBLY and self._executed and local
         if not hides:
             return []
         self._opaque[site] = (what or "", plain)
@@ -229,12 +215,12 @@ class _Draft:
         after = self._poison(plain, one)
         if needed and one.opcode != "load":
             after = self._unknown(plain, one, site, "the result of an atomic")
-        elif needed and where in _LOCAL and not self._executed:
-            what = "a value in shared memory" if where == _LDS else "a value in scratch"
+        elif needed and where in LOCAL and not self._executed:
+            what = "a value in shared memory" if where == LDS else "a value in scratch"
             after = self._unknown(plain, one, site, what)
         elif needed or identity(one) in self._kept:
             after = [plain]
-        if where not in _GLOBAL:
+        if where not in GLOBAL:
             return after
         kind, update = {"load": 0, "store": 1}.get(one.opcode, 2), 0
         if kind == 2:
@@ -314,14 +300,14 @@ def _reached(instructions: list[Instruction], executed: bool) -> tuple[set[int],
     todo: list[Value] = []
     for one in instructions:
         if one.opcode in MEMORY:
-            address = _pointers_of(one)[0]
-            todo += [address] if space(address) in _GLOBAL else []
+            address = pointers_of(one)[0]
+            todo += [address] if space(address) in GLOBAL else []
         elif one.opcode in ("br", "switch"):
             todo += list(one.operands)[:1]
-        elif one.opcode == "call" and _moves(one):
+        elif one.opcode == "call" and moves(one):
             todo += one.operands
-        if executed and _writes_local(one):
-            writers.setdefault(_place(_pointers_of(one)[0], known), []).append(one)
+        if executed and writes_local(one):
+            writers.setdefault(place_of(pointers_of(one)[0], known), []).append(one)
     found: set[int] = set()
     kept: set[int] = set()
     while todo:
@@ -333,8 +319,8 @@ def _reached(instructions: list[Instruction], executed: bool) -> tuple[set[int],
         while reading:
             one = reading.pop()
             todo += one.operands
-            for pointer in _read_pointers(one):
-                place = _place(pointer, known) if space(pointer) in _LOCAL else ""
+            for pointer in read_pointers(one):
+                place = place_of(pointer, known) if space(pointer) in LOCAL else ""
                 for at in () if place == "" else writers if place is None else (place, None):
                     new = [w for w in writers.get(at, ()) if identity(w) not in kept]
                     kept.update(map(identity, new))
@@ -342,47 +328,9 @@ def _reached(instructions: list[Instruction], executed: bool) -> tuple[set[int],
     return found, kept
 
 
-def _moves(one: Instruction) -> bool:
-    return MOVES.search(f"@{list(one.operands)[-1].name}(") is not None
-
-
-def _pointers_of(one: Instruction) -> list[Value]:
-    """What an access or a copy points to; of a copy, where it writes comes first."""
-    operands = list(one.operands)
-    if one.opcode == "call":
-        return [value for value in operands[:2] if str(value.type).startswith("ptr")]
-    return [operands[1 if one.opcode == "store" else 0]]
-
-
-def _writes_local(one: Instruction) -> bool:
-    writes = one.opcode in MEMORY[1:] or (one.opcode == "call" and _moves(one))
-    return writes and space(_pointers_of(one)[0]) in _LOCAL
-
-
-def _read_pointers(one: Instruction) -> list[Value]:
-    """Where an instruction reads."""
-    if one.opcode == "call" and _moves(one):
-        return _pointers_of(one)[1:]
-    return _pointers_of(one) if one.opcode in MEMORY and one.opcode != "store" else []
-
-
-def _place(pointer: Value, known: Mapping[int, Instruction]) -> str | int | None:
-    """The variable of shared memory or scratch that is pointed into; None if that does not show."""
-    while (part := known.get(identity(pointer))) is not None:
-        if part.opcode == "alloca":
-            return identity(part)
-        if part.opcode not in ("getelementptr", "addrspacecast", "freeze"):
-            return None
-        pointer = next(iter(part.operands))
-    found = re.search(r'@(?:[\w.$]+|"[^"]+")', str(pointer))
-    return found[0] if found else None
-
-
 _OF_A_LANE = "a value of another lane"
-_ASSEMBLY = "inline assembly"
+_OF_ASSEMBLY = "inline assembly"
 _A_FUNCTION = "a function that is not inlined"
-_GLOBAL_ASSEMBLY = r"\b(global|flat|buffer|s)_(buffer_)?(load|store|atomic)"
-_LOCAL_ASSEMBLY = rf"{_GLOBAL_ASSEMBLY}|\b(ds|scratch)_\w"
 
 
 def _what_is_opaque(plain: str) -> str | None:
@@ -390,7 +338,7 @@ def _what_is_opaque(plain: str) -> str | None:
     if _CROSS_LANE.search(plain):
         return _OF_A_LANE
     if " asm " in plain:
-        return _ASSEMBLY
+        return _OF_ASSEMBLY
     if "@llvm.read" in plain:
         return "a clock or a register"
     if not re.search(r"call [^@]*@llvm\.", plain):
@@ -404,9 +352,9 @@ def _contents(left: Function) -> frozenset[int] | None:
     known = {identity(one): one for block in left.blocks for one in block.instructions}
     found: set[int] = set()
     for one in known.values():
-        reads = one.opcode == "load" or (one.opcode == "call" and _moves(one))
-        for pointer in _read_pointers(one) if reads else ():
-            bases = set() if space(pointer) in _LOCAL else _bases(pointer, parameters, known)
+        reads = one.opcode == "load" or (one.opcode == "call" and moves(one))
+        for pointer in read_pointers(one) if reads else ():
+            bases = set() if space(pointer) in LOCAL else _bases(pointer, parameters, known)
             if bases is None:
                 return None
             found |= bases
@@ -444,7 +392,7 @@ def _bases(
         part = known.get(key)
         if key in parameters:
             number, where = parameters[key]
-            found |= {number} if where != _CONSTANT else set()  # else the argument itself
+            found |= {number} if where != CONSTANT else set()  # else the argument itself
         elif part is None:
             found |= {VARIABLES} if "@" in str(value) else set()
         elif part.opcode == "load":
@@ -471,7 +419,7 @@ def _argument_of(
             return None
         value = next(iter(part.operands))
     number, where = parameters.get(identity(value), (0, 0))
-    return number if where == _CONSTANT else None
+    return number if where == CONSTANT else None
 
 
 def _used_parameters(left: Function) -> frozenset[int]:

@@ -16,7 +16,7 @@ _ENTRY = re.compile(r"(?m)^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$")
 _FIELD = re.compile(r'(\w+): (?:!(\d+)|"((?:[^"\\]|\\.)*)"|(\d+))')
 _FUNCTION = re.compile(r'(?m)^define [^\n]*@([\w.$]+|"[^"]+")\([^\n]*?!dbg !(\d+)')
 
-_HEADERS = ("/include/hip/", "/lib/clang/")
+_HEADERS = ("/include/hip/", "/cuda-toolkit-", "/lib/clang/")
 """Parts of paths of files that are not the user's."""
 
 
@@ -41,7 +41,7 @@ class DebugInfo:
         self._functions = {name.strip('"'): number for name, number in _FUNCTION.findall(text)}
 
     def place(self, instruction: str) -> str | None:
-        """`file:line` of an instruction by its text; where a header of HIP's was called."""
+        """`file:line` of an instruction by its text; where a header of the vendor's was called."""
         found = re.search(r"!dbg !(\d+)", instruction)
         entry = self._entries.get(found[1]) if found else None
         while entry is not None and "line" in entry.fields:
@@ -62,7 +62,7 @@ class DebugInfo:
         return name, self._file(number) or "", line, int(fields.get("scopeLine", line))
 
     def is_users(self, symbol: str) -> bool:
-        """Whether a function is the user's, and not of HIP's or the compiler's headers."""
+        """Whether a function is the user's, and not of HIP's, CUDA's or the compiler's headers."""
         number = self._functions.get(symbol)
         file = self._file(number) if number else None
         return file is not None and not any(part in file for part in _HEADERS)

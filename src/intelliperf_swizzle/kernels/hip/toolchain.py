@@ -13,28 +13,23 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
+from typing import ClassVar
 
 from intelliperf_swizzle.disk import cache_folder, temporary_folder
 from intelliperf_swizzle.errors import CaptureError, SwizzleError
 from intelliperf_swizzle.kernels.base import Compiler
 from intelliperf_swizzle.kernels.hip.binaries import read_code_objects
-from intelliperf_swizzle.kernels.hip.llvm import assemble
+from intelliperf_swizzle.kernels.hip.llvm import MODULE_HEAD, assemble
 
 APT = "sudo apt install clang-22 clang-tools-22 lld-22"
 """Debian's and Ubuntu's; https://apt.llvm.org has them for older releases."""
-PIP = "pip install 'intelliperf-swizzle[hip]'"
 _OLDEST_CLANG = 18
 """ROCm 6.2's."""
-_RUNTIME = Path(__file__).parent / "runtime"
-_LAYOUT = (
-    "e-m:e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-"
-    "p8:128:128:128:48-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-"
-    "v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9"
-)
+RUNTIME = Path(__file__).parent / "runtime"
 _SWITCHES = {
     "daz_opt": "__oclc_daz_opt",
     "finite_only": "__oclc_finite_only_opt",
@@ -49,19 +44,41 @@ _SONAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip
 
 @dataclass(frozen=True)
 class Toolchain:
-    """What a HIP program is built and run with here.
+    """What a program is built and run with here.
 
     Attributes:
         clang: path of clang++.
         version: its major version.
-        root: HIP's headers, device libraries, a `hipcc`, and the stand-in runtime in `lib`.
-        has_hipcc: whether the user has a hipcc of his own on the path.
+        root: headers, device libraries, a `hipcc` or `nvcc`, and the stand-in runtime in `lib`.
+        has_vendors: whether the user has a hipcc of his own on the path, or a CUDA toolkit.
+        runtime: the file name of the runtime that the stand-in stands for.
     """
 
     clang: str
     version: int
     root: Path
-    has_hipcc: bool
+    has_vendors: bool
+    runtime: ClassVar[str]
+
+    @property
+    def standin(self) -> Path:
+        """The stand-in runtime."""
+        return self.root / "lib" / self.runtime
+
+    def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The user's environment for a build, in which bitcode is kept."""
+        raise NotImplementedError
+
+    def run_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The user's environment in which the stand-in is the runtime."""
+        search = filter(None, (str(self.root / "lib"), environment.get("LD_LIBRARY_PATH")))
+        return {**environment, "LD_LIBRARY_PATH": os.pathsep.join(search)}
+
+
+class HipToolchain(Toolchain):
+    """HIP's."""
+
+    runtime = "libamdhip64.so"
 
     def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for a build: a hipcc is on the path, bitcode is kept."""
@@ -70,16 +87,11 @@ class Toolchain:
         added["HIPCC_COMPILE_FLAGS_APPEND"] = (
             f"{environment.get('HIPCC_COMPILE_FLAGS_APPEND', '')} {flags}"
         )
-        if not self.has_hipcc:
+        if not self.has_vendors:
             added["PATH"] = os.pathsep.join((str(self.root / "bin"), environment.get("PATH", "")))
             added |= {"ROCM_PATH": str(self.root), "HIP_PATH": str(self.root)}
             added["HIP_CLANG"] = self.clang
         return {**environment, **added}
-
-    def run_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """The user's environment in which the stand-in is the HIP runtime."""
-        search = filter(None, (str(self.root / "lib"), environment.get("LD_LIBRARY_PATH")))
-        return {**environment, "LD_LIBRARY_PATH": os.pathsep.join(search)}
 
 
 FLAGS = (
@@ -100,21 +112,26 @@ def _appended(environment: Mapping[str, str], name: str, value: str) -> str:
     return f"#{given} {value[1:]}" if given else value
 
 
-def find_toolchain(environment: Mapping[str, str] = os.environ) -> Toolchain:
+def find_toolchain(environment: Mapping[str, str] = os.environ) -> HipToolchain:
     """The user's toolchain, with a root made once per version in the cache folder.
 
     Raises:
         CaptureError: there is no clang that can do it, or Triton or llvmlite is missing.
     """
-    clang, version = _find_clang(environment)
+    clang, version = find_clang("HIP", environment)
     hipcc = shutil.which("hipcc", path=environment.get("PATH"))
-    root = cache_folder(environment) / f"rocm-{_digest(clang)}"
-    _make_once(root, clang)
-    return Toolchain(clang, version, root, hipcc is not None)
+    triton = triton_folder("amd", "HIP")
+    root = cache_folder(environment) / f"rocm-{digest_of(clang, triton, Path(__file__))}"
+    make_once(root, lambda partial: _make(partial, clang, triton))
+    return HipToolchain(clang, version, root, hipcc is not None)
 
 
-def _find_clang(environment: Mapping[str, str]) -> tuple[str, int]:
-    """ROCm's clang++, else the newest on the path."""
+def find_clang(language: str, environment: Mapping[str, str]) -> tuple[str, int]:
+    """ROCm's clang++, else the newest on the path.
+
+    Raises:
+        CaptureError: there is none that can do it.
+    """
     rocm = environment.get("ROCM_PATH", "/opt/rocm")
     names = [
         f"{rocm}/llvm/bin/clang++",
@@ -131,39 +148,57 @@ def _find_clang(environment: Mapping[str, str]) -> tuple[str, int]:
             return path, int(found[1])
         seen.append(f"{path}: {said.stdout.splitlines()[0] if said.stdout else 'no version'}")
     raise CaptureError(
-        f"HIP programs need clang {_OLDEST_CLANG} or newer (ROCm 6.2's or Debian's), "
+        f"{language} programs need clang {_OLDEST_CLANG} or newer (ROCm 6.2's or Debian's), "
         "and there is none",
         hint=APT,
         details=tuple(seen),
     )
 
 
-def _triton() -> Path:
+def triton_folder(backend: str, language: str) -> Path:
+    """The folder of Triton's wheel with the headers of a language.
+
+    Raises:
+        CaptureError: Triton is not installed, or has none.
+    """
     spec = util.find_spec("triton")
-    folder = Path(spec.origin).parent / "backends" / "amd" if spec and spec.origin else None
-    if folder is None or not (folder / "include" / "hip" / "hip_version.h").is_file():
-        raise CaptureError("Triton, which brings HIP's headers, is not installed", hint=PIP)
+    folder = Path(spec.origin).parent / "backends" / backend if spec and spec.origin else None
+    if folder is None or not (folder / "include").is_dir():
+        raise CaptureError(
+            f"Triton, which brings {language}'s headers, is not installed",
+            hint=f"pip install 'intelliperf-swizzle[{language.lower()}]'",
+        )
     return folder
 
 
-def _digest(clang: str) -> str:
-    """Changes with whatever the root is made of."""
-    triton = _triton()
-    version = (triton / "include" / "hip" / "hip_version.h").read_bytes()
-    parts = [clang.encode(), bytes(triton), version, Path(__file__).read_bytes()]
-    parts += [file.read_bytes() for file in sorted(_RUNTIME.iterdir()) if file.is_file()]
+def digest_of(clang: str, headers: Path, maker: Path) -> str:
+    """Changes with whatever a root is made of.
+
+    Args:
+        clang: path of clang++.
+        headers: their folder.
+        maker: the file that makes the root.
+    """
+    versions = (headers / "include" / name for name in ("hip/hip_version.h", "cuda.h"))
+    parts = [clang.encode(), bytes(headers), maker.read_bytes()]
+    parts += [file.read_bytes() for file in versions if file.is_file()]
+    parts += [file.read_bytes() for file in sorted(RUNTIME.iterdir()) if file.is_file()]
     return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
 
 
-def _make_once(root: Path, clang: str) -> None:
-    """Makes the root, unless it is there; beside its place first, so that it is whole."""
+def make_once(root: Path, make: Callable[[Path], None]) -> None:
+    """Makes a root, unless it is there; beside its place first, so that it is whole.
+
+    Raises:
+        CaptureError: it cannot be written.
+    """
     if root.is_dir():
         return
     root.parent.mkdir(parents=True, exist_ok=True)
     partial = root.with_name(f"{root.name}.{os.getpid()}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        _make(partial, clang)
+        make(partial)
         partial.rename(root)
     except OSError as error:
         if not root.is_dir():  # else another process was faster
@@ -172,8 +207,7 @@ def _make_once(root: Path, clang: str) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _make(root: Path, clang: str) -> None:
-    triton = _triton()
+def _make(root: Path, clang: str, triton: Path) -> None:
     for folder in ("bin", "lib", "share/hip", "amdgcn/bitcode"):
         (root / folder).mkdir(parents=True)
     (root / "include").symlink_to(triton / "include")
@@ -187,19 +221,23 @@ def _make(root: Path, clang: str) -> None:
         (libraries / f"{name}.bc").symlink_to(triton / "lib" / f"{name}.bc")
     for name, module in _small_modules():
         (libraries / f"{name}.bc").write_bytes(module)
-    shutil.copy(_RUNTIME / "hipcc.sh", root / "bin" / "hipcc")
+    shutil.copy(RUNTIME / "hipcc.sh", root / "bin" / "hipcc")
     (root / "bin" / "hipcc").chmod(0o755)
-    _build_standin(root, clang)
+    flags = ["-D__HIP_PLATFORM_AMD__"]
+    build_standin("HIP", clang, RUNTIME / "hip.cpp", root / "lib" / _SONAMES[-1], flags)
+    for name in _SONAMES[:-1]:
+        (root / "lib" / name).symlink_to(_SONAMES[-1])
 
 
 def _small_modules() -> Iterator[tuple[str, bytes]]:
     """Name and bitcode of the device libraries that hold at most a constant."""
-    head = f'target datalayout = "{_LAYOUT}"\ntarget triple = "amdgcn-amd-amdhsa"\n'
     for name in ("hip", "opencl"):
-        yield name, assemble(head)
+        yield name, assemble(MODULE_HEAD)
 
     def constant(symbol: str, value: str) -> bytes:
-        return assemble(f"{head}@{symbol} = linkonce_odr hidden addrspace(4) constant {value}\n")
+        return assemble(
+            f"{MODULE_HEAD}@{symbol} = linkonce_odr hidden addrspace(4) constant {value}\n"
+        )
 
     for version in (500, 600):
         yield f"oclc_abi_version_{version}", constant("__oclc_ABI_version", f"i32 {version}")
@@ -210,23 +248,33 @@ def _small_modules() -> Iterator[tuple[str, bytes]]:
         yield f"oclc_{name}_off", constant(symbol, "i8 0")
 
 
-def _build_standin(root: Path, clang: str) -> None:
-    """The stand-in for the HIP runtime, from the source that is shipped."""
-    library = root / "lib" / _SONAMES[-1]
+def build_standin(
+    language: str, clang: str, source: Path, library: Path, flags: Sequence[str] = ()
+) -> None:
+    """The stand-in for a runtime, from the source that is shipped.
+
+    Args:
+        language: for messages.
+        clang: path of clang++.
+        source: of the stand-in.
+        library: to be made, in a folder beside the headers' `include`.
+        flags: more of clang's.
+
+    Raises:
+        CaptureError: it does not compile.
+    """
     command = [
-        clang, "-std=c++17", "-O2", "-fPIC", "-shared", "-D__HIP_PLATFORM_AMD__",
-        "-Wno-unused-value", f"-I{root / 'include'}", str(_RUNTIME / "standin.cpp"), "-ldl",
-        f"-Wl,-soname,{_SONAMES[-1]}", "-o", str(library),
+        clang, "-std=c++17", "-O2", "-fPIC", "-shared", *flags, "-Wno-unused-value",
+        f"-I{library.parent.parent / 'include'}", str(source), "-ldl",
+        f"-Wl,-soname,{library.name}", "-o", str(library),
     ]  # fmt: skip
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     if built.returncode:
         raise CaptureError(
-            f"the stand-in for the HIP runtime does not compile with {clang}",
+            f"the stand-in for the {language} runtime does not compile with {clang}",
             details=tuple((built.stdout + built.stderr).splitlines()[:20]),
             hint="g++ or libstdc++-dev may be missing: sudo apt install g++",
         )
-    for name in _SONAMES[:-1]:
-        (root / "lib" / name).symlink_to(_SONAMES[-1])
 
 
 def find_compiler(environment: Mapping[str, str]) -> Compiler:
@@ -237,7 +285,7 @@ def find_compiler(environment: Mapping[str, str]) -> Compiler:
             gap = find_gap(toolchain, folder, environment)
     except SwizzleError as error:
         return Compiler(None, error.fact, error.hint)
-    hipcc = "the user's hipcc" if toolchain.has_hipcc else "its own hipcc, no ROCm"
+    hipcc = "the user's hipcc" if toolchain.has_vendors else "its own hipcc, no ROCm"
     return Compiler(f"clang {toolchain.version} ({toolchain.clang}), {hipcc}", gap, APT)
 
 

@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from intelliperf_swizzle.dependence import Dependence, find_each
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip.decoding import decode_slice
 from intelliperf_swizzle.kernels.hip.device_code import DeviceKernel, read_kernel
@@ -36,11 +35,6 @@ _LARGEST_ARRAY = 1 << 22
 _MOST_ACCESSES = 200_000_000
 """Accesses of a trace (3 GB while it is made)."""
 _FLOATS = {"float": "f", "double": "d", "half": "e"}
-
-
-def dependences_of(launches: Sequence[Launch], folder: Path) -> Iterator[Dependence]:
-    """That of each launch, in the child process of `find_dependences`."""
-    return find_each(launches, lambda launch: trace_here(launch, folder))
 
 
 def trace_here(launch: Launch, _: Path) -> Trace:
@@ -96,8 +90,9 @@ class _Tracing:
             variables = {name: at for name, (at, _) in kernel.variables.items()}
             program = decode_slice(kernel.slice.text, kernel.code.symbol, variables)
             self._runner = Interpreter(
-                program, launch.grid, block, values, self._memory, self._update
-            )
+                program, launch.grid, block, kernel.code.wave_lanes, values, self._memory,
+                self._update,
+            )  # fmt: skip
 
     def trace(self) -> Trace:
         """Runs all workgroups, in batches."""

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from intelliperf_swizzle.dependence import Dependence
+from intelliperf_swizzle.dependence import Dependence, find_each
 from intelliperf_swizzle.kernels.in_child import find_dependences_in_child, trace_in_child
 from intelliperf_swizzle.records import Launch, Trace
 
@@ -24,5 +25,12 @@ def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
 
 def find_dependences(launches: Sequence[Launch], *, timeout_seconds: float) -> list[Dependence]:
     """Which workgroups of each launch depend on each other; no trace is kept."""
-    function = "intelliperf_swizzle.kernels.hip.trace_slices:dependences_of"
+    function = "intelliperf_swizzle.kernels.hip.tracing:dependences_of"
     return find_dependences_in_child(function, launches, {}, timeout_seconds)
+
+
+def dependences_of(launches: Sequence[Launch], folder: Path) -> Iterator[Dependence]:
+    """That of each launch, in the child process of `find_dependences`."""
+    from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
+
+    return find_each(launches, lambda launch: trace_here(launch, folder))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Whether a swizzled HIP kernel does what the original does: same reads, same accesses, same bytes.
+"""Whether a swizzled kernel does what the original does: same reads, same accesses, same bytes.
 
 The edited program is built by the user's command. In its bitcode, before anything is inlined or
 merged, each read of a workgroup's number must stand in the inserted lines. Every workgroup must

@@ -26,6 +26,7 @@ class Triton:
     name = "Triton"
     builds = False
     measures = True
+    default_target = None
     record = staticmethod(record)
     with_loops = staticmethod(with_loops)
     trace = staticmethod(trace)

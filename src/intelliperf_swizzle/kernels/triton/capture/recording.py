@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections.abc import Sequence
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 RECORDER = "intelliperf_swizzle.kernels.triton.capture.begin"
 """What is installed in the application."""
 _POLL_SECONDS = 0.05
+_EXTENSION = re.compile(
+    r"cpp_extension\.py|lib(?:cudart|c10_cuda|torch_cuda|amdhip64|c10_hip|torch_hip)\.so\S*: cannot"
+)
+"""Says that a C++ extension of PyTorch cannot be built or loaded."""
 
 EndedBy = Literal["exit", "quiet", "limit"]
 
@@ -309,16 +314,21 @@ def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError | UsageErr
         return UsageError(watch.not_utf8, hint="rename it, or use a link with another name")
     if not watch.pythons:
         hint = (
-            "the command started no Python that could be watched, and named no HIP program: CUDA"
-            " binaries cannot be renumbered yet; a script that sets PYTHONPATH must keep its old"
+            "the command started no Python that could be watched, and named no HIP or CUDA program"
+            " (-b/--build_command builds one); a script that sets PYTHONPATH must keep its old"
             " value, and Python must not run with -E, -I or -S"
         )
     elif watch.refusals or watch.cautions:
         hint = "what cannot be recorded is named above; docs/limits.md has more"
+    elif any(map(_EXTENSION.search, ending.last_lines)):
+        hint = (
+            "it needs a C++ extension of PyTorch: the kernels of extensions are not recorded, those"
+            " of a program of its own are, built by hipcc or nvcc"
+        )
     elif not watch.imported_triton and ending.exit_code:
         hint = "it failed before it imported Triton; its last lines are above"
     elif not watch.imported_triton:
-        hint = "it never imported Triton, and only Triton kernels can be renumbered yet"
+        hint = "it never imported Triton, and of a Python program only Triton kernels are recorded"
     elif ending.ended_by == "limit":
         hint = "give it smaller inputs, or raise the time limit"
     elif ending.exit_code:

@@ -358,6 +358,8 @@ def _execute(requests: Sequence[Request], budget_seconds: float) -> list[Answer]
 
 def _failed(request: Request, stage: str, limit: float, error: CallError) -> Answer:
     kernel = request.launch.kernel
+    if error.too_late and not request.must_execute:  # no program waits: the machine is slow
+        raise ValidationError(f"`{kernel}` did not end within {limit:.0f} s when interpreted")
     if error.too_late and stage == EDITED:
         return Answer(None, 0, f"the swizzled kernel did not end within {limit:.0f} s")
     if error.too_late and request.all_tiles:

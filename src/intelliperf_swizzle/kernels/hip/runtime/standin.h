@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// A stand-in for the HIP runtime on a machine without a GPU. Device memory is host memory at fixed
+// A stand-in for the HIP or CUDA runtime on a machine without a GPU: what both have, included by
+// `hip.cpp` and `cuda.cpp`, which say how a call is named. Device memory is host memory at fixed
 // low addresses; each launch is written down, and executed where the kernel's bitcode was compiled
 // for the host: a workgroup at a time, a fiber for each thread that waits for others.
 //
@@ -20,7 +21,6 @@
 // SWIZZLE_HIP_LINES a file for the lines of each executed workgroup.
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <hip/hip_runtime_api.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -40,6 +40,13 @@
 #include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
+#define CALL(name) EXPORT Error API(name)
+
+typedef API(Error_t) Error;
+typedef API(Stream_t) Stream;
+typedef API(Event_t) Event;
+typedef API(MemcpyKind) Direction;
+constexpr Error kSuccess = API(Success);
 
 // --- what the compiled kernels use -----------------------------------------------------------------
 
@@ -55,7 +62,6 @@ namespace {
 constexpr uintptr_t kGlobals = 15ull << 30;  // device variables; kGlobals of native.py
 constexpr uintptr_t kBegin = 16ull << 30, kEnd = 256ull << 30;  // a line's number fits 31 bits
 constexpr size_t kGranule = 2ull << 20;
-constexpr uint32_t kWave = 64;
 
 struct Parameter { size_t offset, bytes; };
 struct Kernel {
@@ -63,7 +69,7 @@ struct Kernel {
   std::vector<Parameter> parameters;
 };
 struct Buffer { size_t bytes, room; };
-struct Configuration { dim3 grid, block; size_t shared; hipStream_t stream; };
+struct Configuration { dim3 grid, block; size_t shared; Stream stream; };
 
 std::recursive_mutex lock_;
 std::unordered_map<std::string, Kernel> table_;
@@ -80,9 +86,9 @@ enum { AUTO, ALWAYS, NEVER } compute_ = AUTO;
 double budget_ = 20;
 std::unordered_map<std::string, int> seen_;
 thread_local std::vector<Configuration> configurations_;
-thread_local hipError_t last_ = hipSuccess;
+thread_local Error last_ = kSuccess;
 
-hipError_t failed(hipError_t error) { return last_ = error; }
+Error failed(Error error) { return last_ = error; }
 
 void write_line(int file, const std::string& text) {
   if (file >= 0 && write(file, text.data(), text.size()) < 0) perror("swizzle: launches.jsonl");
@@ -680,16 +686,16 @@ bool compared(const std::string& key, const Kernel& kernel, const Configuration&
   return all;
 }
 
-hipError_t launch(const std::string& symbol, const Configuration& how, void** given, void** extra) {
+Error launch(const std::string& symbol, const Configuration& how, void** given, void** extra) {
   std::lock_guard<std::recursive_mutex> guard(lock_);
   auto it = table_.find(symbol);
   if (it == table_.end()) {
     write_line(log_, "{\"event\": \"refused\", \"kernel\": \"" + symbol + "\"}\n");
-    return hipSuccess;
+    return kSuccess;
   }
   const uint64_t threads = (uint64_t)how.block.x * how.block.y * how.block.z;
   if (!threads || threads > 1024 || !how.grid.x || !how.grid.y || !how.grid.z)
-    return failed(hipErrorInvalidConfiguration);
+    return failed(API(ErrorInvalidConfiguration));
   const Kernel& kernel = it->second;
   std::vector<const uint8_t*> values;
   std::vector<void*> arguments;
@@ -709,15 +715,15 @@ hipError_t launch(const std::string& symbol, const Configuration& how, void** gi
                             ? "\"computed\": true, \"seconds\": 0, \"why\": \"\""
                             : execute(kernel, how, arguments.data(), place->second);
   write_line(log_, "{\"event\": \"ran\", " + id + how_far + "}\n");
-  return hipSuccess;
+  return kSuccess;
 }
 
 // --- memory --------------------------------------------------------------------------------------------------
 
-hipError_t allocate(void** out, size_t bytes) {
+Error allocate(void** out, size_t bytes) {
   std::lock_guard<std::recursive_mutex> guard(lock_);
   begin();
-  if (!bytes) { *out = nullptr; return hipSuccess; }
+  if (!bytes) { *out = nullptr; return kSuccess; }
   size_t room = (bytes + kGranule - 1) / kGranule * kGranule;
   uintptr_t at;
   auto free_one = freed_.find(room);
@@ -726,23 +732,23 @@ hipError_t allocate(void** out, size_t bytes) {
     freed_.erase(free_one);
   } else {
     at = next_;
-    if (at + room > kEnd || !map_at(at, room)) return failed(hipErrorOutOfMemory);
+    if (at + room > kEnd || !map_at(at, room)) return failed(API(ErrorOutOfMemory));
     next_ += room + kGranule;
   }
   live_[at] = {bytes, room};
   *out = (void*)at;
-  return hipSuccess;
+  return kSuccess;
 }
 
-hipError_t release(void* at) {
+Error release(void* at) {
   std::lock_guard<std::recursive_mutex> guard(lock_);
-  if (!at) return hipSuccess;
+  if (!at) return kSuccess;
   auto it = live_.find((uintptr_t)at);
-  if (it == live_.end() || it->first < kBegin) return failed(hipErrorInvalidValue);
+  if (it == live_.end() || it->first < kBegin) return failed(API(ErrorInvalidValue));
   madvise(at, it->second.room, MADV_DONTNEED);
   freed_.insert({it->second.room, it->first});
   live_.erase(it);
-  return hipSuccess;
+  return kSuccess;
 }
 
 void* address_of(const void* host_variable) {
@@ -752,28 +758,33 @@ void* address_of(const void* host_variable) {
   return global == globals_.end() ? nullptr : (void*)global->second;
 }
 
-hipError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height) {
+Error copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height) {
   for (size_t row = 0; row < height; row++)
     memmove((char*)to + row * to_pitch, (const char*)from + row * from_pitch, width);
-  return hipSuccess;
+  return kSuccess;
+}
+
+Error refuse(const char* what) {
+  write_line(log_, std::string("{\"event\": \"note\", \"text\": \"") + what + "\"}\n");
+  return failed(API(ErrorNotSupported));
 }
 
 template <typename T>
-hipError_t fill(void* at, T value, size_t count) {
+Error fill(void* at, T value, size_t count) {
   std::fill_n((T*)at, count, value);
-  return hipSuccess;
+  return kSuccess;
 }
 
 template <typename T>
-hipError_t made(T* out) {  // streams, events and other handles
+Error made(T* out) {  // streams, events and other handles
   *out = (T)calloc(1, 8);
-  return hipSuccess;
+  return kSuccess;
 }
 
 template <typename T>
-hipError_t freed(T handle) {
+Error freed(T handle) {
   free((void*)handle);
-  return hipSuccess;
+  return kSuccess;
 }
 
 }  // namespace
@@ -893,247 +904,138 @@ EXPORT bool sw_trace_next(int64_t* words) {
 
 // --- registration and launches --------------------------------------------------------------------------------------
 
-EXPORT void** __hipRegisterFatBinary(const void*) {
+EXPORT void** REGISTER(RegisterFatBinary)(const void*) {
   std::lock_guard<std::recursive_mutex> guard(lock_);
   static void* handle;
   begin();
   return &handle;
 }
-EXPORT void __hipUnregisterFatBinary(void**) {}
-EXPORT void __hipRegisterFunction(void**, const void* host, char*, const char* name, unsigned, void*, void*, void*, void*, int*) {
+EXPORT void REGISTER(UnregisterFatBinary)(void**) {}
+EXPORT void REGISTER(RegisterFunction)(void**, const void* host, char*, const char* name, unsigned, void*, void*, void*, void*, int*) {
   by_host_[host] = name;
 }
-EXPORT void __hipRegisterVar(void**, void* host, char*, char* name, int, size_t, int, int) {
+EXPORT void REGISTER(RegisterVar)(void**, void* host, char*, char* name, int, size_t, int, int) {
   global_of_host_[host] = name;
 }
-EXPORT void __hipRegisterManagedVar(void*, void** host, void* initial, const char* name, size_t bytes, unsigned) {
-  if (!globals_.count(name) && allocate(host, bytes) == hipSuccess) memcpy(*host, initial, bytes);
-  else if (globals_.count(name)) memcpy(*host = (void*)globals_[name], initial, bytes);
-}
-EXPORT hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t shared, hipStream_t stream) {
+EXPORT Error REGISTER(PushCallConfiguration)(dim3 grid, dim3 block, size_t shared, Stream stream) {
   configurations_.push_back({grid, block, shared, stream});
-  return hipSuccess;
+  return kSuccess;
 }
-EXPORT hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, hipStream_t* stream) {
+EXPORT Error REGISTER(PopCallConfiguration)(dim3* grid, dim3* block, size_t* shared, Stream* stream) {
   Configuration one = configurations_.back();
   configurations_.pop_back();
   *grid = one.grid, *block = one.block, *shared = one.shared, *stream = one.stream;
-  return hipSuccess;
+  return kSuccess;
 }
-EXPORT hipError_t hipLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared, hipStream_t stream) {
+CALL(LaunchKernel)(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared, Stream stream) {
   auto it = by_host_.find(host);
-  if (it == by_host_.end()) return failed(hipErrorInvalidDeviceFunction);
+  if (it == by_host_.end()) return failed(API(ErrorInvalidDeviceFunction));
   return launch(it->second, {grid, block, shared, stream}, arguments, nullptr);
 }
-EXPORT hipError_t hipExtLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared, hipStream_t stream, hipEvent_t, hipEvent_t, int) {
-  return hipLaunchKernel(host, grid, block, arguments, shared, stream);
-}
-EXPORT hipError_t hipLaunchCooperativeKernel(const void*, dim3, dim3, void**, unsigned, hipStream_t) {
-  write_line(log_, "{\"event\": \"note\", \"text\": \"a cooperative launch was refused: its workgroups wait for each other\"}\n");
-  return failed(hipErrorNotSupported);
-}
-EXPORT hipError_t hipLaunchKernelExC(const hipLaunchConfig_t* how, const void* host, void** arguments) {
-  return hipLaunchKernel(host, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes, how->stream);
-}
-EXPORT hipError_t hipModuleLoad(hipModule_t* module, const char*) { begin(); return made(module); }
-EXPORT hipError_t hipModuleLoadData(hipModule_t* module, const void*) { begin(); return made(module); }
-EXPORT hipError_t hipModuleLoadDataEx(hipModule_t* module, const void*, unsigned, hipJitOption*, void**) { begin(); return made(module); }
-EXPORT hipError_t hipModuleUnload(hipModule_t module) { return freed(module); }
-EXPORT hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t, const char* name) {
-  auto it = table_.find(name);
-  if (it == table_.end()) return failed(hipErrorNotFound);
-  *function = (hipFunction_t)&it->second;
-  return hipSuccess;
-}
-EXPORT hipError_t hipModuleGetGlobal(hipDeviceptr_t* at, size_t* bytes, hipModule_t, const char* name) {
-  auto it = globals_.find(name);
-  if (it == globals_.end()) return failed(hipErrorNotFound);
-  if (at) *at = (hipDeviceptr_t)it->second;
-  if (bytes) *bytes = live_[it->second].bytes;
-  return hipSuccess;
-}
-EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, hipStream_t stream, void** arguments, void** extra) {
-  return launch(((Kernel*)function)->symbol, {dim3(gx, gy, gz), dim3(bx, by, bz), shared, stream}, arguments, extra);
-}
-EXPORT hipError_t hipExtModuleLaunchKernel(hipFunction_t function, uint32_t x, uint32_t y, uint32_t z, uint32_t bx, uint32_t by, uint32_t bz, size_t shared, hipStream_t stream, void** arguments, void** extra, hipEvent_t, hipEvent_t, uint32_t) {
-  if (!bx || !by || !bz || x % bx || y % by || z % bz) {
-    write_line(log_, "{\"event\": \"note\", \"text\": \"a launch whose last workgroups are smaller than the others was refused\"}\n");
-    return failed(hipErrorNotSupported);
-  }
-  return hipModuleLaunchKernel(function, x / bx, y / by, z / bz, bx, by, bz, shared, stream, arguments, extra);
-}
-EXPORT hipError_t hipFuncSetAttribute(const void*, hipFuncAttribute, int) { return hipSuccess; }
-EXPORT hipError_t hipFuncSetCacheConfig(const void*, hipFuncCache_t) { return hipSuccess; }
-EXPORT hipError_t hipFuncGetAttributes(hipFuncAttributes* out, const void*) {
+CALL(FuncSetAttribute)(const void*, API(FuncAttribute), int) { return kSuccess; }
+CALL(FuncGetAttributes)(API(FuncAttributes)* out, const void*) {
   memset(out, 0, sizeof *out);
   out->maxThreadsPerBlock = 1024;
   out->numRegs = 32;
-  return hipSuccess;
+  return kSuccess;
 }
-EXPORT hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads, size_t) {
+CALL(OccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, const void*, int threads, size_t) {
   *blocks = std::max(1, 2048 / std::max(1, threads));
-  return hipSuccess;
-}
-EXPORT hipError_t hipOccupancyMaxPotentialBlockSize(int* grid, int* block, const void*, size_t, int limit) {
-  *block = limit ? std::min(limit, 256) : 256;
-  *grid = 304 * 8;
-  return hipSuccess;
+  return kSuccess;
 }
 
 // --- memory: calls ----------------------------------------------------------------------------------------------------
 
-EXPORT hipError_t hipMalloc(void** out, size_t bytes) { return allocate(out, bytes); }
-EXPORT hipError_t hipExtMallocWithFlags(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
-EXPORT hipError_t hipMallocAsync(void** out, size_t bytes, hipStream_t) { return allocate(out, bytes); }
-EXPORT hipError_t hipMallocManaged(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
-EXPORT hipError_t hipHostMalloc(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
-EXPORT hipError_t hipHostAlloc(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
-EXPORT hipError_t hipMallocHost(void** out, size_t bytes) { return allocate(out, bytes); }
-EXPORT hipError_t hipMallocPitch(void** out, size_t* pitch, size_t width, size_t height) {
+CALL(Malloc)(void** out, size_t bytes) { return allocate(out, bytes); }
+CALL(MallocAsync)(void** out, size_t bytes, Stream) { return allocate(out, bytes); }
+CALL(MallocManaged)(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
+CALL(HostAlloc)(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
+CALL(MallocHost)(void** out, size_t bytes) { return allocate(out, bytes); }
+CALL(MallocPitch)(void** out, size_t* pitch, size_t width, size_t height) {
   *pitch = (width + 255) / 256 * 256;
   return allocate(out, *pitch * height);
 }
-EXPORT hipError_t hipFree(void* at) { return release(at); }
-EXPORT hipError_t hipFreeAsync(void* at, hipStream_t) { return release(at); }
-EXPORT hipError_t hipHostFree(void* at) { return release(at); }
-EXPORT hipError_t hipFreeHost(void* at) { return release(at); }
-EXPORT hipError_t hipHostRegister(void*, size_t, unsigned) { return hipSuccess; }
-EXPORT hipError_t hipHostUnregister(void*) { return hipSuccess; }
-EXPORT hipError_t hipHostGetDevicePointer(void** out, void* host, unsigned) { *out = host; return hipSuccess; }
-EXPORT hipError_t hipMemcpy(void* to, const void* from, size_t bytes, hipMemcpyKind) { memmove(to, from, bytes); return hipSuccess; }
-EXPORT hipError_t hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemcpyKind, hipStream_t) { memmove(to, from, bytes); return hipSuccess; }
-EXPORT hipError_t hipMemcpyWithStream(void* to, const void* from, size_t bytes, hipMemcpyKind, hipStream_t) { memmove(to, from, bytes); return hipSuccess; }
-EXPORT hipError_t hipMemcpyHtoD(hipDeviceptr_t to, const void* from, size_t bytes) { memmove((void*)to, from, bytes); return hipSuccess; }
-EXPORT hipError_t hipMemcpyDtoH(void* to, hipDeviceptr_t from, size_t bytes) { memmove(to, (void*)from, bytes); return hipSuccess; }
-EXPORT hipError_t hipMemcpyDtoD(hipDeviceptr_t to, hipDeviceptr_t from, size_t bytes) { memmove((void*)to, (void*)from, bytes); return hipSuccess; }
-EXPORT hipError_t hipMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, hipMemcpyKind) { return copy_rows(to, to_pitch, from, from_pitch, width, height); }
-EXPORT hipError_t hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, hipMemcpyKind, hipStream_t) { return copy_rows(to, to_pitch, from, from_pitch, width, height); }
-EXPORT hipError_t hipMemset(void* at, int value, size_t bytes) { return fill<uint8_t>(at, value, bytes); }
-EXPORT hipError_t hipMemsetAsync(void* at, int value, size_t bytes, hipStream_t) { return fill<uint8_t>(at, value, bytes); }
-EXPORT hipError_t hipMemsetD8(hipDeviceptr_t at, unsigned char value, size_t count) { return fill<uint8_t>((void*)at, value, count); }
-EXPORT hipError_t hipMemsetD16(hipDeviceptr_t at, unsigned short value, size_t count) { return fill<uint16_t>((void*)at, value, count); }
-EXPORT hipError_t hipMemsetD32(hipDeviceptr_t at, int value, size_t count) { return fill<uint32_t>((void*)at, value, count); }
-EXPORT hipError_t hipMemset2D(void* at, size_t pitch, int value, size_t width, size_t height) {
+CALL(Free)(void* at) { return release(at); }
+CALL(FreeAsync)(void* at, Stream) { return release(at); }
+CALL(FreeHost)(void* at) { return release(at); }
+CALL(HostRegister)(void*, size_t, unsigned) { return kSuccess; }
+CALL(HostUnregister)(void*) { return kSuccess; }
+CALL(HostGetDevicePointer)(void** out, void* host, unsigned) { *out = host; return kSuccess; }
+CALL(Memcpy)(void* to, const void* from, size_t bytes, Direction) { memmove(to, from, bytes); return kSuccess; }
+CALL(MemcpyAsync)(void* to, const void* from, size_t bytes, Direction, Stream) { memmove(to, from, bytes); return kSuccess; }
+CALL(Memcpy2D)(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, Direction) { return copy_rows(to, to_pitch, from, from_pitch, width, height); }
+CALL(Memcpy2DAsync)(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, Direction, Stream) { return copy_rows(to, to_pitch, from, from_pitch, width, height); }
+CALL(Memset)(void* at, int value, size_t bytes) { return fill<uint8_t>(at, value, bytes); }
+CALL(MemsetAsync)(void* at, int value, size_t bytes, Stream) { return fill<uint8_t>(at, value, bytes); }
+CALL(Memset2D)(void* at, size_t pitch, int value, size_t width, size_t height) {
   for (size_t row = 0; row < height; row++) memset((char*)at + row * pitch, value, width);
-  return hipSuccess;
+  return kSuccess;
 }
-EXPORT hipError_t hipMemGetInfo(size_t* available, size_t* total) {
+CALL(MemGetInfo)(size_t* available, size_t* total) {
   *total = 192ull << 30;
   *available = *total - (next_ - kBegin);
-  return hipSuccess;
+  return kSuccess;
 }
-EXPORT hipError_t hipMemPrefetchAsync(const void*, size_t, int, hipStream_t) { return hipSuccess; }
-EXPORT hipError_t hipMemAdvise(const void*, size_t, hipMemoryAdvise, int) { return hipSuccess; }
-EXPORT hipError_t hipGetSymbolAddress(void** out, const void* variable) {
+CALL(GetSymbolAddress)(void** out, const void* variable) {
   *out = address_of(variable);
-  return *out ? hipSuccess : failed(hipErrorInvalidSymbol);
+  return *out ? kSuccess : failed(API(ErrorInvalidSymbol));
 }
-EXPORT hipError_t hipGetSymbolSize(size_t* bytes, const void* variable) {
+CALL(GetSymbolSize)(size_t* bytes, const void* variable) {
   auto at = (uintptr_t)address_of(variable);
-  if (!at) return failed(hipErrorInvalidSymbol);
+  if (!at) return failed(API(ErrorInvalidSymbol));
   *bytes = live_[at].bytes;
-  return hipSuccess;
+  return kSuccess;
 }
-EXPORT hipError_t hipMemcpyToSymbol(const void* variable, const void* from, size_t bytes, size_t offset, hipMemcpyKind) {
+CALL(MemcpyToSymbol)(const void* variable, const void* from, size_t bytes, size_t offset, Direction) {
   auto at = (char*)address_of(variable);
-  if (!at) return failed(hipErrorInvalidSymbol);
+  if (!at) return failed(API(ErrorInvalidSymbol));
   memmove(at + offset, from, bytes);
-  return hipSuccess;
+  return kSuccess;
 }
-EXPORT hipError_t hipMemcpyToSymbolAsync(const void* variable, const void* from, size_t bytes, size_t offset, hipMemcpyKind kind, hipStream_t) { return hipMemcpyToSymbol(variable, from, bytes, offset, kind); }
-EXPORT hipError_t hipMemcpyFromSymbol(void* to, const void* variable, size_t bytes, size_t offset, hipMemcpyKind) {
+CALL(MemcpyToSymbolAsync)(const void* variable, const void* from, size_t bytes, size_t offset, Direction kind, Stream) { return API(MemcpyToSymbol)(variable, from, bytes, offset, kind); }
+CALL(MemcpyFromSymbol)(void* to, const void* variable, size_t bytes, size_t offset, Direction) {
   auto at = (char*)address_of(variable);
-  if (!at) return failed(hipErrorInvalidSymbol);
+  if (!at) return failed(API(ErrorInvalidSymbol));
   memmove(to, at + offset, bytes);
-  return hipSuccess;
+  return kSuccess;
 }
-EXPORT hipError_t hipMemcpyFromSymbolAsync(void* to, const void* variable, size_t bytes, size_t offset, hipMemcpyKind kind, hipStream_t) { return hipMemcpyFromSymbol(to, variable, bytes, offset, kind); }
+CALL(MemcpyFromSymbolAsync)(void* to, const void* variable, size_t bytes, size_t offset, Direction kind, Stream) { return API(MemcpyFromSymbol)(to, variable, bytes, offset, kind); }
 
 // --- the device ---------------------------------------------------------------------------------------------------------
 
-EXPORT hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_tR0600* p, int device) {
-  if (device) return failed(hipErrorInvalidDevice);
-  memset(p, 0, sizeof *p);
-  strcpy(p->name, "AMD Instinct MI300X (stand-in)");
-  strcpy(p->gcnArchName, "gfx942:sramecc+:xnack-");
-  p->totalGlobalMem = 192ull << 30;
-  p->sharedMemPerBlock = p->sharedMemPerMultiprocessor = p->maxSharedMemoryPerMultiProcessor = 65536;
-  p->regsPerBlock = 65536;
-  p->warpSize = kWave;
-  p->maxThreadsPerBlock = 1024;
-  p->maxThreadsPerMultiProcessor = 2048;
-  p->multiProcessorCount = 304;
-  p->major = 9, p->minor = 4;
-  p->l2CacheSize = 4 << 20;
-  p->clockRate = 2100000, p->memoryClockRate = 1300000, p->memoryBusWidth = 8192;
-  p->maxThreadsDim[0] = p->maxThreadsDim[1] = p->maxThreadsDim[2] = 1024;
-  p->maxGridSize[0] = 2147483647, p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-  p->concurrentKernels = p->managedMemory = p->unifiedAddressing = p->canMapHostMemory = 1;
-  return hipSuccess;
-}
-EXPORT hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t which, int) {
-  switch (which) {
-    case hipDeviceAttributeMultiprocessorCount: *value = 304; break;
-    case hipDeviceAttributeWarpSize: *value = kWave; break;
-    case hipDeviceAttributeMaxThreadsPerBlock: *value = 1024; break;
-    case hipDeviceAttributeMaxThreadsPerMultiProcessor: *value = 2048; break;
-    case hipDeviceAttributeMaxSharedMemoryPerBlock: *value = 65536; break;
-    case hipDeviceAttributeMaxSharedMemoryPerMultiprocessor: *value = 65536; break;
-    case hipDeviceAttributeL2CacheSize: *value = 4 << 20; break;
-    case hipDeviceAttributeClockRate: case hipDeviceAttributeWallClockRate: *value = 2100000; break;
-    case hipDeviceAttributeMemoryClockRate: *value = 1300000; break;
-    case hipDeviceAttributeMemoryBusWidth: *value = 8192; break;
-    case hipDeviceAttributeComputeCapabilityMajor: *value = 9; break;
-    case hipDeviceAttributeComputeCapabilityMinor: *value = 4; break;
-    case hipDeviceAttributeMaxGridDimX: *value = 2147483647; break;
-    case hipDeviceAttributeMaxGridDimY: case hipDeviceAttributeMaxGridDimZ: *value = 65535; break;
-    case hipDeviceAttributeMaxBlockDimX: case hipDeviceAttributeMaxBlockDimY: case hipDeviceAttributeMaxBlockDimZ: *value = 1024; break;
-    case hipDeviceAttributeManagedMemory: case hipDeviceAttributeConcurrentManagedAccess: *value = 1; break;
-    default: *value = 0;
-  }
-  return hipSuccess;
-}
-EXPORT hipError_t hipInit(unsigned) { return hipSuccess; }
-EXPORT hipError_t hipGetDeviceCount(int* count) { *count = 1; return hipSuccess; }
-EXPORT hipError_t hipGetDevice(int* device) { *device = 0; return hipSuccess; }
-EXPORT hipError_t hipSetDevice(int device) { return device ? failed(hipErrorInvalidDevice) : hipSuccess; }
-EXPORT hipError_t hipSetDeviceFlags(unsigned) { return hipSuccess; }
-EXPORT hipError_t hipDeviceGet(hipDevice_t* device, int) { *device = 0; return hipSuccess; }
-EXPORT hipError_t hipDeviceGetName(char* name, int length, hipDevice_t) { snprintf(name, length, "AMD Instinct MI300X (stand-in)"); return hipSuccess; }
-EXPORT hipError_t hipDeviceTotalMem(size_t* bytes, hipDevice_t) { *bytes = 192ull << 30; return hipSuccess; }
-EXPORT hipError_t hipDeviceSetCacheConfig(hipFuncCache_t) { return hipSuccess; }
-EXPORT hipError_t hipDeviceSetLimit(hipLimit_t, size_t) { return hipSuccess; }
-EXPORT hipError_t hipDeviceReset() { return hipSuccess; }
-EXPORT hipError_t hipDeviceSynchronize() { return hipSuccess; }
-EXPORT hipError_t hipCtxCreate(hipCtx_t* context, unsigned, hipDevice_t) { return made(context); }
-EXPORT hipError_t hipCtxDestroy(hipCtx_t context) { return freed(context); }
-EXPORT hipError_t hipDriverGetVersion(int* version) { *version = HIP_VERSION; return hipSuccess; }
-EXPORT hipError_t hipRuntimeGetVersion(int* version) { *version = HIP_VERSION; return hipSuccess; }
-EXPORT hipError_t hipGetLastError() { hipError_t error = last_; last_ = hipSuccess; return error; }
-EXPORT hipError_t hipPeekAtLastError() { return last_; }
-EXPORT const char* hipGetErrorString(hipError_t error) { return error ? "an error of the stand-in" : "no error"; }
-EXPORT const char* hipGetErrorName(hipError_t error) {
+CALL(GetDeviceCount)(int* count) { *count = 1; return kSuccess; }
+CALL(GetDevice)(int* device) { *device = 0; return kSuccess; }
+CALL(SetDevice)(int device) { return device ? failed(API(ErrorInvalidDevice)) : kSuccess; }
+CALL(SetDeviceFlags)(unsigned) { return kSuccess; }
+CALL(DeviceReset)() { return kSuccess; }
+CALL(DeviceSynchronize)() { return kSuccess; }
+CALL(DriverGetVersion)(int* version) { *version = kVersion; return kSuccess; }
+CALL(RuntimeGetVersion)(int* version) { *version = kVersion; return kSuccess; }
+CALL(GetLastError)() { Error error = last_; last_ = kSuccess; return error; }
+CALL(PeekAtLastError)() { return last_; }
+EXPORT const char* API(GetErrorString)(Error error) { return error ? "an error of the stand-in" : "no error"; }
+EXPORT const char* API(GetErrorName)(Error error) {
   static thread_local char name[32];
-  snprintf(name, sizeof name, error ? "hipError_t %d" : "hipSuccess", (int)error);
+  snprintf(name, sizeof name, error ? "error %d" : "success", (int)error);
   return name;
 }
 
 // --- streams and events: everything is over when it returns ------------------------------------------------------------------
 
-EXPORT hipError_t hipStreamCreate(hipStream_t* stream) { return made(stream); }
-EXPORT hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned) { return made(stream); }
-EXPORT hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned, int) { return made(stream); }
-EXPORT hipError_t hipStreamDestroy(hipStream_t stream) { return freed(stream); }
-EXPORT hipError_t hipStreamSynchronize(hipStream_t) { return hipSuccess; }
-EXPORT hipError_t hipStreamQuery(hipStream_t) { return hipSuccess; }
-EXPORT hipError_t hipStreamWaitEvent(hipStream_t, hipEvent_t, unsigned) { return hipSuccess; }
-EXPORT hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t call, void* with, unsigned) { call(stream, hipSuccess, with); return hipSuccess; }
-EXPORT hipError_t hipLaunchHostFunc(hipStream_t, hipHostFn_t call, void* with) { call(with); return hipSuccess; }
-EXPORT hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) { *least = *greatest = 0; return hipSuccess; }
-EXPORT hipError_t hipEventCreate(hipEvent_t* event) { return made(event); }
-EXPORT hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned) { return made(event); }
-EXPORT hipError_t hipEventDestroy(hipEvent_t event) { return freed(event); }
-EXPORT hipError_t hipEventRecord(hipEvent_t, hipStream_t) { return hipSuccess; }
-EXPORT hipError_t hipEventSynchronize(hipEvent_t) { return hipSuccess; }
-EXPORT hipError_t hipEventQuery(hipEvent_t) { return hipSuccess; }
-EXPORT hipError_t hipEventElapsedTime(float* ms, hipEvent_t, hipEvent_t) { *ms = 1.0f; return hipSuccess; }
+CALL(StreamCreate)(Stream* stream) { return made(stream); }
+CALL(StreamCreateWithFlags)(Stream* stream, unsigned) { return made(stream); }
+CALL(StreamCreateWithPriority)(Stream* stream, unsigned, int) { return made(stream); }
+CALL(StreamDestroy)(Stream stream) { return freed(stream); }
+CALL(StreamSynchronize)(Stream) { return kSuccess; }
+CALL(StreamQuery)(Stream) { return kSuccess; }
+CALL(StreamWaitEvent)(Stream, Event, unsigned) { return kSuccess; }
+CALL(StreamAddCallback)(Stream stream, API(StreamCallback_t) call, void* with, unsigned) { call(stream, kSuccess, with); return kSuccess; }
+CALL(LaunchHostFunc)(Stream, API(HostFn_t) call, void* with) { call(with); return kSuccess; }
+CALL(DeviceGetStreamPriorityRange)(int* least, int* greatest) { *least = *greatest = 0; return kSuccess; }
+CALL(EventCreate)(Event* event) { return made(event); }
+CALL(EventCreateWithFlags)(Event* event, unsigned) { return made(event); }
+CALL(EventDestroy)(Event event) { return freed(event); }
+CALL(EventRecord)(Event, Stream) { return kSuccess; }
+CALL(EventSynchronize)(Event) { return kSuccess; }
+CALL(EventQuery)(Event) { return kSuccess; }
+CALL(EventElapsedTime)(float* ms, Event, Event) { *ms = 1.0f; return kSuccess; }

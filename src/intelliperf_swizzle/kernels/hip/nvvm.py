@@ -1,0 +1,259 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What NVIDIA's intrinsics do, said in AMD's and in LLVM's own: text of a module.
+
+`llvm.nvvm.X` is `nvvm.X` here. Source: LLVM, NVPTXUsage.html; PTX ISA (`shfl`, `vote`, `bar`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+_FLOATS = (("f", "float", "f32"), ("ftz.f", "float", "f32"), ("d", "double", "f64"))
+_SHUFFLES = {
+    "down": ("add i32 %lane, %by", "sle"),
+    "up": ("sub i32 %lane, %by", "sge"),
+    "bfly": ("xor i32 %lane, %by", "sle"),
+    "idx": ("or i32 %first, %within", "sle"),
+}
+"""The lane that is asked for, and what tells whether it is in the segment."""
+_ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_DIRECTIONS = {
+    "rm": ("ogt double %back, %exact", "i32 1, i32 -1"),
+    "rp": ("olt double %back, %exact", "i32 -1, i32 1"),
+    "rz": ("ogt double %far, %size", "i32 -1, i32 -1"),
+}
+"""When the nearest float is on the wrong side, and by how much its bits move if it is below zero or
+not."""
+_ROUNDINGS = {"rn": "rint", "rz": "trunc", "rm": "floor", "rp": "ceil"}
+
+
+def definitions() -> str:
+    """The definitions, for a module."""
+    parts = (_places, _blocks, _warps, _numbers, _bounded, _conversions, _halves)
+    return "\n".join(text for part in parts for text in part())
+
+
+def _define(name: str, kind: str, parameters: str, *body: str) -> str:
+    lines = "".join(f"  {line}\n" for line in body)
+    returned = "ret void" if kind == "void" else f"ret {kind} %r"
+    return (
+        f"define linkonce_odr {kind} @nvvm.{name}({parameters}) alwaysinline convergent {{\n"
+        f"{lines}  {returned}\n}}\n"
+    )
+
+
+def _places() -> Iterator[str]:
+    """Where a thread is, and how many there are."""
+    yield "@sw.reserved = linkonce_odr addrspace(3) global [1024 x i8] undef, align 16"
+    address = "ptr addrspacecast (ptr addrspace(3) @sw.reserved to ptr)"
+    yield _define("reserved", "i64", "", f"%r = ptrtoint {address} to i64")
+    for axis, letter in enumerate("xyz"):
+        for what, own in (("tid", "workitem"), ("ctaid", "workgroup")):
+            yield f"declare i32 @llvm.amdgcn.{own}.id.{letter}()"
+            name = f"read.ptx.sreg.{what}.{letter}"
+            yield _define(name, "i32", "", f"%r = call i32 @llvm.amdgcn.{own}.id.{letter}()")
+        implicit = "%at = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()"
+        yield _define(
+            f"read.ptx.sreg.nctaid.{letter}", "i32", "", implicit,
+            f"%p = getelementptr i8, ptr addrspace(4) %at, i64 {4 * axis}",
+            "%r = load i32, ptr addrspace(4) %p",
+        )  # fmt: skip
+        yield _define(
+            f"read.ptx.sreg.ntid.{letter}", "i32", "", implicit,
+            f"%p = getelementptr i8, ptr addrspace(4) %at, i64 {12 + 2 * axis}",
+            "%short = load i16, ptr addrspace(4) %p", "%r = zext i16 %short to i32",
+        )  # fmt: skip
+    yield "declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()"
+    yield _define("read.ptx.sreg.warpsize", "i32", "", "%r = add i32 0, 32")
+    yield _define(
+        "read.ptx.sreg.laneid", "i32", "",
+        "%low = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)",
+        "%r = call i32 @llvm.amdgcn.mbcnt.hi(i32 -1, i32 %low)",
+    )  # fmt: skip
+    yield "declare i32 @llvm.amdgcn.mbcnt.lo(i32, i32)\ndeclare i32 @llvm.amdgcn.mbcnt.hi(i32, i32)"
+
+
+def _blocks() -> Iterator[str]:
+    """What the threads of a block do together."""
+    yield "declare void @llvm.amdgcn.s.barrier()\ndeclare void @llvm.amdgcn.wave.barrier()"
+    barrier = "call void @llvm.amdgcn.s.barrier()"
+    yield _define("barrier.cta.sync.aligned.all", "void", "i32 %id", barrier)
+    yield _define("barrier.cta.sync.all", "void", "i32 %id", barrier)
+    yield _define("barrier0", "void", "", barrier)
+    yield "declare void @llvm.trap()"
+    asserted = "ptr %what, ptr %file, i32 %line, ptr %function, i64 %bytes"
+    yield _define("__assertfail", "void", asserted, "call void @llvm.trap()")
+    yield "@sw.votes = linkonce_odr addrspace(3) global i32 undef, align 4"
+    for name, vote, kind, result in (
+        ("popc", "%p", "i32", "%r = add i32 %sum, 0"),
+        ("and", "%not", "i1", "%r = icmp eq i32 %sum, 0"),
+        ("or", "%p", "i1", "%r = icmp ne i32 %sum, 0"),
+    ):
+        yield _define(
+            f"barrier.cta.red.{name}.aligned.all", kind, "i32 %id, i1 %p",
+            barrier, "store i32 0, ptr addrspace(3) @sw.votes", barrier, "%not = xor i1 %p, true",
+            f"%one = zext i1 {vote} to i32",
+            "%old = atomicrmw add ptr addrspace(3) @sw.votes, i32 %one monotonic", barrier,
+            "%sum = load i32, ptr addrspace(3) @sw.votes", result,
+        )  # fmt: skip
+    for name in ("membar.cta", "membar.gl", "membar.sys"):
+        yield _define(name, "void", "", "fence seq_cst")
+    yield _define("nanosleep", "void", "i32 %time")
+
+
+def _warps() -> Iterator[str]:
+    """What the threads of a warp do together."""
+    yield "declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)\ndeclare i64 @llvm.amdgcn.ballot.i64(i1)"
+    yield _define("bar.warp.sync", "void", "i32 %mask", "call void @llvm.amdgcn.wave.barrier()")
+    for how, (lane, inside) in _SHUFFLES.items():
+        yield _define(
+            f"shfl.sync.{how}.i32", "i32", "i32 %mask, i32 %value, i32 %b, i32 %c",
+            "%lane = call i32 @nvvm.read.ptx.sreg.laneid()",
+            "%by = and i32 %b, 31", "%high = lshr i32 %c, 8", "%segment = and i32 %high, 31",
+            "%clamp = and i32 %c, 31", "%others = xor i32 %segment, 31",
+            "%first = and i32 %lane, %segment", "%rest = and i32 %clamp, %others",
+            "%last = or i32 %first, %rest", "%within = and i32 %by, %others",
+            f"%asked = {lane}", f"%is = icmp {inside} i32 %asked, %last",
+            "%from = select i1 %is, i32 %asked, i32 %lane", "%byte = shl i32 %from, 2",
+            "%r = call i32 @llvm.amdgcn.ds.bpermute(i32 %byte, i32 %value)",
+        )  # fmt: skip
+        yield _define(
+            f"shfl.sync.{how}.f32", "float", "i32 %mask, float %value, i32 %b, i32 %c",
+            "%bits = bitcast float %value to i32",
+            f"%got = call i32 @nvvm.shfl.sync.{how}.i32(i32 %mask, i32 %bits, i32 %b, i32 %c)",
+            "%r = bitcast i32 %got to float",
+        )  # fmt: skip
+    votes = "%votes = call i64 @llvm.amdgcn.ballot.i64(i1 %own)"
+    for name, parameters, kind, body in (
+        ("ballot", ", i1 %own", "i32", (votes, "%r = trunc i64 %votes to i32")),
+        ("any", ", i1 %own", "i1", (votes, "%r = icmp ne i64 %votes, 0")),
+        ("all", ", i1 %p", "i1", ("%own = xor i1 %p, true", votes, "%r = icmp eq i64 %votes, 0")),
+    ):
+        yield _define(f"vote.{name}.sync", kind, f"i32 %mask{parameters}", *body)
+    here = "%votes = call i64 @llvm.amdgcn.ballot.i64(i1 true)"
+    yield _define("activemask", "i32", "", here, "%r = trunc i64 %votes to i32")
+
+
+def _numbers() -> Iterator[str]:
+    """Arithmetic that is rounded to nearest, and approximations. `ftz` flushes nothing here."""
+    for suffix, kind, short in _FLOATS:
+        two, three = f"{kind} %a, {kind} %b", f"{kind} %a, {kind} %b, {kind} %c"
+        for name, opcode in _ARITHMETIC.items():
+            yield _define(f"{name}.rn.{suffix}", kind, two, f"%r = {opcode} {kind} %a, %b")
+        yield _define(f"rcp.rn.{suffix}", kind, f"{kind} %a", f"%r = fdiv {kind} 1.0, %a")
+        for name in ("div.approx", "div.full"):
+            yield _define(f"{name}.{suffix}", kind, two, f"%r = fdiv afn arcp {kind} %a, %b")
+        if kind == "double":
+            yield _define("rcp.approx.ftz.d", kind, f"{kind} %a", f"%r = fdiv afn {kind} 1.0, %a")
+        yield _define(f"rcp.approx.{suffix}", kind, f"{kind} %a", f"%r = fdiv afn {kind} 1.0, %a")
+        for name in ("ex2", "lg2", "sin", "cos", "sqrt"):
+            function = {"ex2": "exp2", "lg2": "log2"}.get(name, name)
+            call = f"%r = call afn {kind} @llvm.{function}.{short}({kind} %a)"
+            full = suffix.replace("f", "f32") if name == "ex2" else suffix
+            full = full.replace("f32tz", "ftz")
+            yield _define(f"{name}.approx.{full}", kind, f"{kind} %a", call)
+            yield f"declare {kind} @llvm.{function}.{short}({kind})" if suffix != "ftz.f" else ""
+        yield _define(
+            f"rsqrt.approx.{suffix}", kind, f"{kind} %a",
+            f"%s = call afn {kind} @llvm.sqrt.{short}({kind} %a)", f"%r = fdiv afn {kind} 1.0, %s",
+        )  # fmt: skip
+        for name, function in (
+            ("sqrt.rn", "sqrt"), ("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc"),
+            ("round", "rint"), ("fabs", "fabs"), ("fmin", "minnum"), ("fmax", "maxnum"),
+            ("fma.rn", "fma"),
+        ):  # fmt: skip
+            full = (
+                {"f": "f32", "ftz.f": "ftz.f32", "d": "f64"}[suffix] if name == "fabs" else suffix
+            )
+            parameters = {"fma.rn": three, "fmin": two, "fmax": two}.get(name, f"{kind} %a")
+            call = f"%r = call {kind} @llvm.{function}.{short}({parameters})"
+            yield _define(f"{name}.{full}", kind, parameters, call)
+            if suffix != "ftz.f" and function != "sqrt":
+                types = parameters.replace("%a", "").replace("%b", "").replace("%c", "")
+                yield f"declare {kind} @llvm.{function}.{short}({types})"
+
+
+def _bounded() -> Iterator[str]:
+    """Clamped to 0 and 1, or rounded in a direction, by doubles: close enough for values."""
+    for suffix in ("f", "ftz.f"):
+        yield _define(
+            f"saturate.{suffix}", "float", "float %a",
+            "%low = call float @llvm.maxnum.f32(float %a, float 0.0)",
+            "%r = call float @llvm.minnum.f32(float %low, float 1.0)",
+        )  # fmt: skip
+        for name, opcode in (*_ARITHMETIC.items(), ("fma", "")):
+            names = "abc" if name == "fma" else "ab"
+            parameters = ", ".join(f"float %{one}" for one in names)
+            sums = ["%ab = fmul double %xa, %xb", "%exact = fadd afn double %ab, %xc"]
+            for rounding, (beyond, steps) in _DIRECTIONS.items():
+                yield _define(
+                    f"{name}.{rounding}.{suffix}", "float", parameters,
+                    *(f"%x{one} = fpext float %{one} to double" for one in names),
+                    *(sums if name == "fma" else [f"%exact = {opcode} afn double %xa, %xb"]),
+                    "%near = fptrunc double %exact to float", "%back = fpext float %near to double",
+                    "%far = call double @llvm.fabs.f64(double %back)",
+                    "%size = call double @llvm.fabs.f64(double %exact)",
+                    f"%beyond = fcmp {beyond}", "%bits = bitcast float %near to i32",
+                    "%negative = icmp slt i32 %bits, 0", f"%by = select i1 %negative, {steps}",
+                    "%moved = add i32 %bits, %by", "%next = bitcast i32 %moved to float",
+                    "%r = select i1 %beyond, float %next, float %near",
+                )  # fmt: skip
+
+
+def _conversions() -> Iterator[str]:
+    """Between floating-point numbers and integers."""
+    for letter, kind, short, suffixes in (
+        ("f", "float", "f32", ("", ".ftz")),
+        ("d", "double", "f64", ("",)),
+    ):
+        for name, number, opcode in (
+            ("i", "i32", "si"), ("ui", "i32", "ui"), ("ll", "i64", "si"), ("ull", "i64", "ui"),
+        ):  # fmt: skip
+            for rounding, function in _ROUNDINGS.items():
+                for suffix in suffixes:
+                    yield _define(
+                        f"{letter}2{name}.{rounding}{suffix}", number, f"{kind} %a",
+                        f"%whole = call {kind} @llvm.{function}.{short}({kind} %a)",
+                        f"%r = fpto{opcode} {kind} %whole to {number}",
+                    )  # fmt: skip
+            yield _define(
+                f"{name}2{letter}.rn", kind, f"{number} %a",
+                f"%r = {opcode}tofp {number} %a to {kind}",
+            )  # fmt: skip
+    yield _define("d2f.rn", "float", "double %a", "%r = fptrunc double %a to float")
+    yield _define("d2f.rn.ftz", "float", "double %a", "%r = fptrunc double %a to float")
+
+
+def _halves() -> Iterator[str]:
+    """Of doubles and of products of integers."""
+    bits = "%bits = bitcast double %a to i64"
+    yield _define("d2i.lo", "i32", "double %a", bits, "%r = trunc i64 %bits to i32")
+    yield _define(
+        "d2i.hi", "i32", "double %a", bits, "%high = lshr i64 %bits, 32",
+        "%r = trunc i64 %high to i32",
+    )  # fmt: skip
+    yield _define(
+        "lohi.i2d", "double", "i32 %a, i32 %b", "%low = zext i32 %a to i64",
+        "%wide = zext i32 %b to i64", "%high = shl i64 %wide, 32", "%bits = or i64 %low, %high",
+        "%r = bitcast i64 %bits to double",
+    )  # fmt: skip
+    for name, number, wide, extend in (
+        ("i", "i32", "i64", "sext"), ("ui", "i32", "i64", "zext"),
+        ("ll", "i64", "i128", "sext"), ("ull", "i64", "i128", "zext"),
+    ):  # fmt: skip
+        yield _define(
+            f"mulhi.{name}", number, f"{number} %a, {number} %b",
+            f"%x = {extend} {number} %a to {wide}", f"%y = {extend} {number} %b to {wide}",
+            f"%z = mul {wide} %x, %y", f"%high = lshr {wide} %z, {number[1:]}",
+            f"%r = trunc {wide} %high to {number}",
+        )  # fmt: skip
+    pair = "{ i32, i32 }"
+    yield _define(
+        "mad.wide", pair, "i32 %a, i32 %b, i32 %c",
+        "%x = zext i32 %a to i64", "%y = zext i32 %b to i64", "%z = zext i32 %c to i64",
+        "%xy = mul i64 %x, %y", "%sum = add i64 %xy, %z", "%low = trunc i64 %sum to i32",
+        "%shifted = lshr i64 %sum, 32", "%high = trunc i64 %shifted to i32",
+        f"%one = insertvalue {pair} poison, i32 %low, 0",
+        f"%r = insertvalue {pair} %one, i32 %high, 1",
+    )  # fmt: skip

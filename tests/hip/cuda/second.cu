@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+// SPDX-License-Identifier: MIT
+#include "second.h"
+
+// Tiles of a matrix, transposed through shared memory; the last ones are cut off.
+__global__ void transposed(const float* in, float* out, int width, int height) {
+  extern __shared__ float tile[];
+  int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+  for (int j = 0; j < 32; j += 8)
+    if (x < width && y + j < height) tile[(threadIdx.y + j) * 33 + threadIdx.x] = in[(y + j) * width + x];
+  __syncthreads();
+  x = blockIdx.y * 32 + threadIdx.x, y = blockIdx.x * 32 + threadIdx.y;
+  for (int j = 0; j < 32; j += 8)
+    if (x < height && y + j < width) out[(y + j) * height + x] = tile[threadIdx.x * 33 + threadIdx.y + j];
+}
+
+void launch_second(const float* in, float* out) {
+  cudaStream_t stream;
+  if (cudaStreamCreate(&stream) != cudaSuccess) return;
+  transposed<<<dim3(4, 3), dim3(32, 8), 33 * 32 * sizeof(float), stream>>>(in, out, 110, 70);
+  cudaStreamDestroy(stream);
+}
