@@ -3,12 +3,15 @@
 """What renumbering the tiles of a persistent GEMM is worth on the GPU that is here.
 
     python benchmarks/tile_loops.py mm_persistent.py 8192 8192 4096 1 --json out.json
+    python benchmarks/tile_loops.py --only rates kernels/gemm_stream_k.py -- --programs 132
     python benchmarks/tile_loops.py mm_persistent.py 8192 8192 4096 1 --model
+    python benchmarks/tile_loops.py --render  # docs/results/tile_loops.md from the records
 
-The application's kernel takes GROUP_M as its fourth argument. The plain command is run on a copy
-and changes it; then the unmodified kernel, the changed one and the unmodified one with each GROUP_M
-are timed in common rounds, and hit rates of some orders of the tiles are counted beside those of
-the model. `--model` does the same without a GPU, modelled.
+The plain command is run on a copy and changes it; then, of an application whose kernel takes M, N,
+K and GROUP_M as its arguments, the unmodified kernel, the changed one and the unmodified one with
+each GROUP_M are timed in common rounds. Hit rates of some orders of the tiles are counted beside
+those of the model, all in one process under ncu. `--model` does the same without a GPU, modelled.
+`measured/tile_loops.jsonl` holds such records; its application is one of 128 x 128 x 64 tiles.
 """
 
 from __future__ import annotations
@@ -16,22 +19,26 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from intelliperf_swizzle.errors import SwizzleError
+from harness.render import generated, page, percent, table
 from intelliperf_swizzle.kernels.triton.gpu.statistics import median_interval
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
+from intelliperf_swizzle.profile.ncu import HITS, REQUESTS, SECTORS
+from intelliperf_swizzle.profile.ncu_csv import DURATION, PASSES, read_ncu
+from intelliperf_swizzle.profile.readings import Reading
 from intelliperf_swizzle.records import Candidate, Verdict
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
@@ -43,14 +50,14 @@ from intelliperf_swizzle.search.subject import edit_launches
 GROUPS = (2, 4, 8, 16, 32)
 ROUNDS = 80
 FLUSHED_BYTES = 1 << 28
-COLUMNS = "cdiv(N, BN)"
+RECORDS = Path(__file__).parent / "measured" / "tile_loops.jsonl"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "tile_loops.md"
 
 GROUPED = """\
 columns = cdiv(N, BN)
-group = pid // ({0} * columns)
-height = min(cdiv(M, BM) - group * {0}, {0})
 inside = pid % ({0} * columns)
-pid = (group * {0} + inside % height) * columns + inside // height
+grouped = pid - inside + inside % {0} * columns + inside // {0}
+pid = where(pid < num_pids // ({0} * columns) * ({0} * columns), grouped, pid)
 """
 SHARES = """\
 each = num_pids // {0}
@@ -62,7 +69,11 @@ ORDERS = {
     "unmodified": "pid = pid\n",
     "backwards": "pid = num_pids - 1 - pid\n",
     **{f"groups of {group}": GROUPED.format(group) for group in GROUPS},
-    "column-major": "rows = cdiv(M, BM)\npid = pid % rows * cdiv(N, BN) + pid // rows\n",
+    "column-major": (
+        "columns = cdiv(N, BN)\n"
+        "rows = num_pids // columns\n"
+        "pid = where(pid < rows * columns, pid % rows * columns + pid // rows, pid)\n"
+    ),
     "2 shares": SHARES.format(2),
     "8 shares": SHARES.format(8),
     "a share a program": (
@@ -70,7 +81,7 @@ ORDERS = {
         "whole = each * num_programs\n"
         "pid = where(pid < whole, program * each + pid // num_programs, pid)\n"
     ),
-    "odd steps": "pid = pid * 5 % num_pids\n",
+    "odd steps": "pid = pid * 13 % num_pids\n",
 }
 """Orders of the tiles, each over all of them; not all are a permutation at every size."""
 
@@ -78,23 +89,27 @@ ORDERS = {
 def main() -> None:
     """Run what is asked for and print, and write, one record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("application", type=Path)
-    parser.add_argument("sizes", nargs=4, help="M N K GROUP_M")
+    parser.add_argument("application", type=Path, nargs="?")
+    parser.add_argument("words", nargs="*", help="of the application, e.g. M N K GROUP_M")
     parser.add_argument("--json", type=Path, help="append the record to this file")
     parser.add_argument("--model", action="store_true", help="without a GPU")
     parser.add_argument("--target", help="GPU that is modelled")
     parser.add_argument("--only", choices=("times", "rates"), help="one of the two parts")
+    parser.add_argument("--render", action="store_true", help=f"write {PAGE.name}, no more")
     wanted = parser.parse_args()
-    record: dict[str, Any] = {"command": [wanted.application.name, *wanted.sizes]}
+    if wanted.render:
+        PAGE.write_text(render([json.loads(line) for line in RECORDS.read_text().splitlines()]))
+        return
+    record: dict[str, Any] = {"command": [wanted.application.name, *wanted.words]}
     with tempfile.TemporaryDirectory() as folder:
         if wanted.only != "rates" and not wanted.model:
-            record |= times(wanted.application, wanted.sizes, Path(folder))
+            record |= times(wanted.application, wanted.words, Path(folder))
         if wanted.only != "times":
             record |= rates(wanted, Path(folder))
     print(json.dumps(record, indent=1))
     if wanted.json:
         with wanted.json.open("a") as stream:
-            stream.write(json.dumps(record) + "\n")
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 # --- times --------------------------------------------------------------------------------------
@@ -113,20 +128,20 @@ def times(application: Path, sizes: Sequence[str], folder: Path) -> dict[str, An
         cwd=project, capture_output=True, text=True,
     )  # fmt: skip
     seconds = time.monotonic() - begun
-    said = [line for line in (run.stdout + run.stderr).splitlines() if line.strip()]
+    said = (run.stdout + run.stderr).splitlines()
     print("\n".join(said), file=sys.stderr)
-    rows = raced(application, changed, [int(size) for size in sizes])
+    device, rows = raced(application, changed, [int(size) for size in sizes])
     return {
+        "device": device,
         "exit_code": run.returncode,
         "seconds": round(seconds, 1),
-        "said": said[-60:],
-        "changed": changed.read_text() != application.read_text(),
+        "leaders": [line.strip() for line in said if re.match(r"\s+\d/\d|confirming", line)],
         "times": rows,
     }
 
 
-def raced(original: Path, changed: Path, sizes: Sequence[int]) -> dict[str, Any]:
-    """Median ms, and the ratio to the changed kernel in the same round, of each variant."""
+def raced(original: Path, changed: Path, sizes: Sequence[int]) -> tuple[str, dict[str, Any]]:
+    """The GPU; median ms, and the ratio to the changed kernel in its round, of each variant."""
     import torch
 
     m, n, k, group = sizes
@@ -146,7 +161,7 @@ def raced(original: Path, changed: Path, sizes: Sequence[int]) -> dict[str, Any]
     variants = {name: launch(module, group) for name, module in kernels.items()}
     variants |= {f"GROUP_M {g}": launch(kernels["unmodified"], g) for g in GROUPS}
     rounds = timed_rounds(list(variants.values()))
-    return {
+    return torch.cuda.get_device_name(), {
         name: {
             "ms": statistics.median(row[place] for row in rounds),
             "changed_over_it": interval([row[0] / row[place] for row in rounds]),
@@ -204,19 +219,22 @@ def rates(wanted: argparse.Namespace, folder: Path) -> dict[str, Any]:
     shutil.copy(wanted.application, project)
     profiler = "model" if wanted.model else "auto"
     options = Options(project_directory=str(project), target=wanted.target, profiler=profiler)
-    command = (sys.executable, wanted.application.name, *wanted.sizes)
+    command = (sys.executable, wanted.application.name, *wanted.words)
     setup = prepare(options, command, Lines(sys.stderr), target=None)
     with record_application(setup, Lines(sys.stderr)) as recorded:
-        return {"target": setup.target.name, "rates": rates_of(setup, recorded)}
+        return {"device": setup.target.product} | rates_of(setup, recorded, folder)
 
 
-def rates_of(setup: Setup, recorded: Any) -> dict[str, Any]:
+def rates_of(setup: Setup, recorded: Any, folder: Path) -> dict[str, Any]:
     """Of each order that is a permutation."""
     subject = choose_kernel(recorded, setup, Lines(sys.stderr), to_edit=True)
     launch = subject.traced[0].launch
     screen = ModelScreen(subject.traced, setup.target)
-    rows: dict[str, Any] = {"tiles": launch.tiles, "programs": launch.programs}
+    rows: dict[str, Any] = {}
+    files: dict[str, Path] = {}
     for name, text in ORDERS.items():
+        if "BLOCK_SIZE_N" in launch.constants:
+            text = text.replace("BM", "BLOCK_SIZE_M").replace("BN", "BLOCK_SIZE_N")
         proved = prove_candidate(Candidate(text, name, "user"), subject, setup.target)
         if isinstance(proved, Verdict):
             rows[name] = proved.reason
@@ -228,21 +246,123 @@ def rates_of(setup: Setup, recorded: Any) -> dict[str, Any]:
             "modelled_ms": modelled.modelled_memory_time_ms,
             "screened": screen.hit_rate(tiles),
         }
-        if setup.profiler is None:
-            continue
-        try:
-            edit = edit_launches(setup, subject.launches, parse(text), name)
-            counted = setup.profiler.measure(subject.traced, edit)
-            rows[name] |= {"counted": counted.l2_hit_rate, "profiler": counted.profiler}
-        except SwizzleError as error:
-            rows[name]["not counted"] = str(error)
-        print(name, rows[name], file=sys.stderr)
-    both = [row for row in rows.values() if isinstance(row, dict) and "counted" in row]
-    if both:
-        rows["mean_error_points"] = 100 * statistics.mean(
-            abs(row["modelled"] - row["counted"]) for row in both
-        )
-    return rows
+        [changed] = edit_launches(setup, subject.launches, parse(text), name).files.values()
+        files[name] = folder / f"order_{len(files)}.py"
+        files[name].write_text(changed)
+    record = {"tiles": launch.tiles, "programs": launch.programs, "orders": rows}
+    if setup.profiler is None or setup.profiler.name != "ncu":
+        return record
+    found = counted(setup, subject.kernel, list(files.values()))
+    for name, one in zip(files, found, strict=True):
+        rows[name] |= one
+    errors = [abs(rows[name]["modelled"] - rows[name]["counted"]) for name in files]
+    return record | {"mean_error_points": 100 * statistics.mean(errors)}
+
+
+def counted(setup: Setup, kernel: str, files: Sequence[Path]) -> list[dict[str, float]]:
+    """Hit rate, bytes and time of each file's kernel: all run one after the other under ncu."""
+    every = files[0].with_name("every.py")
+    every.write_text(
+        "import runpy, sys\n"
+        f"for file in {[str(file) for file in files]!r}:\n"
+        f"    sys.argv = [file, *{setup.command[2:]!r}]\n"
+        "    runpy.run_path(file, run_name='__main__')\n"
+    )
+
+    def run(*metrics: str) -> list[Reading]:
+        log = every.with_suffix(".csv")
+        command = [
+            "ncu", "--target-processes", "all", "--clock-control", "none", "--cache-control", "all",
+            "--kernel-name-base", "function", "--kernel-name", kernel,
+            "--metrics", ",".join((*metrics, DURATION)), "--csv", "--page", "raw",
+            "--print-units", "base", "--log-file", str(log), sys.executable, str(every),
+        ]  # fmt: skip
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return read_ncu(log.read_text())
+
+    memory = setup.target.memory_counters
+    sectors = [one.counters[SECTORS] / one.counters[REQUESTS] for one in run(SECTORS, REQUESTS)]
+    rows = [
+        {
+            "counted": one.counters[HITS] / (one.counters[REQUESTS] * each),
+            "memory_bytes": sum(one.counters[name] for name in memory),
+            "counted_ms": (one.time_ns or 0.0) / 1e6,
+            "passes": one.counters[PASSES],
+        }
+        for one, each in zip(run(HITS, REQUESTS, *memory), sectors, strict=True)
+    ]
+    launches = len(rows) // len(files)
+    return rows[::launches]
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def render(records: Sequence[Mapping[str, Any]]) -> str:
+    """The page, from all records."""
+    timed = [one for one in records if "times" in one]
+    counted = [one for one in records if "mean_error_points" in one]
+    return page(
+        generated("tile_loops.py --render"),
+        "# Tile loops on a GPU",
+        "The tiles of persistent kernels, renumbered by whole automatic runs and measured on real "
+        "GPUs ([raw records](../../benchmarks/measured/tile_loops.jsonl)).",
+        "## Against GROUP_M by hand",
+        "A GEMM in tiles of 128 × 128 × 64, one program an SM, that takes its tiles in groups of "
+        "GROUP_M rows. `found`: the application as the command left it. All run in the same "
+        "rounds, each from a flushed L2; the last column is the time of `found` over that of the "
+        "best GROUP_M of 2, 4, 8, 16 and 32, with its 95 % interval.",
+        table(
+            [
+                "GPU",
+                "M × N × K",
+                "GROUP_M",
+                "as it is, ms",
+                "found, ms",
+                "best by hand, ms",
+                "found / best by hand",
+                "whole run, s",
+            ],
+            [_time_row(one) for one in timed],
+        ),
+        "## Hit rates, counted and modelled",
+        "Orders of the tiles, their L2 hit rates counted by ncu (one launch each, one pass) and "
+        "modelled, in percent, and the bytes from memory that were counted.",
+        *(text for one in counted for text in _rate_paragraphs(one)),
+    )
+
+
+def _time_row(record: Mapping[str, Any]) -> list[object]:
+    m, n, k, group = record["command"][1:]
+    times = record["times"]
+    best = min((name for name in times if name.startswith("GROUP_M")), key=lambda g: times[g]["ms"])
+    low, median, high = times[best]["changed_over_it"]
+    return [
+        record["device"].removesuffix(" 80GB HBM3"),
+        f"{m} × {n} × {k}",
+        group,
+        f"{times['unmodified']['ms']:.4f}",
+        f"{times['changed']['ms']:.4f}",
+        f"{times[best]['ms']:.4f} ({best})",
+        f"{median:.3f} ({low:.3f} to {high:.3f})",
+        f"{record['seconds']:.0f}",
+    ]
+
+
+def _rate_paragraphs(record: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"`{' '.join(record['command'])}` on an {record['device']}, {record['tiles']} tiles on "
+        f"{record['programs']} programs: mean error {record['mean_error_points']:.1f} points."
+    )
+    yield table(
+        ["order", "counted", "modelled", "from memory, GB"],
+        [
+            [name, percent(one["counted"]), percent(one["modelled"]),
+             f"{one['memory_bytes'] / 1e9:.2f}"]
+            for name, one in record["orders"].items()
+            if "counted" in one
+        ],
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
