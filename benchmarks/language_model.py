@@ -57,6 +57,10 @@ ARMS = {"search": "offline", "model": "llm", "both": "both", "pictures": "both"}
 
 SEEDS = (0, 1, 2)
 ITERATIONS = 4
+VALIDATION_SECONDS = 20
+"""Half a minute more than by default before a busy machine refuses an attempt; executing all tiles
+of any of these kernels takes longer, so a few are executed, as by default."""
+
 GOAL = 3
 """Kernels on which a model should add something to the search."""
 
@@ -106,7 +110,8 @@ def command(
     return [
         *(sys.executable, "-m", "intelliperf_swizzle", "--profiler", "model"),
         *("--target", wishes.target, "--proposer", ARMS[arm], "--seed", str(seed)),
-        *("--num_attempts", str(ITERATIONS), *model, "-o", str(result)),
+        *("--num_attempts", str(ITERATIONS), "--validation_seconds", str(VALIDATION_SECONDS)),
+        *(*model, "-o", str(result)),
         *("--report_dir", str(result.with_suffix("")), "--"),
         *(sys.executable, f"kernels/{application.script}.py", *application.arguments),
     ]
@@ -173,7 +178,7 @@ Some = Sequence[Mapping[str, Any]]
 
 
 def render(record: Record) -> dict[str, str]:
-    """The page with figures 14 and 16."""
+    """The page with figures 14 and 16; a `doubt` that somebody put into the record stands on it."""
     runs = record["runs"]
     kernels = list(dict.fromkeys(run["kernel"] for run in runs))
     grouped = {
@@ -194,6 +199,7 @@ def render(record: Record) -> dict[str, str]:
             "`both`: the search, then the model, which is told what the search found; "
             "`pictures`: the same, and it is shown the maps. "
             f"{f'Model: {names}. ' if names else ''}Means, in brackets the lowest and the highest.",
+            *([f"**Not to be relied on**: {record['doubt']}"] if "doubt" in record else []),
             table(
                 [
                     "kernel",
