@@ -306,7 +306,7 @@ def render(records: Sequence[Mapping[str, Any]]) -> str:
         generated("tile_loops.py --render"),
         "# Tile loops on a GPU",
         "The tiles of persistent kernels, renumbered by whole automatic runs and measured on real "
-        "GPUs ([raw records](../../benchmarks/measured/tile_loops.jsonl)).",
+        "GPUs (raw records: `benchmarks/measured/tile_loops.jsonl`).",
         "## Against GROUP_M by hand",
         "A GEMM in tiles of 128 × 128 × 64, one program an SM, that takes its tiles in groups of "
         "GROUP_M rows. `found`: the application as the command left it. All run in the same "
