@@ -4,13 +4,15 @@
 
     python benchmarks/tile_loops.py mm_persistent.py 8192 8192 4096 1 --json out.json
     python benchmarks/tile_loops.py --only rates kernels/gemm_stream_k.py -- --programs 132
+    python benchmarks/tile_loops.py --only run applications/persistent_gemm.py
     python benchmarks/tile_loops.py mm_persistent.py 8192 8192 4096 1 --model
     python benchmarks/tile_loops.py --render  # docs/results/tile_loops.md from the records
 
 The plain command is run on a copy and changes it; then, of an application whose kernel takes M, N,
 K and GROUP_M as its arguments, the unmodified kernel, the changed one and the unmodified one with
 each GROUP_M are timed in common rounds. Hit rates of some orders of the tiles are counted beside
-those of the model, all in one process under ncu. `--model` does the same without a GPU, modelled.
+those of the model, all in one process under ncu. `--only run` takes any application and keeps what
+the plain command says of it. `--model` does the same without a GPU, modelled.
 `measured/tile_loops.jsonl` holds such records; its application is one of 128 x 128 x 64 tiles.
 """
 
@@ -94,7 +96,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="append the record to this file")
     parser.add_argument("--model", action="store_true", help="without a GPU")
     parser.add_argument("--target", help="GPU that is modelled")
-    parser.add_argument("--only", choices=("times", "rates"), help="one of the two parts")
+    parser.add_argument("--only", choices=("run", "times", "rates"), help="no more than that")
     parser.add_argument("--render", action="store_true", help=f"write {PAGE.name}, no more")
     wanted = parser.parse_args()
     if wanted.render:
@@ -102,9 +104,11 @@ def main() -> None:
         return
     record: dict[str, Any] = {"command": [wanted.application.name, *wanted.words]}
     with tempfile.TemporaryDirectory() as folder:
-        if wanted.only != "rates" and not wanted.model:
+        if wanted.only == "run":
+            record |= run_of(wanted.application, wanted.words, Path(folder))
+        if wanted.only in {None, "times"} and not wanted.model:
             record |= times(wanted.application, wanted.words, Path(folder))
-        if wanted.only != "times":
+        if wanted.only in {None, "rates"}:
             record |= rates(wanted, Path(folder))
     print(json.dumps(record, indent=1))
     if wanted.json:
@@ -117,26 +121,50 @@ def main() -> None:
 
 def times(application: Path, sizes: Sequence[str], folder: Path) -> dict[str, Any]:
     """The plain command, and what came of it beside GROUP_M by hand in the same rounds."""
+    record, changed = plain_command(application, sizes, folder)
+    device, rows = raced(application, changed, [int(size) for size in sizes])
+    return record | {"device": device, "times": rows}
+
+
+def plain_command(
+    application: Path, words: Sequence[str], folder: Path
+) -> tuple[dict[str, Any], Path]:
+    """How the plain command went, on a copy in the folder, which it changes."""
     project = folder / "project"
     project.mkdir()
     changed = project / application.name
-    shutil.copy(application, changed)
+    shutil.copyfile(application, changed)
     begun = time.monotonic()
     run = subprocess.run(
-        [sys.executable, "-m", "intelliperf_swizzle", "-l", "-o", "result.json",
-         "--", sys.executable, changed.name, *sizes],
+        [sys.executable, "-m", "intelliperf_swizzle", "-l", "-o", str(folder / "result.json"),
+         "--", sys.executable, changed.name, *words],
         cwd=project, capture_output=True, text=True,
     )  # fmt: skip
-    seconds = time.monotonic() - begun
     said = (run.stdout + run.stderr).splitlines()
     print("\n".join(said), file=sys.stderr)
-    device, rows = raced(application, changed, [int(size) for size in sizes])
+    if run.returncode:
+        raise SystemExit(f"error: the plain command ended with {run.returncode}")
     return {
-        "device": device,
-        "exit_code": run.returncode,
-        "seconds": round(seconds, 1),
+        "seconds": round(time.monotonic() - begun, 1),
         "leaders": [line.strip() for line in said if re.match(r"\s+\d/\d|confirming", line)],
-        "times": rows,
+    }, changed
+
+
+def run_of(application: Path, words: Sequence[str], folder: Path) -> dict[str, Any]:
+    """What the plain command says of an application: rates, times, and the reasons."""
+    record, _ = plain_command(application, words, folder)
+    result = json.loads((folder / "result.json").read_text())
+    best = result["swizzle"]["best"]
+    timing = best and best["measurement"]["timing"]
+    return record | {
+        "device": result["swizzle"]["baseline"]["device"],
+        "kernel": result["kernel_name"],
+        "message": result["report_message"],
+        "notes": result["swizzle"]["notes"],
+        "rates": [result["metric_before"], result["metric_after"]],
+        "best": best and best["name"],
+        "new_over_old": timing and timing["ratio"],
+        "ms": [result["time_before_ms"], result["time_after_ms"]],
     }
 
 

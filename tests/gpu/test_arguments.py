@@ -46,6 +46,21 @@ def test_the_tensors_of_an_argument_are_views_of_the_copy(hold):
     assert (copy == 3).any()
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint64])
+def test_a_table_of_addresses_gets_those_of_the_copy(dtype):
+    tensor, other, copy = torch.zeros(8), torch.zeros(8), torch.ones(8)
+    addresses = [tensor.data_ptr(), other.data_ptr(), tensor.data_ptr() + 12, 5]
+    table = torch.tensor(addresses, dtype=torch.int64).view(dtype)
+    memory = {tensor.untyped_storage().data_ptr(): copy.view(torch.uint8)}
+    (given,), named = moved(((table,), {"x": tensor}), memory)
+    assert given.dtype == dtype
+    expected = [copy.data_ptr(), addresses[1], copy.data_ptr() + 12, 5]
+    assert given.tolist() == expected
+    assert moved(((table,), {}), memory)[0][0].tolist() == expected
+    assert named["x"].data_ptr() == copy.data_ptr()
+    assert table.tolist() == addresses
+
+
 def test_what_holds_a_tensor_in_a_way_of_its_own_is_not_run():
     tensor = torch.zeros(8)
     memory = {tensor.untyped_storage().data_ptr(): torch.ones(8).view(torch.uint8)}

@@ -24,20 +24,23 @@ class UnreachableMemoryError(Exception):
 def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments:
     """The arguments, with views of a storage being views of other memory.
 
+    Of a table of addresses, an int64 or uint64 tensor from which a kernel makes pointers, a copy
+    with other addresses is made.
+
     Args:
         arguments: of a launch.
         memory: uint8[bytes] of the same size for the address of a storage, on a boundary of any
             type; storages that are not in it stay.
 
     Raises:
-        UnreachableMemoryError: no argument is a view of one of the storages.
+        UnreachableMemoryError: no argument is a view of one of the storages, or holds its address.
     """
     met = set()
 
     def move(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             met.add(value.untyped_storage().data_ptr())
-            return _view(value, memory)
+            return _redirected(_view(value, memory), memory, met)
         if type(value).__name__ == "TensorWrapper":
             return type(value)(move(value.base), value.dtype)
         if hasattr(value, "block_shape") and hasattr(value, "base"):  # a tensor descriptor
@@ -53,6 +56,28 @@ def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments
     if not memory.keys() <= met:
         raise UnreachableMemoryError("the arguments hold a tensor in a way that is not understood")
     return replaced
+
+
+def _redirected(
+    tensor: torch.Tensor, memory: Mapping[int, torch.Tensor], met: set[int]
+) -> torch.Tensor:
+    """A table with addresses in other memory; the tensor itself where it holds no address."""
+    if tensor.dtype not in {torch.int64, torch.uint64}:
+        return tensor
+    before = tensor.view(torch.int64)
+    after = before
+    for first, other in memory.items():
+        inside = (before >= first) & (before < first + other.nbytes)
+        if inside.any():
+            met.add(first)
+            after = torch.where(inside, before + (other.data_ptr() - first), after)
+    if after is before:
+        return tensor
+    table = torch.empty_strided(
+        tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
+    )
+    table.view(torch.int64).copy_(after)
+    return table
 
 
 def _view(tensor: torch.Tensor, memory: Mapping[int, torch.Tensor]) -> torch.Tensor:
