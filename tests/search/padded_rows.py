@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Matrix products whose operands are both contiguous in K, with rows `pad` elements longer."""
+"""Matrix products whose operands are both contiguous in K, with rows `pad` elements longer.
+
+python padded_rows.py product|packed PAD GROUP_M [BM]
+"""
 
 import sys
 
@@ -42,12 +45,13 @@ def packed(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
 
 name, pad, group = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 M, N, K = 512, 1024, 1024
-blocks = {"BM": 64, "BN": 64, "BK": 64}
+BM = int(sys.argv[4]) if len(sys.argv) > 4 else 64
+blocks = {"BM": BM, "BN": 64, "BK": 64}
 a = torch.randn(M, K + pad, device="cuda", dtype=torch.float16)[:, :K]
 b = torch.randn(N, K + pad, device="cuda", dtype=torch.float16)[:, :K]
 c = torch.empty(M, N, device="cuda", dtype=torch.float16)
 if name == "packed":
-    packed[(M // 64, N // 64)](a, b, c, M, N, K, **blocks)
+    packed[(M // BM, N // 64)](a, b, c, M, N, K, **blocks)
 else:
-    product[(M // 64 * (N // 64),)](a, b, c, M, N, K, a.stride(0), b.stride(0), **blocks,
+    product[(M // BM * (N // 64),)](a, b, c, M, N, K, a.stride(0), b.stride(0), **blocks,
                                     GROUP_M=group)  # fmt: skip

@@ -80,6 +80,9 @@ class Sums:
     def resize(self, launch, counts):  # type: ignore[no-untyped-def]
         return []
 
+    def retile(self, launch):  # type: ignore[no-untyped-def]
+        return []
+
     def build(self, launch, target, edit=None):  # type: ignore[no-untyped-def]
         return Build(32, 32, 0, 0, 4, 0.0)
 

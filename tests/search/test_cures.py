@@ -12,19 +12,23 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Cure, Cures, Measurement, Padding
 from intelliperf_swizzle.search import compare_cures as cures
+from intelliperf_swizzle.search.changed_launch import Case
 from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.tile_sizes import find_tile_sizes
 
 APPLICATION = Path(__file__).parent / "padded_rows.py"
 TARGET = replace(load_target("mi300x"), l2_bytes_per_xcd=1 << 18, cus_per_xcd=8)
 """An L2 of a sixteenth of the size, so that small matrices crowd its channels."""
+FAST = replace(TARGET, flops_per_clock_cu=1e6)
+"""One on which arithmetic takes no time."""
 
 
 @contextmanager
@@ -101,3 +105,21 @@ def test_the_cheapest_within_one_percent_of_the_best_time_comes_first() -> None:
     assert cures._ranked([parameter, dearer, replace(swizzle, memory_time_ms=0.0099)])[0].kind == (
         "swizzle"
     )
+
+
+@pytest.mark.parametrize("name", ["product", "packed"])
+def test_other_tile_sizes_do_what_was_said_of_them(tmp_path: Path, name: str) -> None:
+    with examined(tmp_path, name, 0, 16) as (setup, subject):
+
+        def tiles_on(target: Target) -> list[Cure]:
+            return list(find_tile_sizes(Case(replace(setup, target=target), subject.traced[0])))
+
+        found = {str(one.arguments): one for one in tiles_on(FAST)}
+        sizes = ({"BM": 32}, {"BM": 128}, {"BN": 32}, {"BN": 128})
+        assert found.keys() == set(map(str, sizes)), "of equal blocks, those whose grid fits"
+        assert not tiles_on(replace(FAST, lds_bytes_per_cu=4096)), "no CU has room for them"
+        assert not tiles_on(replace(FAST, flops_per_clock_cu=0.01)), "arithmetic takes longer"
+    with examined(tmp_path, name, 0, 16, 128) as (_, then):
+        cure = found[str({"BM": 128})]
+        assert then.baseline.l2_hit_rate == pytest.approx(cure.l2_hit_rate, abs=0.001)
+        assert then.baseline.modelled_memory_time_ms == pytest.approx(cure.memory_time_ms)

@@ -173,6 +173,9 @@ class KernelLanguage(Protocol):
             counts: how many tiles to have along a size that has so many.
         """
 
+    def retile(self, launch: Launch) -> Sequence[Launch]:
+        """A launch with other tile sizes in grids to match; whether they do the same is unknown."""
+
     def find_dependences(
         self, launches: Sequence[Launch], *, timeout_seconds: float
     ) -> Sequence[Dependence]:

@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 
 from intelliperf_swizzle.records.quantities import Rate
 
-CureKind: TypeAlias = Literal["parameter", "swizzle", "padding", "both"]
-"""From the cheapest to the dearest: one number of a call, the patch, memory laid out otherwise, and
-that with the patch."""
+CureKind: TypeAlias = Literal["parameter", "swizzle", "tile size", "padding", "both"]
+"""From the cheapest to the dearest: one number of a call, the patch, a number that arithmetic hangs
+on, too, memory laid out otherwise, and that with the patch."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Cure:
         l2_hit_rate: modelled.
         memory_time_ms: modelled.
         padding: of `padding` and `both`.
-        arguments: of `parameter`: the one that changes, with its new value.
+        arguments: of `parameter` and `tile size`: the one that changes, with its new value.
     """
 
     kind: CureKind

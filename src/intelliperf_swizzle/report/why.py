@@ -166,6 +166,9 @@ def describe_cure(cure: Cure, patched: bool) -> str:
     if cure.kind == "parameter":
         given = ", ".join(f"{name} = {value}" for name, value in (cure.arguments or {}).items())
         return f"{given} in the call, no patch"
+    if cure.kind == "tile size":
+        given = ", ".join(f"{name} = {value}" for name, value in (cure.arguments or {}).items())
+        return f"tiles of {given}, no patch; time what that does to the arithmetic"
     padding = cure.padding
     if padding is None:
         return cure.kind

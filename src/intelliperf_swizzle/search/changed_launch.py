@@ -56,12 +56,15 @@ class Case:
         return self.replay()
 
     def replay(
-        self, stream: ReferenceStream | None = None, tile: Int64Array | None = None
+        self,
+        stream: ReferenceStream | None = None,
+        tile: Int64Array | None = None,
+        occupancy: int | None = None,
     ) -> Measurement:
-        """The launch as it is, or with other lines or in another order."""
+        """The launch as it is, or with other lines, in another order, or so many a CU."""
         stream = stream or stream_of(self.traced.trace)
         order = np.arange(stream.tiles) if tile is None else tile
-        target, occupancy = self.setup.target, self.traced.occupancy
+        target, occupancy = self.setup.target, occupancy or self.traced.occupancy
         read = measurement(traffic(stream, order, target, occupancy), target)
         return with_times(read, [(stream, order, 1, occupancy)], target)
 

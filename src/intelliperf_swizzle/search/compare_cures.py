@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What could be done about a kernel's misses: the swizzle, padded rows, a parameter that it has.
+"""What could be done about a kernel's misses: the swizzle, padded rows, a parameter, other tiles.
 
 All are compared by the model on the kernel's largest launch. What is not the swizzle is advice: it
 changes what the application passes to the kernel, not the kernel.
@@ -19,6 +19,7 @@ from intelliperf_swizzle.search.parameters import find_parameters
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.tile_sizes import find_tile_sizes
 
 LEAST_MS = 0.005
 """Modelled memory time below which nothing is looked for: a launch alone takes that long."""
@@ -37,7 +38,7 @@ def compare_cures(
 
     Cost: a replay for each cure, an interpretation of a few programs for each argument that may be
     a stride or a parameter, and of the whole launch for what is recommended and for each value of
-    a parameter.
+    a parameter and each tile size; these are compiled, too.
     """
     largest = subject.traced[0]
     case = Case(setup, largest)
@@ -48,6 +49,7 @@ def compare_cures(
     progress.phase(f"comparing cures for {subject.kernel} (model)")
     found = [cure_of("swizzle", case.replay(tile=best.proved.tiles()[0]))] if best else []
     found += find_parameters(case, subject)
+    found += find_tile_sizes(case)
     found += find_paddings(case, subject, best)
     gaining = [one for one in found if one.memory_time_ms < time * (1 - LEAST_GAIN)]
     while gaining:

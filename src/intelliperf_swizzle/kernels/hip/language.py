@@ -68,6 +68,10 @@ class Cpp:
         """None, for the same reason."""
         return []
 
+    def retile(self, launch: Launch) -> list[Launch]:
+        """None: the size of a tile is not told from other numbers."""
+        return []
+
     def on_gpu(
         self,
         request: RecordRequest,

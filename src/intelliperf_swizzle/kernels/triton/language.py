@@ -11,7 +11,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernels.triton.capture.again import record
 from intelliperf_swizzle.kernels.triton.source import build, splice
-from intelliperf_swizzle.kernels.triton.source_proofs import cautions, scale_launch
+from intelliperf_swizzle.kernels.triton.source_proofs import cautions, retile_launch, scale_launch
 from intelliperf_swizzle.kernels.triton.tile_loops import with_loops
 from intelliperf_swizzle.kernels.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.kernels.triton.trials import on_gpu
@@ -32,6 +32,7 @@ class Triton:
     trace = staticmethod(trace)
     trace_each = staticmethod(trace_each)
     resize = staticmethod(scale_launch)
+    retile = staticmethod(retile_launch)
     find_dependences = staticmethod(find_dependences)
     find_flaw = staticmethod(difference_of_text)
     build = staticmethod(build)

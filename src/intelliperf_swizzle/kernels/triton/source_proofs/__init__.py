@@ -13,7 +13,7 @@ from intelliperf_swizzle.kernels.triton.source_proofs.entry_points import (
     prove_source,
 )
 from intelliperf_swizzle.kernels.triton.source_proofs.judge import RemapVerdict, SizesTried
-from intelliperf_swizzle.kernels.triton.source_proofs.other_sizes import scale_launch
+from intelliperf_swizzle.kernels.triton.source_proofs.other_sizes import retile_launch, scale_launch
 from intelliperf_swizzle.kernels.triton.source_proofs.parent import cautions, prove_launches
 from intelliperf_swizzle.kernels.triton.source_proofs.verdict_text import described
 
@@ -26,5 +26,6 @@ __all__ = [
     "prove_calls",
     "prove_launches",
     "prove_source",
+    "retile_launch",
     "scale_launch",
 ]

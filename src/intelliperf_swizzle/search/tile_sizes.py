@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Other tile sizes of a kernel whose grid can be computed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from intelliperf_swizzle.cache.stream import stream_of
+from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.records import Access, Cure, Launch, Trace
+from intelliperf_swizzle.search.builds import compile_variants, resident_workgroups
+from intelliperf_swizzle.search.changed_launch import Case, cure_of
+
+SECTORS = np.array([mask.bit_count() for mask in range(16)])
+"""How many sectors a mask has."""
+
+
+def find_tile_sizes(case: Case) -> Iterator[Cure]:
+    """The launch with one tile size halved or doubled, where that touches the same memory.
+
+    None where arithmetic takes longer than memory, or the build would spill more registers than it
+    does, or take more shared memory than a CU has.
+    """
+    before = case.before
+    if (before.arithmetic_time_ms or 0.0) >= (before.modelled_memory_time_ms or 0.0):
+        return
+    launches = case.setup.language.retile(case.launch)
+    if not launches:
+        return
+    touched = _touched(case.traced.trace)
+    for launch, trace in zip(launches, case.trace(launches), strict=True):
+        if trace is None or trace.segments != case.traced.trace.segments:
+            continue
+        if _touched(trace) != touched:
+            continue
+        build = _build(case, launch)
+        if build is None:
+            continue
+        resident = resident_workgroups(build, case.setup.target)
+        cure = cure_of("tile size", case.replay(stream_of(trace), occupancy=resident))
+        was = case.launch.constants
+        changed = {name: value for name, value in launch.constants.items() if was[name] != value}
+        yield replace(cure, arguments=changed)
+
+
+def _build(case: Case, launch: Launch) -> Build | None:
+    """How the launch is compiled; None where it cannot be, or no CU has room for it."""
+    builds, _ = compile_variants([launch], case.setup)
+    was = case.traced.build
+    for build in builds.values():
+        spills = (build.stack_bytes or 0) > ((was.stack_bytes if was else None) or 0)
+        if not spills and build.lds_bytes <= case.setup.target.lds_bytes_per_cu:
+            return build
+    return None
+
+
+def _touched(trace: Trace) -> tuple[bytes, bytes, int, int]:
+    """Kind and line of all that a launch touches, and which sectors, each once; how many sectors it
+    stores in all; and elements outside of every tensor, which have no line."""
+    key, times = np.unique(
+        trace.access_shape.astype(np.int64) << 32 | trace.access_base, return_counts=True
+    )
+    shape = key >> 32
+    lengths = np.diff(trace.shape_offset)[shape]
+    begin = np.cumsum(lengths) - lengths
+    place = np.repeat(trace.shape_offset[shape] - begin, lengths) + np.arange(lengths.sum())
+    kind = np.repeat(trace.shape_kind[shape].astype(np.int64), lengths)
+    at = kind << 32 | np.repeat(key & 0xFFFFFFFF, lengths) + trace.shape_line[place]
+    sectors = trace.shape_sectors[place]
+    stored = SECTORS[sectors] * np.repeat(times, lengths) * (kind != Access.READ)
+    order = np.argsort(at, kind="stable")
+    lines, first = np.unique(at[order], return_index=True)
+    masks = np.bitwise_or.reduceat(sectors[order], first)
+    return lines.tobytes(), masks.tobytes(), int(stored.sum()), trace.elements_outside
