@@ -330,6 +330,8 @@ def render(records: Sequence[Mapping[str, Any]]) -> str:
     """The page, from all records."""
     timed = [one for one in records if "times" in one]
     counted = [one for one in records if "mean_error_points" in one]
+    others = [one for one in records if "message" in one]
+    errors = [one["mean_error_points"] for one in counted]
     return page(
         generated("tile_loops.py --render"),
         "# Tile loops on a GPU",
@@ -353,9 +355,18 @@ def render(records: Sequence[Mapping[str, Any]]) -> str:
             ],
             [_time_row(one) for one in timed],
         ),
+        "## Other kernels whose programs take tiles in a loop",
+        "Whole automatic runs of `benchmarks/applications/` and `benchmarks/kernels/`: what the "
+        "command said, and hit rates that ncu counted.",
+        table(
+            ["GPU", "command", "time", "L2 hit rate %", "found", "whole run, s"],
+            [_run_row(one) for one in others],
+        ),
+        *(f"- `{one['kernel']}`: {note}" for one in others for note in one["notes"]),
         "## Hit rates, counted and modelled",
         "Orders of the tiles, their L2 hit rates counted by ncu (one launch each, one pass) and "
-        "modelled, in percent, and the bytes from memory that were counted.",
+        "modelled, in percent, and the bytes from memory that were counted. Mean error of all: "
+        f"{statistics.mean(errors):.1f} points.",
         *(text for one in counted for text in _rate_paragraphs(one)),
     )
 
@@ -373,6 +384,18 @@ def _time_row(record: Mapping[str, Any]) -> list[object]:
         f"{times['changed']['ms']:.4f}",
         f"{times[best]['ms']:.4f} ({best})",
         f"{median:.3f} ({low:.3f} to {high:.3f})",
+        f"{record['seconds']:.0f}",
+    ]
+
+
+def _run_row(record: Mapping[str, Any]) -> list[object]:
+    ratio, (before, after) = record["new_over_old"], record["rates"]
+    return [
+        record["device"],
+        f"`{' '.join(record['command'])}`",
+        f"{ratio['median']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f})" if ratio else "–",
+        f"{before:.1f}" + (f" → {after:.1f}" if after else ""),
+        f"`{record['best']}`" if record["best"] else record["message"].split(". ")[0],
         f"{record['seconds']:.0f}",
     ]
 
