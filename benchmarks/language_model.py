@@ -7,11 +7,14 @@
     python benchmarks/language_model.py --model any --provider http://localhost:8000/v1
 
 Each run is one command, whose result is WORK/kernel/arm/seed.json (`--work WORK`); one that is
-there is not made again, whoever made it. The page and figures 14 and 16 follow from these results.
+there is not made again, whoever made it. Results are added to those in the record, from which the
+page and figures 14 and 16 follow; without the record, all runs begin anew.
 """
 
 from __future__ import annotations
 
+import itertools
+import json
 import shlex
 import subprocess
 import sys
@@ -73,18 +76,28 @@ def compute(bench: Bench, wishes: Wishes) -> Record:
     if len(wishes.endpoints) > 1:
         raise UsageError("one language model at a time", hint="name another --work folder for each")
     runs = []
-    for application in KERNELS:
-        for arm in ARMS:
-            for seed in SEEDS:
-                result = bench.folder / application.script / arm / f"{seed}.json"
-                if not result.exists() and (arm == "search" or wishes.endpoints):
-                    make(application, arm, seed, result, wishes)
-                run = read_run(result) if result.exists() else None
-                if run and counts(run, arm):
-                    runs.append({"kernel": application.name, "arm": arm, **summary(run)})
-                elif run:
-                    print(f"  {result} does not count: cut short or no answer", file=sys.stderr)
+    made = recorded()
+    for application, arm, seed in itertools.product(KERNELS, ARMS, SEEDS):
+        result = bench.folder / application.script / arm / f"{seed}.json"
+        known = made.get((application.name, arm, seed))
+        if not known and not result.exists() and (arm == "search" or wishes.endpoints):
+            make(application, arm, seed, result, wishes)
+        run = read_run(result) if result.exists() else None
+        if run and counts(run, arm):
+            known = {"kernel": application.name, "arm": arm, **summary(run)}
+        elif run:
+            print(f"  {result} does not count: cut short or no answer", file=sys.stderr)
+        if known:
+            runs.append(known)
     return {"target": wishes.target, "iterations": ITERATIONS, "runs": runs}
+
+
+def recorded() -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Runs of the record by kernel, arm and seed."""
+    if not LANGUAGE_MODEL.record.exists():
+        return {}
+    runs = json.loads(LANGUAGE_MODEL.record.read_text())["runs"]
+    return {(run["kernel"], run["arm"], run["seed"]): run for run in runs}
 
 
 def make(application: Application, arm: str, seed: int, result: Path, wishes: Wishes) -> None:

@@ -40,6 +40,7 @@ from intelliperf_swizzle.records import Attempt, Int64Array, Measurement, Run, W
 from intelliperf_swizzle.search.one_kernel import optimize_kernel
 from intelliperf_swizzle.search.plan import Search
 from intelliperf_swizzle.search.recorded import choose_kernel, examine_kernels, record_application
+from intelliperf_swizzle.search.scoring import with_rest
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import prove_on
 from intelliperf_swizzle.search.subject import Subject
@@ -74,6 +75,13 @@ def search(inputs: Inputs) -> dict[str, Any]:
     return {**summary(run), "in_the_way": in_the_way}
 
 
+def proved_tiles(text: str, traced: Sequence[TracedLaunch], target: Target) -> list[Int64Array]:
+    """A swizzle that is a permutation, as a mapping to all tiles of each trace."""
+    proofs = prove_on(parse(text), [one.launch for one in traced], target)
+    assert not isinstance(proofs, Witness)
+    return [with_rest(proof.tile, one.trace) for proof, one in zip(proofs, traced, strict=True)]
+
+
 def steps_down(text: str, traced: Sequence[TracedLaunch], target: Target) -> dict[str, Any]:
     """What lies between the ceiling and the modelled hit rate of an order, as ever lower bounds.
 
@@ -81,16 +89,15 @@ def steps_down(text: str, traced: Sequence[TracedLaunch], target: Target) -> dic
         `each_l2_alone`: if every L2 missed only what it touches for the first time under this
         order; `in_step`: modelled, if workgroups did not drift apart.
     """
-    proofs = prove_on(parse(text), [one.launch for one in traced], target)
-    assert not isinstance(proofs, Witness)
+    tiles = proved_tiles(text, traced, target)
     misses = sum(
-        first_touches(one, proof.tile, target) * one.launch.count
-        for one, proof in zip(traced, proofs, strict=True)
+        first_touches(one, tile, target) * one.launch.count
+        for one, tile in zip(traced, tiles, strict=True)
     )
     total = sum(requests(one.trace, target) * one.launch.count for one in traced)
     runs = [
-        (one.trace, proof.tile, one.launch.count, one.occupancy)
-        for one, proof in zip(traced, proofs, strict=True)
+        (one.trace, tile, one.launch.count, one.occupancy)
+        for one, tile in zip(traced, tiles, strict=True)
     ]
     in_step = replay(runs, target, Physics(llc=False, drift=False))
     return {
@@ -156,14 +163,9 @@ def causes(inputs: Inputs) -> dict[str, Any]:
     with examined(inputs) as subject:
         after = None
         if inputs["swizzle"] is not None:
-            proofs = prove_on(
-                parse(inputs["swizzle"]),
-                [one.launch for one in subject.traced],
-                load_target(inputs["target"]),
-            )
-            assert not isinstance(proofs, Witness)
-            tiles = [proof.tile for proof in proofs]
-            after = model_launches(subject.traced, tiles, load_target(inputs["target"])).causes
+            target = load_target(inputs["target"])
+            tiles = proved_tiles(inputs["swizzle"], subject.traced, target)
+            after = model_launches(subject.traced, tiles, target).causes
         return {
             "before": [asdict(one) for one in subject.baseline.causes or ()],
             "after": after and [asdict(one) for one in after],
