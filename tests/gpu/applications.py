@@ -62,3 +62,29 @@ add_kernel[(x.numel() // 1024,)](x, BLOCK=1024)
 print("sum", float(x.sum()))
 """
 """Works in place; there is room for one copy, and not for two."""
+
+STRIDED = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def strided_kernel(x, y, rows, columns, sx, sy, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    inside = at < columns
+    value = tl.load(x + row * sx + at, mask=inside, other=0)
+    tl.store(y + row * sy + at, value + tl.sum(value), mask=at < columns)
+
+
+rows, columns = 24, 60
+x = torch.arange(rows * 64, dtype=torch.float32, device="cuda").view(rows, 64)
+y = torch.full((rows, 64), 7.0, device="cuda")
+right = x + x[:, :columns].sum(1, keepdim=True)
+strided_kernel[(rows,)](x, y, rows, columns, x.stride(0), sy=y.stride(0), BLOCK=128)
+print("x kept", bool((x.ravel() == torch.arange(rows * 64, device="cuda")).all()), end=" ")
+print("y right", bool((y == right)[:, :columns].all()), end=" ")
+print("margin kept", bool((y == 7)[:, columns:].all()))
+"""
+"""Reads and writes the first columns of rows whose strides it is given, one of them by name."""

@@ -16,18 +16,29 @@ from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.kernels.base import GpuOutcome
+from intelliperf_swizzle.kernels.triton import trials
 from intelliperf_swizzle.kernels.triton.capture.settings import gpu_of
 from intelliperf_swizzle.kernels.triton.gpu import Rig
 from intelliperf_swizzle.kernels.triton.trials import TritonOnGpu
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Silent
-from intelliperf_swizzle.records import Attempt, Candidate, Interval, Measurement, Timing
+from intelliperf_swizzle.records import (
+    Attempt,
+    Candidate,
+    Cure,
+    Cures,
+    Interval,
+    Measurement,
+    Padding,
+    Timing,
+)
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import prepare
+from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.user_commands import UnitTest
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
@@ -104,8 +115,9 @@ def stages(
 
 
 def test_the_fastest_that_agrees_is_named_with_what_was_measured(
-    stages: tuple[Attempts, OnGpu, Timed],
+    stages: tuple[Attempts, OnGpu, Timed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(trials, "RACE_SECONDS", 0.1)
     attempts, evaluator, runs = stages
     screened = attempts.screen(CANDIDATES, attempts.prove(CANDIDATES))
     runs.ratios = dict(zip([one.number for one in screened], (0.9, 1.2, 1.001), strict=True))
@@ -121,6 +133,7 @@ def test_the_fastest_that_agrees_is_named_with_what_was_measured(
     assert same.measurement is not None
     assert same.measurement.profiler == "counters"
     assert evaluator.baseline.time_ms == 2.0
+    check_longer_rows(evaluator, best)
 
 
 def check_named(fast: Attempt) -> None:
@@ -136,3 +149,22 @@ def check_named(fast: Attempt) -> None:
     assert fast.proof is not None
     assert fast.proof.grids_checked > 10
     assert fast.diff
+
+
+def check_longer_rows(evaluator: OnGpu, best: Evaluated) -> None:
+    """Only what is recommended is tried, with the swizzle's edit where that goes with it."""
+    rows = Padding(("c_ptr",), 64, {"stride_cm": 320}, 255 * 64 * 2)
+    both, alone = Cure("both", 0.9, 0.8, rows), Cure("padding", 0.8, 0.9, rows)
+    for first, second in ((both, alone), (alone, both)):
+        cures, note = evaluator.time_cure(Cures(0.5, 1.0, (first, second)), best)
+        assert note is None
+        assert cures.cures[0].timing is not None
+        assert replace(cures.cures[0], timing=None) == first
+        assert cures.cures[1] == second
+    wrong = Cures(0.5, 1.0, (replace(alone, padding=replace(rows, arguments={})),))
+    cures, note = evaluator.time_cure(wrong, best)
+    assert cures == wrong
+    assert note is not None
+    assert note.startswith("longer rows of c_ptr are modelled, not timed: `c_ptr` differs in ")
+    swizzle = Cures(0.5, 1.0, (Cure("swizzle", 0.8, 0.9), alone))
+    assert evaluator.time_cure(swizzle, best) == (swizzle, None)

@@ -25,6 +25,7 @@ from intelliperf_swizzle.records import (
     Capture,
     Launch,
     MappedLaunch,
+    Padding,
     Timing,
     Trace,
     Validation,
@@ -120,6 +121,17 @@ class GpuRuns(Protocol):
 
     def time(self, edits: Mapping[int, Edit]) -> Mapping[int, Timing | None]:
         """Times edits that agree against the unmodified kernel and each other."""
+
+    def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
+        """Compares the largest launch with longer rows, and times it if it agrees; as edits are.
+
+        Args:
+            padding: of copies of its tensors; the application's own stay.
+            edit: of the kernel that is launched so; None = the unmodified one.
+
+        Raises:
+            ValidationError: the application failed, or never launches the kernel.
+        """
 
 
 class KernelLanguage(Protocol):

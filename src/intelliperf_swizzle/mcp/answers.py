@@ -124,7 +124,8 @@ class Optimized:
         attempts: how many candidates were tried.
         result_file: JSON; `report` shows it again.
         notes: what one should know of these numbers.
-        cures: what would help, the recommended first; all but the patch is advice, all is modelled.
+        cures: what would help, the recommended first; all but the patch is advice, and all numbers
+            are modelled but those that are called measured.
     """
 
     success: bool

@@ -17,7 +17,7 @@ from intelliperf_swizzle.records.attempts import (
     Verdict,
     VerdictKind,
 )
-from intelliperf_swizzle.records.cures import Cure, CureKind, Cures, Padding
+from intelliperf_swizzle.records.cures import Cure, CureKind, Cures, Padding, longer_rows
 from intelliperf_swizzle.records.launches import (
     Argument,
     Capture,
@@ -110,4 +110,5 @@ __all__ = [
     "Verdict",
     "VerdictKind",
     "Witness",
+    "longer_rows",
 ]

@@ -31,13 +31,13 @@ class Timing:
     Attributes:
         device: the GPU.
         original_ms: of the unmodified kernel, in the same rounds.
-        time_ms: of the kernel with the mapping.
+        time_ms: of the kernel with the mapping, or with longer rows.
         ratio: of the latter to the former, round by round.
         rounds: of the launch with the fewest.
         ratios: of each distinct launch.
         original_joules: energy of the unmodified kernel, one after the other for half a second;
             None where the GPU has no counter that can be read.
-        joules: the same of the kernel with the mapping.
+        joules: the same of the changed kernel.
     """
 
     device: str

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from intelliperf_swizzle.records.attempts import Timing
 from intelliperf_swizzle.records.quantities import Rate
 
 CureKind: TypeAlias = Literal["parameter", "swizzle", "tile size", "padding", "both"]
@@ -32,6 +33,13 @@ class Padding:
     bytes: int
 
 
+def longer_rows(shape: Sequence[int], strides: Sequence[int], elements: int) -> tuple[int, ...]:
+    """Strides with rows so many elements longer, and what holds whole rows longer in proportion."""
+    axes = zip(strides, shape, strict=True)
+    row = min(stride for stride, size in axes if stride > 1 and size > 1)
+    return tuple(one // row * (row + elements) if one >= row else one for one in strides)
+
+
 @dataclass(frozen=True)
 class Cure:
     """One change and what the model says of the kernel's largest launch with it.
@@ -42,6 +50,7 @@ class Cure:
         memory_time_ms: modelled.
         padding: of `padding` and `both`.
         arguments: of `parameter` and `tile size`: the one that changes, with its new value.
+        timing: measured on that launch, on a GPU; None where it is modelled only.
     """
 
     kind: CureKind
@@ -49,11 +58,12 @@ class Cure:
     memory_time_ms: float
     padding: Padding | None = None
     arguments: Mapping[str, int] | None = None
+    timing: Timing | None = None
 
 
 @dataclass(frozen=True)
 class Cures:
-    """What was compared on the kernel's largest launch; all of it is modelled.
+    """What was compared on the kernel's largest launch; all but a `timing` is modelled.
 
     Attributes:
         before: L2 hit rate of the unmodified kernel.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from intelliperf_swizzle.context.miss_causes import CLASSES, describe_causes, total
 from intelliperf_swizzle.records import Cure, Measurement, MissCauses, Picture, Run, TensorPicture
+from intelliperf_swizzle.report.words import relative_time
 from intelliperf_swizzle.units import milliseconds, percent, size
 
 TOGETHER = 0.1
@@ -122,7 +123,10 @@ def _working_set(picture: Picture | None) -> str:
 
 
 def cures(run: Run) -> list[str]:
-    """What could be done about the misses, the recommended first; modelled, largest launch."""
+    """What could be done about the misses, the recommended first, on the largest launch.
+
+    All numbers are modelled but for the time of a cure that was tried on the GPU.
+    """
     found = run.cures
     if found is None:
         return []
@@ -131,11 +135,15 @@ def cures(run: Run) -> list[str]:
     patched = bool(run.best and run.best.diff)
     told = [
         f"{describe_cure(one, patched)}: "
-        f"L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}, "
+        f"modelled L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}, "
         f"{one.memory_time_ms / found.before_ms:.2f} of the modelled memory time"
+        f"{f'; measured {relative_time(one.timing)}' if one.timing else ''}"
         for one in found.cures
     ]
-    return [f"Recommended: {told[0]}.", *(f"Else: {one}." for one in told[1:])]
+    timing = found.cures[0].timing
+    faster = timing is None or timing.ratio.high < 1
+    title = "Recommended" if faster else "Best by the model, but no faster when timed"
+    return [f"{title}: {told[0]}.", *(f"Else: {one}." for one in told[1:])]
 
 
 def sizes(run: Run) -> list[str]:

@@ -365,17 +365,17 @@ def _improved(run: Run, best: Attempt, measured: Measurement) -> str:
     return (
         f"Better. {time}L2 hit rate of {run.kernel} {percent(before)} → {percent(after)} "
         f"({points(before, after)}) on {run.target} with `{best.candidate.name}`, "
-        f"{proof(best)}; {validation(best.validation)}.{_measured(measured)}"
+        f"{proof(best)}; {validation(best.validation)}.{_time(measured)}"
     )
 
 
-def _measured(measurement: Measurement) -> str:
+def _time(measurement: Measurement) -> str:
     """A sentence on the time, where a GPU was there to take it."""
-    timing = measurement.timing
-    if timing is None:
-        return ""
+    return f" Measured {relative_time(measurement.timing)}." if measurement.timing else ""
+
+
+def relative_time(timing: Timing) -> str:
+    """Where it was measured, and the part of the time that is left, with its interval."""
     ratio = timing.ratio
-    return (
-        f" Measured on {timing.device}: {ratio.median:.3f} ({ratio.low:.3f}–{ratio.high:.3f}) "
-        "of the time."
-    )
+    interval = f"{ratio.median:.3f} ({ratio.low:.3f}–{ratio.high:.3f})"
+    return f"on {timing.device}: {interval} of the time"

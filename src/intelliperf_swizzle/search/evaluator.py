@@ -14,7 +14,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernels.base import KernelLanguage
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import Attempt, Measurement
+from intelliperf_swizzle.records import Attempt, Cures, Measurement
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.search.user_commands import UnitTest
@@ -71,6 +71,14 @@ class Evaluator(Protocol):
 
         Raises:
             ValidationError: the user's own test fails without a swizzle, too.
+        """
+
+    def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:
+        """The cures, with times of the recommended one if hardware can take them; else why not.
+
+        Args:
+            cures: as modelled.
+            best: the swizzle that they may go with.
         """
 
 

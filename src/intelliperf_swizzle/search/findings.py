@@ -11,6 +11,7 @@ from intelliperf_swizzle.records import Capture, Cures, Picture
 from intelliperf_swizzle.search.compare_configs import compare_configs
 from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.draw import draw
+from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject
@@ -24,22 +25,26 @@ class Findings:
     Attributes:
         picture: of its tiles and tensors.
         cures: what else would help.
-        configs: sentences on its other configurations.
+        notes: sentences on what helps, and on its other configurations.
     """
 
     picture: Picture | None = None
     cures: Cures | None = None
-    configs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def collect(
         self,
         setup: Setup,
         subject: Subject,
         recorded: Capture,
+        evaluator: Evaluator,
         best: Evaluated | None,
         progress: Progress,
     ) -> None:
         """Fills in one after the other; raises Interrupted."""
         self.picture = apart(lambda: draw(setup, subject, best))
-        self.cures = apart(lambda: compare_cures(setup, subject, best, progress))
-        self.configs = apart(lambda: compare_configs(setup, subject, recorded, best, progress))
+        cures = self.cures = apart(lambda: compare_cures(setup, subject, best, progress))
+        if cures is not None:
+            self.cures, note = apart(lambda: evaluator.time_cure(cures, best))
+            self.notes = (note,) if note else ()
+        self.notes += apart(lambda: compare_configs(setup, subject, recorded, best, progress))

@@ -14,7 +14,7 @@ from intelliperf_swizzle.errors import ProfileError, ValidationError
 from intelliperf_swizzle.kernels.base import GpuOutcome, GpuRuns
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
-from intelliperf_swizzle.records import Attempt, Measurement, Timing, Verdict
+from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict
 from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
 
@@ -103,6 +103,24 @@ class OnGpu:
                 return self.confirmed
             refused.update(one.attempt.number for one in leaders[:LEADERS])
         return None
+
+    def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:
+        """Tries longer rows, if these are recommended: on copies of the application's tensors."""
+        padding = cures.cures[0].padding if cures.cures else None
+        if padding is None:
+            return cures, None
+        recommended, *others = cures.cures
+        names = ", ".join(padding.tensors)
+        self._setting.progress.phase(f"validating and timing longer rows of {names} on the GPU")
+        edit = best.edit if best and recommended.kind == "both" else None
+        try:
+            outcome = self._runs.time_padded(padding, edit)
+        except ValidationError as error:
+            outcome = GpuOutcome(("not measured", str(error)))
+        if outcome.refusal is not None:
+            return cures, f"longer rows of {names} are modelled, not timed: {outcome.refusal[1]}"
+        timed = replace(recommended, timing=outcome.timing)
+        return replace(cures, cures=(timed, *others)), None
 
     def _revise(self, winner: Evaluated, guarded: Edited) -> Evaluated:
         """The winner under its guard, validated, timed and profiled too; else as it is."""

@@ -13,7 +13,7 @@ from intelliperf_swizzle.backends import Spread
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.rank import finalists, judge, order
-from intelliperf_swizzle.records import Attempt, Measurement, Verdict
+from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
 from intelliperf_swizzle.search.scoring import prepare_model
@@ -94,6 +94,10 @@ class OnModel:
                 if known.attempt.verdict.kind == "better":
                     return known
         return None
+
+    def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:
+        """The cures as they are: without a GPU nothing is timed."""
+        return cures, None
 
     def validate(self, one: Edited) -> Evaluated:
         """Builds and compares; one that is refused comes back with the reason."""

@@ -54,7 +54,7 @@ def optimize_kernel(
                         setup, subject, proposers, evaluator, history, progress, others.guard
                     )
                 )
-            found.collect(setup, subject, recorded, best, progress)
+            found.collect(setup, subject, recorded, evaluator, best, progress)
         except Interrupted as signal:
             best, interrupted = best or evaluator.confirmed, signal
             efforts = [proposer.effort for proposer in proposers]
@@ -68,6 +68,6 @@ def optimize_kernel(
             interrupted=interrupted is not None,
             usage=effort.usage,
         )
-        run = replace(run, notes=(*found.configs, *run.notes, *effort.notes))
+        run = replace(run, notes=(*found.notes, *run.notes, *effort.notes))
         edit = best.edit if best else None
         return Outcome(run, edit, subject.file, initial, folder, lock, interrupted)

@@ -20,6 +20,7 @@ from intelliperf_swizzle.records import (
     Storage,
     TensorArgument,
     Trace,
+    longer_rows,
 )
 from intelliperf_swizzle.search.changed_launch import (
     LEAST_CAUSE,
@@ -56,11 +57,8 @@ class _Layout:
 
     def padded(self, elements: int) -> TensorArgument:
         """The tensor with rows so much longer, and what holds whole rows longer in proportion."""
-        strides = tuple(
-            stride // self.row * (self.row + elements) if stride >= self.row else stride
-            for stride in self.tensor.strides
-        )
-        return replace(self.tensor, strides=strides)
+        tensor = self.tensor
+        return replace(tensor, strides=longer_rows(tensor.shape, tensor.strides, elements))
 
     def bytes(self, tensor: TensorArgument) -> int:
         """From the first element to the last."""

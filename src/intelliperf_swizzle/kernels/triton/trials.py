@@ -11,7 +11,15 @@ from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
 from intelliperf_swizzle.kernels.triton.gpu import Rig, Task, Trial
 from intelliperf_swizzle.kernels.triton.validate import touched_storages
-from intelliperf_swizzle.records import Access, Launch, Timing, Trace, Validation
+from intelliperf_swizzle.records import (
+    Access,
+    Launch,
+    Padding,
+    TensorArgument,
+    Timing,
+    Trace,
+    Validation,
+)
 
 RACE_SECONDS = 6.0
 """For the times of all candidates of one trial; a race of a dozen GEMMs of 5 ms has 100 rounds."""
@@ -59,12 +67,31 @@ class TritonOnGpu:
             ValidationError: the application failed, or never launches the kernel.
         """
         trials = self._run(edits, checked=False)
-        return {number: self._outcome(trial) for number, trial in trials.items()}
+        return {number: self._outcome(trial, self._tasks) for number, trial in trials.items()}
 
     def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
         """Times edits that agree once more, against the unmodified kernel and each other."""
         trials = self._run(edits, checked=True)
         return {number: trial.timing for number, trial in trials.items()}
+
+    def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
+        """Compares and times the largest launch with longer rows.
+
+        Raises:
+            ValidationError: the application failed, or never launches the kernel.
+        """
+        largest = self._tasks[:1]
+        if reason := why_not(largest[0].launch, padding):
+            return GpuOutcome(("not measured", reason))
+        functions = edit.functions if edit else {}
+        trials = self._rig.try_out(
+            largest,
+            {0: functions},
+            tolerance=self._tolerance,
+            race_seconds=RACE_SECONDS,
+            padding=padding,
+        )
+        return self._outcome(trials[0], largest, "the kernel with longer rows")
 
     def _run(self, edits: Mapping[int, Edit], *, checked: bool) -> dict[int, Trial]:
         return self._rig.try_out(
@@ -75,31 +102,33 @@ class TritonOnGpu:
             checked=checked,
         )
 
-    def _outcome(self, trial: Trial) -> GpuOutcome:
+    def _outcome(
+        self, trial: Trial, tasks: Sequence[Task], what: str = "the swizzled kernel"
+    ) -> GpuOutcome:
         if trial.failure is not None:
             kind, text = trial.failure.kind, trial.failure.text
             if kind in ("does not build", "not validated"):
                 return GpuOutcome((kind, text))
-            return GpuOutcome(("output differs", f"the swizzled kernel {kind}: {text}"))
-        validation = self._validation(trial)
+            return GpuOutcome(("output differs", f"{what} {kind}: {text}"))
+        validation = self._validation(trial, tasks)
         if not validation.same_bits:
             return GpuOutcome(("output differs", trial.difference or ""), validation)
-        if len(trial.checks) < len(self._tasks):
-            missing = len(self._tasks) - len(trial.checks)
-            reason = f"{missing} of {len(self._tasks)} recorded launches did not come again"
+        if len(trial.checks) < len(tasks):
+            missing = len(tasks) - len(trial.checks)
+            reason = f"{missing} of {len(tasks)} recorded launches did not come again"
             return GpuOutcome(("not validated", reason), validation)
         if trial.timing is None:
             return GpuOutcome(("not measured", trial.note or "no times were taken"), validation)
         return GpuOutcome(None, validation, trial.timing)
 
-    def _validation(self, trial: Trial) -> Validation:
-        compared = [self._tasks[task].launch.tiles for task in trial.checks]
+    def _validation(self, trial: Trial, tasks: Sequence[Task]) -> Validation:
+        compared = [tasks[task].launch.tiles for task in trial.checks]
         loose = any(check.loose for check in trial.checks.values())
         return Validation(
             method="gpu",
             launches=len(compared),
             tiles_compared=sum(compared),
-            tiles=sum(task.launch.tiles for task in self._tasks),
+            tiles=sum(task.launch.tiles for task in tasks),
             same_bits=trial.difference is None,
             rule="tolerance" if loose else "bits",
             tolerance=self._tolerance if loose else None,
@@ -116,3 +145,22 @@ def task_of(launch: Launch, trace: Trace) -> Task:
         written=touched_storages(launch, trace, (Access.WRITE, Access.ATOMIC)),
         summed=frozenset(summed),
     )
+
+
+def why_not(launch: Launch, padding: Padding) -> str | None:
+    """Why copies with longer rows cannot stand for tensors of a launch; None if they can."""
+    for name in padding.tensors:
+        tensor = launch.arguments.get(name)
+        if not isinstance(tensor, TensorArgument):
+            return f"`{name}` is not passed as a tensor"
+        if sum(one.storage == tensor.storage for _, one in launch.tensors()) > 1:
+            return f"`{name}` shares its memory with another argument"
+        if tensor.offset_bytes:
+            return f"`{name}` is a view that begins within its memory"
+        reach = 0
+        for stride, size in sorted(zip(tensor.strides, tensor.shape, strict=True)):
+            if size > 1 and stride <= reach:
+                return f"rows of `{name}` overlap"
+            reach += (size - 1) * stride
+    lacking = [name for name in padding.arguments if name not in launch.constants]
+    return f"`{lacking[0]}` is not an integer in the call" if lacking else None

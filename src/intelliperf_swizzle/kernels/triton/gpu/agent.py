@@ -20,6 +20,7 @@ from intelliperf_swizzle.kernels.triton.capture.store import digest
 from intelliperf_swizzle.kernels.triton.gpu.check import Bench, InputChangedError
 from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, UnreachableMemoryError
 from intelliperf_swizzle.kernels.triton.gpu.order import Order, Task, form, load_order
+from intelliperf_swizzle.kernels.triton.gpu.padded import LongerRows
 from intelliperf_swizzle.kernels.triton.gpu.passes import warm_up
 from intelliperf_swizzle.kernels.triton.gpu.race import race
 from intelliperf_swizzle.kernels.triton.gpu.reporting import AgentReport, in_words
@@ -100,18 +101,23 @@ class Agent:
 
         task = self._order.tasks[number]
         original = runner(call.kernel)
-        built = dict(self._built(number, task, call))
+        rows = LongerRows(self._order.padding, call.kernel.arg_names, task)
+        built = dict(self._built(number, task, call, rows))
         candidates = {c: runner(function) for c, function in built.items()}
         arguments = call.args, call.kwargs
-        self._compare(number, task, live, original, candidates, arguments)
+        compared = {c: rows.launch(kernel) for c, kernel in candidates.items()}
+        self._compare(number, task, live, original, compared, arguments)
         racing = [c for c in candidates if c not in self._report.failed]
         if number not in self._order.raced and self._order.race_seconds and racing:
             kernels = [original, *(candidates[c] for c in racing)]
-            self._race(number, live, kernels, racing, arguments)
+            self._race(number, live, kernels, racing, arguments, rows)
 
-    def _built(self, number: int, task: Task, call: Call) -> Iterator[tuple[int, JitFunction]]:
+    def _built(
+        self, number: int, task: Task, call: Call, rows: LongerRows
+    ) -> Iterator[tuple[int, JitFunction]]:
         """The candidates that compile, as live functions; the original is compiled first."""
         source = task.launch.source
+        args, kwargs = rows.strides((call.args, call.kwargs))
         if self._on_gpu:
             self._report.working(number, None, "building", BUILD_SECONDS)
             _compile(call.kernel, call)
@@ -123,7 +129,7 @@ class Agent:
                 rendered = render_module(source, self._folder / "rendered", edits)
                 function = import_functions(rendered)[source.kernel]
                 if self._on_gpu:
-                    _compile(function, call)
+                    _compile(function, call._replace(args=args, kwargs=kwargs))
                 yield candidate, function
             except Exception as error:
                 self._report.fail(number, candidate, "does not build", error)
@@ -176,6 +182,7 @@ class Agent:
         kernels: list[Launch],
         candidates: list[int],
         arguments: Arguments,
+        rows: LongerRows,
     ) -> None:
         seconds = self._order.race_seconds / len(self._order.tasks)
         self._report.working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
@@ -187,6 +194,7 @@ class Agent:
                 cache_bytes=self._order.cache_bytes,
                 seconds=seconds,
                 on_gpu=self._on_gpu,
+                rows=rows,
             )
         except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:
             self._report.tell("not raced", launch=number, text=in_words(error))

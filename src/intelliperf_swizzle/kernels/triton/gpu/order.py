@@ -24,9 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.records import Launch
+from intelliperf_swizzle.records import Launch, Padding
 
 _FILE = "order.pickle"
+
+UNPADDED = Padding((), 0, {}, 0)
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Order:
         run_seconds: what a candidate may take in any case.
         cache_bytes: of all caches of the GPU; times are taken over more than that.
         tolerance: absolute and relative, for summed floats.
+        padding: of the candidates' tensors; `UNPADDED` = none.
     """
 
     tasks: tuple[Task, ...]
@@ -72,6 +75,7 @@ class Order:
     run_seconds: float
     cache_bytes: int
     tolerance: float
+    padding: Padding
 
 
 def save_order(order: Order, folder: Path) -> None:

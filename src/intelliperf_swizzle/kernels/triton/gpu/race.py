@@ -16,11 +16,16 @@ import random
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 
 from intelliperf_swizzle.kernels.triton.gpu.energy import energy_counter, joules_per_launch
 from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, moved
+from intelliperf_swizzle.kernels.triton.gpu.padded import LongerRows
+
+_Set: TypeAlias = tuple[Arguments, Arguments]
+"""Copies of the arguments, for the original and for candidates: the same, or with longer rows."""
 
 MOST_SETS = 64
 FEWEST_ROUNDS, MOST_ROUNDS = 11, 200
@@ -55,6 +60,7 @@ def race(
     cache_bytes: int,
     seconds: float,
     on_gpu: bool,
+    rows: LongerRows,
 ) -> Raced:
     """Times kernels on copies of the arguments.
 
@@ -65,12 +71,14 @@ def race(
         cache_bytes: of all caches of the GPU.
         seconds: to take, about; a fewest number of rounds is run in any case.
         on_gpu: whether there is a GPU at all.
+        rows: of the candidates.
 
     Raises:
         torch.cuda.OutOfMemoryError: there is no room for two sets.
     """
     bytes_ = sum(view.nbytes for view in memory.values())
-    sets = [_copied(arguments, memory) for _ in range(_sets(bytes_, cache_bytes))]
+    copies = [_copied(arguments, memory) for _ in range(_sets(bytes_, cache_bytes, rows))]
+    sets = [(one, rows.copied(one)) for one in copies]
     turns = itertools.cycle(sets)
 
     def one_round(order: Sequence[int]) -> list[int]:
@@ -78,7 +86,7 @@ def race(
         if on_gpu:  # lets the host get ahead, so that no kernel waits for its launch
             torch.cuda._sleep(_HOST_CYCLES * (len(kernels) + 2))
         for index in order:
-            own_args, own_kwargs = next(turns)
+            own_args, own_kwargs = next(turns)[index > 0]
             events[index][0].record()
             kernels[index](own_args, own_kwargs)
             events[index][1].record()
@@ -91,13 +99,13 @@ def race(
     # Behind one that leaves the GPU cool, or data in its caches, a kernel is up to 3 % faster.
     draw = random.Random(0)
     orders = [draw.sample(every, len(kernels)) for _ in range(rounds)]
-    rows = [one_round(order) for order in orders]
-    joules = _joules(kernels, turns, rows) if on_gpu else None
-    return Raced(rows, len(sets), joules)
+    times = [one_round(order) for order in orders]
+    joules = _joules(kernels, turns, times) if on_gpu else None
+    return Raced(times, len(sets), joules)
 
 
 def _joules(
-    kernels: Sequence[Launch], turns: Iterator[Arguments], rows: Sequence[Sequence[int]]
+    kernels: Sequence[Launch], turns: Iterator[_Set], rounds: Sequence[Sequence[int]]
 ) -> list[float] | None:
     """Of a launch of each kernel, or None where one of them cannot be told."""
     counter = energy_counter()
@@ -106,10 +114,10 @@ def _joules(
     found = []
     for place, kernel in enumerate(kernels):
         one = joules_per_launch(
-            functools.partial(_launch_next, kernel, turns),
+            functools.partial(_launch_next, kernel, turns, candidate=place > 0),
             _marked,
             counter,
-            launch_seconds=statistics.median(row[place] for row in rows) / 1e9,
+            launch_seconds=statistics.median(row[place] for row in rounds) / 1e9,
             seconds=ENERGY_SECONDS,
         )
         if one is None:
@@ -118,15 +126,16 @@ def _joules(
     return found
 
 
-def _sets(bytes_: int, cache_bytes: int) -> int:
+def _sets(bytes_: int, cache_bytes: int, rows: LongerRows) -> int:
     """Several, larger than the caches together twice over, and no more than fit."""
     wanted = min(MOST_SETS, max(2, -(-2 * cache_bytes // max(1, bytes_)) + 1))
     free, _ = torch.cuda.mem_get_info()
-    return max(2, min(wanted, int(free * 0.6) // max(1, bytes_)))
+    each = 2 * bytes_ + rows.padding.bytes if rows.padding.tensors else bytes_
+    return max(2, min(wanted, int(free * 0.6) // max(1, each)))
 
 
-def _launch_next(kernel: Launch, turns: Iterator[Arguments]) -> None:
-    kernel(*next(turns))
+def _launch_next(kernel: Launch, turns: Iterator[_Set], *, candidate: bool) -> None:
+    kernel(*next(turns)[candidate])
 
 
 def _marked() -> Callable[[], bool]:

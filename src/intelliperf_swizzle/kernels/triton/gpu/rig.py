@@ -22,9 +22,10 @@ from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.kernels.triton.capture.journal import Journal
 from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, Settings, save_settings
-from intelliperf_swizzle.kernels.triton.gpu.order import Order, Task, save_order
+from intelliperf_swizzle.kernels.triton.gpu.order import UNPADDED, Order, Task, save_order
 from intelliperf_swizzle.kernels.triton.gpu.statistics import timing, with_energy
 from intelliperf_swizzle.kernels.triton.gpu.trial import Check, Failure, FailureKind, Trial
+from intelliperf_swizzle.records import Padding
 
 AGENT = "intelliperf_swizzle.kernels.triton.gpu.agent"
 _POLL_SECONDS = 0.05
@@ -66,6 +67,7 @@ class Rig:
         tolerance: float,
         race_seconds: float,
         checked: bool = False,
+        padding: Padding = UNPADDED,
     ) -> dict[int, Trial]:
         """Compares candidates with the original at each task, and times those that agree.
 
@@ -75,6 +77,7 @@ class Rig:
             tolerance: absolute and relative, for floats that atomics add up.
             race_seconds: for the times of all tasks together; 0 = none are taken.
             checked: whether the candidates are known to agree, and are only timed.
+            padding: of the candidates' tensors, which one task has.
 
         Returns:
             What came of each candidate.
@@ -99,6 +102,7 @@ class Rig:
                 cache_bytes=self.cache_bytes,
                 run_seconds=self.run_seconds,
                 tolerance=tolerance,
+                padding=padding,
             )
             whole = self._run(order, record)
             progress = len(record.checks) + len(record.failures) + len(record.rounds) - known
