@@ -21,7 +21,6 @@ from intelliperf_swizzle.kernels.triton.gpu.check import Bench, InputChangedErro
 from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, UnreachableMemoryError
 from intelliperf_swizzle.kernels.triton.gpu.order import Order, Task, form, load_order
 from intelliperf_swizzle.kernels.triton.gpu.padded import LongerRows
-from intelliperf_swizzle.kernels.triton.gpu.passes import warm_up
 from intelliperf_swizzle.kernels.triton.gpu.race import race
 from intelliperf_swizzle.kernels.triton.gpu.reporting import AgentReport, in_words
 from intelliperf_swizzle.kernels.triton.interpreter.render import import_functions, render_module
@@ -147,7 +146,6 @@ class Agent:
         if not todo:
             return
         self._report.working(number, None, "preparing", BUILD_SECONDS)
-        warm_up(next(iter(live.memory.values())).device)
         try:
             bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
         except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:

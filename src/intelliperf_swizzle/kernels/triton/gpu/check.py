@@ -31,6 +31,7 @@ from intelliperf_swizzle.kernels.triton.gpu.passes import (
     first_beyond,
     first_difference,
     poison,
+    warm_up,
 )
 from intelliperf_swizzle.kernels.triton.gpu.trial import Check
 from intelliperf_swizzle.records import TensorArgument
@@ -75,6 +76,7 @@ class Bench:
         self._device = next(iter(memory.values())).device
         self._original = original
         self._tolerance = tolerance
+        warm_up(self._device)
         begun = _now()
         self._expected, self._outcome = self._copies()
         self._digests = self._counters(self._inputs)
