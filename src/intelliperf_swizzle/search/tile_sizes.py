@@ -15,6 +15,8 @@ from intelliperf_swizzle.records import Access, Cure, Launch, Trace
 from intelliperf_swizzle.search.builds import compile_variants, resident_workgroups
 from intelliperf_swizzle.search.changed_launch import Case, cure_of
 
+MOST_PROGRAMS = 1 << 16
+"""Programs of a launch that is looked at; each launch is traced whole, a second or two."""
 SECTORS = np.array([mask.bit_count() for mask in range(16)])
 """How many sectors a mask has."""
 
@@ -28,7 +30,8 @@ def find_tile_sizes(case: Case) -> Iterator[Cure]:
     before = case.before
     if (before.arithmetic_time_ms or 0.0) >= (before.modelled_memory_time_ms or 0.0):
         return
-    launches = case.setup.language.retile(case.launch)
+    every = case.setup.language.retile(case.launch)
+    launches = [one for one in every if one.programs <= MOST_PROGRAMS]
     if not launches:
         return
     touched = _touched(case.traced.trace)
