@@ -322,17 +322,19 @@ def _verdict(grouped: Mapping[str, Mapping[str, Some]], names: str) -> str:
         sum(adds(gains(arms, arm)) for arms in grouped.values()) for arm in ("both", "pictures")
     )
     end = "" if best else f" {names or 'The model'} adds nothing to the search here."
+    found = {kernel: [gains(arms, arm) for arm in MODELS] for kernel, arms in grouped.items()}
     level = [
         kernel
-        for kernel, arms in grouped.items()
-        if all(abs(one[0]) < NEAR for arm in MODELS if (one := gains(arms, arm)))
+        for kernel, gained in found.items()
+        if not any(one and (adds(one) or abs(one[0]) >= NEAR) for one in gained)
     ]
-    end += (
-        f" On {len(level)} of {len(grouped)} kernels all arms end within {100 * NEAR:g} points of "
-        "each other, though they start from different orders: there the search is already where a "
-        "model gets to, and what is left to the ceiling, which is a bound and no order, is out of "
-        "reach for both. What a model saves is attempts, each of which is proved and modelled."
-    )
+    if level:
+        end += (
+            f" On {len(level)} of {len(grouped)} kernels all arms end within {100 * NEAR:g} points "
+            "of each other: there the search is already where a model gets to, and what is left to "
+            "the ceiling, which is a bound and no order, is out of reach for both. What a model "
+            "saves is attempts, each of which is proved and modelled."
+        )
     return (
         f"At least {100 * LEAST_RATE:g} point of hit rate or {100 * LEAST_TIME:g} % of modelled "
         f"time better than the search alone: {'; '.join(said)}. The goal was {GOAL} kernels.{end}"
