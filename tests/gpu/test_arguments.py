@@ -61,6 +61,19 @@ def test_a_table_of_addresses_gets_those_of_the_copy(dtype):
     assert table.tolist() == addresses
 
 
+def test_what_a_kernel_writes_to_a_table_is_written_to_its_copy():
+    tensor, copy = torch.zeros(8), torch.ones(8)
+    table = torch.tensor([tensor.data_ptr(), 7])
+    own = table.clone()
+    memory = {tensor.untyped_storage().data_ptr(): copy.view(torch.uint8),
+              table.untyped_storage().data_ptr(): own.view(torch.uint8)}  # fmt: skip
+    (given,), _ = moved(((table,), {}), memory)
+    assert given.tolist() == [copy.data_ptr(), 7]
+    given[1] = 8
+    assert own.tolist() == [copy.data_ptr(), 8]
+    assert table.tolist() == [tensor.data_ptr(), 7]
+
+
 def test_what_holds_a_tensor_in_a_way_of_its_own_is_not_run():
     tensor = torch.zeros(8)
     memory = {tensor.untyped_storage().data_ptr(): torch.ones(8).view(torch.uint8)}

@@ -24,8 +24,8 @@ class UnreachableMemoryError(Exception):
 def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments:
     """The arguments, with views of a storage being views of other memory.
 
-    Of a table of addresses, an int64 or uint64 tensor from which a kernel makes pointers, a copy
-    with other addresses is made.
+    A table of addresses, 64-bit integers from which a kernel makes pointers, gets those of the
+    other memory.
 
     Args:
         arguments: of a launch.
@@ -40,7 +40,7 @@ def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments
     def move(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             met.add(value.untyped_storage().data_ptr())
-            return _redirected(_view(value, memory), memory, met)
+            return _redirected(value, memory, met)
         if type(value).__name__ == "TensorWrapper":
             return type(value)(move(value.base), value.dtype)
         if hasattr(value, "block_shape") and hasattr(value, "base"):  # a tensor descriptor
@@ -61,23 +61,29 @@ def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments
 def _redirected(
     tensor: torch.Tensor, memory: Mapping[int, torch.Tensor], met: set[int]
 ) -> torch.Tensor:
-    """A table with addresses in other memory; the tensor itself where it holds no address."""
-    if tensor.dtype not in {torch.int64, torch.uint64}:
-        return tensor
-    before = tensor.view(torch.int64)
-    after = before
+    """A tensor's view of other memory; if it is a table of addresses, with those of other memory.
+
+    A table that is itself in other memory gets them there, so that what a kernel writes to it is
+    seen. Waits for the GPU once for each tensor of 64-bit integers.
+    """
+    view = _view(tensor, memory)
+    if tensor.dtype not in {torch.int64, torch.uint64} or not memory:
+        return view
+    before = after = view.view(torch.int64)
+    found = []
     for first, other in memory.items():
         inside = (before >= first) & (before < first + other.nbytes)
-        if inside.any():
-            met.add(first)
-            after = torch.where(inside, before + (other.data_ptr() - first), after)
-    if after is before:
-        return tensor
-    table = torch.empty_strided(
-        tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
-    )
-    table.view(torch.int64).copy_(after)
-    return table
+        after = torch.where(inside, before + (other.data_ptr() - first), after)
+        found.append(inside.any())
+    held = [first for first, any_ in zip(memory, torch.stack(found).tolist(), strict=True) if any_]
+    if not held:
+        return view
+    met.update(held)
+    if view is tensor:
+        shape, strides = tensor.shape, tensor.stride()
+        view = torch.empty_strided(shape, strides, dtype=tensor.dtype, device=tensor.device)
+    view.view(torch.int64).copy_(after)
+    return view
 
 
 def _view(tensor: torch.Tensor, memory: Mapping[int, torch.Tensor]) -> torch.Tensor:
