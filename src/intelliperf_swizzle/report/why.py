@@ -171,11 +171,10 @@ def describe_cure(cure: Cure, patched: bool) -> str:
     swizzle = "the patch" if patched else "the swizzle"
     if cure.kind == "swizzle":
         return "the swizzle, which is the patch" if patched else swizzle
-    if cure.kind == "parameter":
-        given = ", ".join(f"{name} = {value}" for name, value in (cure.arguments or {}).items())
-        return f"{given} in the call, no patch"
-    if cure.kind == "tile size":
-        given = ", ".join(f"{name} = {value}" for name, value in (cure.arguments or {}).items())
+    if cure.arguments:
+        given = ", ".join(f"{name} = {value}" for name, value in cure.arguments.items())
+        if cure.kind == "parameter":
+            return f"{given} in the call, no patch"
         return f"tiles of {given}, no patch; time what that does to the arithmetic"
     padding = cure.padding
     if padding is None:
