@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -95,6 +95,7 @@ class ReferenceStream:
         unit_offset: int64[units + 1]; into `unit_line`.
         unit_line: int32[lines touched]; line numbers, grouped by unit.
         program, turn: as `Trace` has them.
+        sets: where its lines lie in an L2, for each layout that was asked for; see `l2_sets`.
     """
 
     tile_offset: Int64Array
@@ -106,6 +107,7 @@ class ReferenceStream:
     tile_arithmetic: Int64Array | None = None
     program: Int32Array | None = None
     turn: Int32Array | None = None
+    sets: dict[tuple[Any, ...], Int32Array] = field(default_factory=dict, repr=False)
 
     @property
     def tiles(self) -> int:

@@ -135,19 +135,11 @@ class _Sets(NamedTuple):
 
     Attributes:
         set_of: int32[lines].
-        ways: of a set.
-        stamp: int32[sets * ways]; when it was last touched.
-        holds: int32[sets * ways]; a line, or -1.
-        where: int32[lines]; in which of these places a line is, or -1.
-        dirty: uint8[lines]; sectors written.
+        held: int64[sets, ways]; `line << 4 | sectors written`, newest first; -1 = nothing.
     """
 
     set_of: Int32Array
-    ways: int
-    stamp: Int32Array
-    holds: Int32Array
-    where: Int32Array
-    dirty: UInt8Array
+    held: Int64Array
 
 
 @jit
@@ -202,7 +194,6 @@ def _replay(
     asked: Asked,
     causes: Causes,
 ) -> None:
-    now = 0
     s = next_turn(turns)
     while s >= 0:
         place = turns.slots.at[s]
@@ -219,12 +210,12 @@ def _replay(
             if kind == 0 and l1s.capacity > 0 and _in_l1(l1s, s % len(l1s.recent), u):
                 counts.totals[_L1_HITS] += lines
                 continue
-            missed = _look_up(l2, refs.unit_offset[u], refs.unit_offset[u + 1], now)
-            now += lines
-            if kind != 0:
-                counts.totals[_WRITTEN] += _write(
-                    l2, refs.unit_offset[u], refs.unit_offset[u + 1], code
-                )
+            sectors = code & 15 if kind != 0 else 0
+            missed = 0
+            for line in range(refs.unit_offset[u], refs.unit_offset[u + 1]):
+                before = _touch(l2.held[l2.set_of[line]], line, sectors)
+                missed += before < 0
+                counts.totals[_WRITTEN] += _population(sectors & ~max(before, 0))
             counts.requests[code] += lines
             counts.misses[code] += missed
             if len(causes.tensor) > 0:
@@ -253,10 +244,7 @@ def _cold(refs: References, caches: Caches) -> tuple[_L1s, _Sets]:
     sets = 1
     for k in range(lines):
         sets = max(sets, caches.set_of[k] + 1)
-    places = sets * caches.ways
-    stamp, holds = np.zeros(places, np.int32), np.full(places, -1, np.int32)
-    where, dirty = np.full(lines, -1, np.int32), np.zeros(lines, np.uint8)
-    return l1s, _Sets(caches.set_of, caches.ways, stamp, holds, where, dirty)
+    return l1s, _Sets(caches.set_of, np.full((sets, caches.ways), -1, np.int64))
 
 
 @loop
@@ -285,39 +273,26 @@ def _in_l1(l1s: _L1s, cu: int, unit: int) -> bool:
 
 
 @loop
-def _look_up(l2: _Sets, begin: int, end: int, now: int) -> int:
-    """Touch the lines `begin:end` one after the other, from time `now` on; how many missed."""
-    missed = 0
-    for k in range(begin, end):
-        now += 1
-        way = l2.where[k]
-        if way < 0:
-            missed += 1
-            way = l2.set_of[k] * l2.ways
-            oldest = l2.stamp[way]
-            for w in range(way + 1, way + l2.ways):
-                if l2.stamp[w] < oldest:
-                    oldest = l2.stamp[w]
-                    way = w
-            victim = l2.holds[way]
-            if victim >= 0:
-                l2.where[victim] = -1
-                l2.dirty[victim] = 0
-            l2.holds[way] = k
-            l2.where[k] = way
-        l2.stamp[way] = now
-    return missed
+def _touch(held: Int64Array, line: int, sectors: int) -> int:
+    """Makes a line the newest of its set, with more sectors written; -1 if it was not there, else
+    those that were written before."""
+    before = -1
+    moved = np.int64(line) << 4 | sectors
+    for way in range(len(held)):
+        there = held[way]
+        held[way] = moved
+        if there >> 4 == line:
+            before = there & 15
+            held[0] |= before
+            break
+        moved = there
+    return before
 
 
 @loop
-def _write(l2: _Sets, begin: int, end: int, code: int) -> int:
-    """Write the sectors of a reference code in the lines `begin:end`; how many were clean."""
-    written = 0
-    for k in range(begin, end):
-        fresh = code & ~l2.dirty[k] & 15
-        l2.dirty[k] |= fresh
-        written += (fresh & 1) + (fresh >> 1 & 1) + (fresh >> 2 & 1) + (fresh >> 3 & 1)
-    return written
+def _population(sectors: int) -> int:
+    """How many of four sectors a mask names."""
+    return (sectors & 1) + (sectors >> 1 & 1) + (sectors >> 2 & 1) + (sectors >> 3 & 1)
 
 
 @jit
