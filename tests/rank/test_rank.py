@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from intelliperf_swizzle.rank import contenders, finalists, judge, order
+from intelliperf_swizzle.rank import contenders, distinct, finalists, judge, order
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
@@ -97,6 +97,13 @@ def test_finalists_are_the_best_and_the_best_of_each_family() -> None:
     chosen = finalists([*flock, *others], places=6)
     assert [one.number for one in chosen] == [0, 1, 2, 3, 10, 11]
     assert finalists([*flock, *others], places=50) == [*flock[:10], *others]
+
+
+def test_orders_that_the_screen_takes_for_one_are_one() -> None:
+    rates = {1: 0.8, 2: 0.8 + 1e-5, 3: 0.8 - 3e-5, 4: 0.7, 5: 0.7}
+    tried = [replace(attempt(n, 0.5), screened_l2_hit_rate=rate) for n, rate in rates.items()]
+    assert [one.number for one in distinct(tried)] == [1, 3, 4]
+    assert distinct([replace(tried[0], screened_l2_hit_rate=None)]) == []
 
 
 def predicted(

@@ -95,7 +95,8 @@ class ReferenceStream:
         unit_offset: int64[units + 1]; into `unit_line`.
         unit_line: int32[lines touched]; line numbers, grouped by unit.
         program, turn: as `Trace` has them.
-        sets: where its lines lie in an L2, for each layout that was asked for; see `l2_sets`.
+        sets: where the lines lie in an L2, for each layout that was asked for; see `l2_sets`. A
+            stream made by `replace` begins without.
     """
 
     tile_offset: Int64Array
@@ -107,7 +108,7 @@ class ReferenceStream:
     tile_arithmetic: Int64Array | None = None
     program: Int32Array | None = None
     turn: Int32Array | None = None
-    sets: dict[tuple[Any, ...], Int32Array] = field(default_factory=dict, repr=False)
+    sets: dict[tuple[Any, ...], Int32Array] = field(init=False, repr=False, default_factory=dict)
 
     @property
     def tiles(self) -> int:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from intelliperf_swizzle.backends import Spread
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.rank import finalists, judge, order
+from intelliperf_swizzle.rank import distinct, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
@@ -58,8 +58,11 @@ class OnModel:
             if self._setting.profiler
             else self._setting.places(FEWEST_MODELLED)
         )
-        chosen = {one.number for one in finalists([one.attempt for one in screened], places)}
-        return [one for one in screened if one.attempt.number in chosen]
+        chosen = finalists([one.attempt for one in screened], places)
+        if self._setting.subject.baseline.imbalance is None:
+            chosen = distinct(chosen)
+        numbers = {one.number for one in chosen}
+        return [one for one in screened if one.attempt.number in numbers]
 
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
         """Measures each that has no measurement yet."""
