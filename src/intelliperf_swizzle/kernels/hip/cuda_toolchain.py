@@ -12,15 +12,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from intelliperf_swizzle.disk import cache_folder, temporary_folder
+from intelliperf_swizzle.disk import cache_folder
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.kernels.base import Compiler
-from intelliperf_swizzle.kernels.hip.binaries import read_code_objects
 from intelliperf_swizzle.kernels.hip.toolchain import (
     APT,
     RUNTIME,
@@ -28,6 +26,7 @@ from intelliperf_swizzle.kernels.hip.toolchain import (
     build_standin,
     digest_of,
     find_clang,
+    find_gap,
     make_once,
     triton_folder,
 )
@@ -128,28 +127,13 @@ def find_compiler(environment: Mapping[str, str]) -> Compiler:
     """The clang++ that is found, tried on ten lines: it must compile CUDA and keep bitcode."""
     try:
         toolchain = find_toolchain(environment)
-        with temporary_folder("probe") as folder:
-            gap = _find_gap(toolchain, folder, environment)
+        build = toolchain.build_environment(environment)
+        gap = find_gap("CUDA", [str(toolchain.root / "bin" / "nvcc")], PROBE, build)
     except SwizzleError as error:
         return Compiler(None, error.fact, error.hint)
     whose = "the user's" if toolchain.has_vendors else "Triton's"
     found = f"clang {toolchain.version} ({toolchain.clang}), {whose} headers of CUDA "
     return Compiler(found + version_of(toolchain.root), gap, APT)
-
-
-def _find_gap(toolchain: CudaToolchain, folder: Path, environment: Mapping[str, str]) -> str | None:
-    """Why a program of ten lines has no bitcode after a build; None if it has."""
-    source, program = folder / "probe.cu", folder / "probe"
-    source.write_text(PROBE, encoding="utf-8")
-    command = [str(toolchain.root / "bin" / "nvcc"), "-O2", str(source), "-o", str(program)]
-    build = toolchain.build_environment(environment)
-    built = subprocess.run(command, env=build, capture_output=True, text=True, check=False)
-    if built.returncode:
-        lines = [line for line in built.stderr.splitlines() if "error" in line] or ["no message"]
-        return f"it compiles no CUDA: {lines[0].strip()}"
-    if not all(one.bitcode for one in read_code_objects(program)):
-        return "it keeps no device bitcode"
-    return None
 
 
 PROBE = """__global__ void scale(float* x, float by, int n) {

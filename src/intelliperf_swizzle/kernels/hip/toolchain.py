@@ -281,33 +281,38 @@ def find_compiler(environment: Mapping[str, str]) -> Compiler:
     """The clang++ that is found, tried on ten lines: it must keep device bitcode."""
     try:
         toolchain = find_toolchain(environment)
-        with temporary_folder("probe") as folder:
-            gap = find_gap(toolchain, folder, environment)
+        build = toolchain.build_environment(environment)
+        hipcc = shutil.which("hipcc", path=build["PATH"]) or "hipcc"
+        gap = find_gap("HIP", [hipcc, "--offload-arch=gfx942"], PROBE, build)
     except SwizzleError as error:
         return Compiler(None, error.fact, error.hint)
     hipcc = "the user's hipcc" if toolchain.has_vendors else "its own hipcc, no ROCm"
     return Compiler(f"clang {toolchain.version} ({toolchain.clang}), {hipcc}", gap, APT)
 
 
-def find_gap(toolchain: Toolchain, folder: Path, environment: Mapping[str, str]) -> str | None:
-    """Why a program of ten lines has no bitcode after a build; None if it has.
+def find_gap(
+    language: str, compiler: Sequence[str], probe: str, environment: Mapping[str, str]
+) -> str | None:
+    """Why a program has no bitcode after a build; None if it has.
 
     Args:
-        toolchain: that is tried.
-        folder: for the program.
+        language: `HIP` or `CUDA`.
+        compiler: and its options.
+        probe: the program's source.
         environment: of the build.
     """
-    source, program = folder / "probe.hip", folder / "probe"
-    source.write_text(PROBE, encoding="utf-8")
-    build = toolchain.build_environment(environment)
-    hipcc = shutil.which("hipcc", path=build["PATH"]) or "hipcc"
-    command = [hipcc, "--offload-arch=gfx942", "-O2", str(source), "-o", str(program)]
-    built = subprocess.run(command, env=build, capture_output=True, text=True, check=False)
-    if built.returncode:
-        lines = [line for line in built.stderr.splitlines() if "error" in line] or ["no message"]
-        return f"it compiles no HIP: {lines[0].strip()}"
-    if not all(one.bitcode for one in read_code_objects(program)):
-        return "it keeps no device bitcode with -fembed-bitcode"
+    with temporary_folder("probe") as folder:
+        source, program = folder / f"probe.{'hip' if language == 'HIP' else 'cu'}", folder / "probe"
+        source.write_text(probe, encoding="utf-8")
+        command = [*compiler, "-O2", str(source), "-o", str(program)]
+        built = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False
+        )
+        if built.returncode:
+            errors = [line for line in built.stderr.splitlines() if "error" in line]
+            return f"it compiles no {language}: {(errors or ['no message'])[0].strip()}"
+        if not all(one.bitcode for one in read_code_objects(program)):
+            return "it keeps no device bitcode"
     return None
 
 
