@@ -145,6 +145,12 @@ def test_what_the_order_of_workgroups_decides_is_not_traced(program: Program, ke
         program.mapped(kernel)
 
 
+@on_both
+def test_a_workgroup_that_waits_for_another_one_is_not_traced(program: Program) -> None:
+    with pytest.raises(TraceError, match="waits in a loop for what something else writes"):
+        program.mapped("turnstile")
+
+
 @pytest.mark.parametrize(
     ("program", "kernel", "why"),
     [

@@ -87,6 +87,13 @@ __global__ void sorted(const int* in, int* out) {
   out[blockIdx.x * 64 + at] = in[blockIdx.x * 64 + threadIdx.x];
 }
 
+__global__ void turnstile(volatile int* turn, float* sum) {
+  while (*turn != blockIdx.x) {}
+  if (threadIdx.x == 0) *sum = *sum / 2 + blockIdx.x;
+  __syncthreads();
+  *turn = blockIdx.x + 1;
+}
+
 int main() {
   int* a;
   float *b, *c;
@@ -110,5 +117,7 @@ int main() {
   launch_own(a, (int*)b);
   two_readers<<<12, 64>>>(a);
   uses_template<<<12, 64>>>(a);
+  (void)hipMemcpy(a, values, 4, hipMemcpyHostToDevice);
+  turnstile<<<12, 64>>>(a, b);
   return hipDeviceSynchronize() != hipSuccess;
 }

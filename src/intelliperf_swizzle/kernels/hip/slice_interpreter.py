@@ -21,7 +21,7 @@ from intelliperf_swizzle.trace.atomics import Update
 
 _MOST_PENDING = 8
 """Ways into a block that are joined at once."""
-_MOST_STEPS = 50_000_000
+_MOST_STEPS = 4_000_000
 """Instructions of a batch; a slice that takes more does not end."""
 
 
@@ -170,9 +170,12 @@ class Interpreter:
                 self._go(block, target, taken)
 
     def _go(self, source: int, target: int, mask: Mask) -> None:
+        steps, order = self._program.steps[target], self._program.order
+        if order[target] <= order[source] and (not steps or steps[0].opcode != "phi"):
+            raise TraceError("the kernel waits in a loop for what something else writes")
         masks, phis = self._pending.setdefault(target, ([], {}))
         values = {}
-        for step in self._program.steps[target]:
+        for step in steps:
             if step.opcode != "phi":
                 break
             operand = step.incoming[source]
