@@ -209,8 +209,8 @@ def render(record: Record) -> dict[str, str]:
         "results/language_model.md": page(
             generated("language_model.py"),
             "# What a language model adds",
-            f"Target `{record['target']}`, modelled; {len(runs)} runs are made of the "
-            f"{len(KERNELS) * len(ARMS) * len(SEEDS)} that {len(SEEDS)} seeds take. `search`: the "
+            f"Target `{record['target']}`, modelled; {len(runs)} of "
+            f"{len(KERNELS) * len(ARMS) * len(SEEDS)} runs, with {len(SEEDS)} seeds. `search`: the "
             f"search alone; `model`: a language model alone, {record['iterations']} iterations; "
             "`both`: the search, then the model, which is told what the search found; "
             "`pictures`: the same, and it is shown the maps. "
