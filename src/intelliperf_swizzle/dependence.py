@@ -79,18 +79,17 @@ def _holds_floats(launch: Launch) -> bool:
     return any(tensor.dtype.startswith(("fp", "bf")) for _, tensor in launch.tensors())
 
 
-def safe_order(dependence: Dependence, tile: Int64Array, resident: int = 0) -> str | None:
+def safe_order(dependence: Dependence, tile: Int64Array) -> str | None:
     """Why a permutation may not be used on a launch whose programs depend on each other, or None.
 
-    Programs that depend on each other must be launched in the order in which they were, and if one
-    has always ended before the other began, it must still. Where programs wait, a program may be
-    waiting for one that is launched after it, which works only while both are resident; so there
-    the programs concerned must keep their very places. Where nothing is known, all must.
+    Programs that depend on each other must be launched in the order in which they were. Where
+    programs wait, a program may be waiting for one that is launched after it, which works only
+    while both are resident; so there the programs concerned must keep their very places. Where
+    nothing is known, all must.
 
     Args:
         dependence: of the launch's programs.
         tile: int64[programs]; launch index -> tile.
-        resident: programs that the GPU runs at once; 0 = how near they come is not looked at.
     """
     if not len(dependence.chains) and not dependence.unknown:
         return None
@@ -108,20 +107,14 @@ def safe_order(dependence: Dependence, tile: Int64Array, resident: int = 0) -> s
                 f"programs wait for each other, and tile {moved[0]} would be launched "
                 f"as number {launch_index[moved[0]]}"
             )
-    apart = np.diff(launch_index[chains], axis=1)[:, 0]
-    swapped = np.flatnonzero(apart < 0)
-    joined = np.flatnonzero((np.diff(chains, axis=1)[:, 0] >= resident) & (apart < resident))
-    for pairs, how in (
-        (swapped, "launched in the opposite order"),
-        (joined, "run at the same time, which they never were"),
-    ):
-        if len(pairs):
-            first, second = chains[pairs[0]]
-            tensors = ", ".join(f"`{name}`" for name in dependence.tensors) or "a tensor"
-            return (
-                f"tiles {first} and {second} touch the same part of {tensors}, which one of "
-                f"them writes, and would be {how}"
-            )
+    swapped = np.flatnonzero(launch_index[chains[:, 0]] > launch_index[chains[:, 1]])
+    if len(swapped):
+        first, second = chains[swapped[0]]
+        tensors = ", ".join(f"`{name}`" for name in dependence.tensors) or "a tensor"
+        return (
+            f"tiles {first} and {second} touch the same part of {tensors}, which one of "
+            f"them writes, and would be launched in the opposite order"
+        )
     return None
 
 

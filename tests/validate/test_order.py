@@ -77,18 +77,6 @@ def test_a_chain_binds_all_its_members() -> None:
         assert safe_order(find_dependence(trace, LAUNCH), np.array(swap)) is not None
 
 
-def test_programs_that_never_ran_together_do_not_come_to() -> None:
-    dependence = find_dependence(trace_of(SHARED, shared_writes=("x",)), LAUNCH)
-    nearer, farther = np.array([0, 1, 4, 2, 3, 5]), np.array([1, 0, 2, 3, 5, 4])
-    assert safe_order(dependence, nearer) is None
-    assert safe_order(dependence, nearer, resident=4) is None
-    assert safe_order(dependence, farther, resident=3) is None
-    reason = safe_order(dependence, nearer, resident=3)
-    assert reason is not None
-    assert "tiles 1 and 4" in reason
-    assert "run at the same time" in reason
-
-
 def test_other_tensors_do_not_bind() -> None:
     trace = trace_of(SHARED, shared_writes=("flag",))
     assert safe_order(find_dependence(trace, LAUNCH), IDENTITY[::-1].copy()) is None

@@ -114,7 +114,7 @@ def prove_candidate(candidate: Candidate, subject: Subject, target: Target) -> P
         if isinstance(proofs, Witness):
             return _refuse(proofs)
         for one, proof in zip(subject.traced, proofs, strict=True):
-            if reason := subject.unsafe_order(one.launch, proof.tile, target):
+            if reason := subject.unsafe_order(one.launch, proof.tile):
                 return Verdict("unsafe order", reason)
         if refusal := _refuse_elsewhere(swizzle, subject, target):
             return refusal
@@ -141,7 +141,7 @@ def _refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> Ver
         if isinstance(proofs, Witness):
             return _refuse(proofs)
         for launch in launches:
-            if reason := subject.unsafe_order(launch, proofs[0].tile, target):
+            if reason := subject.unsafe_order(launch, proofs[0].tile):
                 where = f"launch {launch.ordinal + 1}, on the grid {launch.grid}"
                 return Verdict("unsafe order", f"{where}: {reason}")
     return None

@@ -12,7 +12,6 @@ from typing import Any
 from intelliperf_swizzle.context import HardwareContext, hardware_context
 from intelliperf_swizzle.dependence import Dependence, find_dependence, not_known, safe_order
 from intelliperf_swizzle.edit import Edit, read_exactly
-from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import Ceiling, Int64Array, KernelSummary, Launch, Measurement
@@ -94,14 +93,13 @@ class Subject:
             groups.setdefault((launch.grid, launch.numbers, read), []).append(launch)
         return list(groups.values())
 
-    def unsafe_order(self, launch: Launch, tile: Int64Array, target: Target) -> str | None:
+    def unsafe_order(self, launch: Launch, tile: Int64Array) -> str | None:
         """Why programs that depend on each other may not come in this order; None if they may."""
-        resident = target.cus * self.traced[0].occupancy
         trace = next((one.trace for one in self.traced if one.launch is launch), None)
         if trace is not None:
-            return safe_order(find_dependence(trace, launch), with_rest(tile, trace), resident)
+            return safe_order(find_dependence(trace, launch), with_rest(tile, trace))
         unknown = not_known("the launch was not looked at")
-        return safe_order(self.dependences.get(launch.ordinal, unknown), tile, resident)
+        return safe_order(self.dependences.get(launch.ordinal, unknown), tile)
 
     @property
     def line_accesses(self) -> int:
