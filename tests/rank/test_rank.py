@@ -99,11 +99,14 @@ def test_finalists_are_the_best_and_the_best_of_each_family() -> None:
     assert finalists([*flock, *others], places=50) == [*flock[:10], *others]
 
 
-def test_orders_that_the_screen_takes_for_one_are_one() -> None:
-    rates = {1: 0.8, 2: 0.8 + 1e-5, 3: 0.8 - 3e-5, 4: 0.7, 5: 0.7}
-    tried = [replace(attempt(n, 0.5), screened_l2_hit_rate=rate) for n, rate in rates.items()]
-    assert [one.number for one in distinct(tried)] == [1, 3, 4]
-    assert distinct([replace(tried[0], screened_l2_hit_rate=None)]) == []
+def test_orders_of_a_family_that_the_screen_takes_for_one_are_one() -> None:
+    def screened(number: int, rate: float | None, family: str = "share") -> Attempt:
+        named = Candidate("pid = pid", f"nest 0:{number} 1:4 {family}", "search")
+        return replace(attempt(number, 0.5), candidate=named, screened_l2_hit_rate=rate)
+
+    rates = {1: 0.8, 2: 0.8 + 1e-5, 3: 0.8 - 3e-5, 4: 0.7, 5: 0.7, 6: None}
+    tried = [*(screened(n, rate) for n, rate in rates.items()), screened(7, 0.7, "chunk 8")]
+    assert [one.number for one in distinct(tried)] == [2, 3, 4, 7]
 
 
 def predicted(
