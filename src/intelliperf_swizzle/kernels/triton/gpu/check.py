@@ -201,8 +201,9 @@ class Bench:
         return " and ".join(f"`{name}`" for name, one in _tensors(self._task, number))
 
     def _float_type(self, number: int) -> torch.dtype | None:
-        (_, tensor), *_others = _tensors(self._task, number)
-        return _FLOATS.get(tensor.dtype)
+        """Of its elements; None where arguments see it as different ones."""
+        dtypes = {tensor.dtype for _, tensor in _tensors(self._task, number)}
+        return _FLOATS.get(dtypes.pop()) if len(dtypes) == 1 else None
 
 
 _FLOATS = {

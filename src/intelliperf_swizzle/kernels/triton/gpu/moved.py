@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 
 import torch
 
+from intelliperf_swizzle.kernels.triton.capture.pointers import MOST_POINTERS
+
 Arguments: TypeAlias = tuple[tuple[object, ...], dict[str, object]]
 """Positional and keyword arguments of one launch."""
 
@@ -64,10 +66,11 @@ def _redirected(
     """A tensor's view of other memory; if it is a table of addresses, with those of other memory.
 
     A table that is itself in other memory gets them there, so that what a kernel writes to it is
-    seen. Waits for the GPU once for each tensor of 64-bit integers.
+    seen. Waits for the GPU once for each tensor of at most `MOST_POINTERS` such integers.
     """
     view = _view(tensor, memory)
-    if tensor.dtype not in {torch.int64, torch.uint64} or not memory:
+    holds_addresses = tensor.dtype in {torch.int64, torch.uint64}
+    if not (holds_addresses and memory and tensor.numel() <= MOST_POINTERS):
         return view
     before = after = view.view(torch.int64)
     found = []

@@ -29,7 +29,7 @@ _Set: TypeAlias = tuple[Arguments, Arguments]
 
 MOST_SETS = 64
 FEWEST_ROUNDS, MOST_ROUNDS = 11, 200
-"""Eleven is the least of which a 95 % interval leaves out the extremes."""
+"""Of nine rounds or more a 95 % interval leaves out the extremes."""
 _WARM_UP = 3
 _HOST_CYCLES = 60_000
 """About 30 µs of a GPU's clock: what the host may take to launch one kernel."""
