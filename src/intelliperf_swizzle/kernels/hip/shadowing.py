@@ -140,7 +140,7 @@ def _readers(source: KernelSource, recording: Path, code: str) -> list[Reader]:
         if reader.file != entry.file:
             raise SpliceError(
                 f"{where} in another file than its kernel, where others may use it",
-                hint="hand the number to the helper",
+                hint="pass the number to the helper",
             )
         if key in others:
             used = others[key].source
@@ -153,7 +153,7 @@ def _readers(source: KernelSource, recording: Path, code: str) -> list[Reader]:
         if line is not None:
             raise SpliceError(
                 f"{where} and is named in line {line} too, where another kernel may use it",
-                hint="hand the number to the helper",
+                hint="pass the number to the helper",
             )
     return list(own.values())
 
@@ -260,7 +260,7 @@ def _around(reader: Reader, code: str, bodies: Mapping[Reader, _FunctionBody]) -
             return one
     raise SpliceError(
         f"{reader.file}:{reader.line}: `{reader.name}` reads `blockIdx` outside of its kernel",
-        hint="hand the number to it",
+        hint="pass the number to it",
     )
 
 
@@ -271,7 +271,7 @@ def _check_scope(reader: Reader, source: KernelSource, swizzle: Swizzle) -> None
         raise SpliceError(
             f"{reader.file}:{reader.line}: helper `{reader.name}` reads `blockIdx` but does not "
             f"know {', '.join(f'`{name}`' for name in missing)}, which the swizzle reads",
-            hint="hand the number to the helper, or take a swizzle that reads only the grid",
+            hint="pass the number to the helper, or take a swizzle that reads only the grid",
         )
 
 

@@ -22,7 +22,7 @@ from intelliperf_swizzle.trace.atomics import Update
 _MOST_PENDING = 8
 """Ways into a block that are joined at once."""
 _MOST_STEPS = 4_000_000
-"""Instructions of a batch; a slice that takes more does not end."""
+"""Instructions of a batch, some minutes."""
 
 
 class UnknownStepError(Exception):
@@ -129,7 +129,7 @@ class Interpreter:
             steps = self._program.steps[block]
             left -= len(steps)
             if left < 0:
-                raise TraceError("the kernel does not come to an end")
+                raise TraceError(f"it takes more than {_MOST_STEPS:,} steps, or does not end")
             for step in steps:
                 if step.opcode != "phi":
                     self._execute(step, block, mask)
@@ -172,7 +172,9 @@ class Interpreter:
     def _go(self, source: int, target: int, mask: Mask) -> None:
         steps, order = self._program.steps[target], self._program.order
         if order[target] <= order[source] and (not steps or steps[0].opcode != "phi"):
-            raise TraceError("the kernel waits in a loop for what something else writes")
+            raise TraceError(
+                "it loops until memory changes, so what it writes decides its accesses"
+            )
         masks, phis = self._pending.setdefault(target, ([], {}))
         values = {}
         for step in steps:
