@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, cast
@@ -82,26 +83,26 @@ class Options:
         None, "run first, in the project directory", flags=("-b",), host=True, tool=True
     )
     instrument_command: str | None = _option(
-        None, "accepted; a swizzle needs none", flags=("-i",), verbs=OPTIMIZE, host=True
+        None, "not used: a swizzle needs none", flags=("-i",), verbs=OPTIMIZE, host=True
     )
     project_directory: str = _option(
         ".", "where the application runs (default: here)", flags=("-p",), host=True, tool=True
     )
-    formula: str = _option("swizzle", "the optimization target", flags=("-f",), host=True)
-    top_n: int = _option(10, "kernels to look at", read=positive, host=True)
+    formula: str = _option("swizzle", "a formula's name or a YAML file", flags=("-f",), host=True)
+    top_n: int = _option(10, "kernels to trace at most", read=positive, host=True)
     trace_path: str | None = _option(
         None, "also write each measured attempt's kernel here", verbs=OPTIMIZE, host=True
     )
     num_attempts: int = _option(
         10,
-        "iterations of a language model; candidates to validate at most",
+        "iterations of a language model; without a GPU also candidates to validate at most",
         read=positive,
         verbs=OPTIMIZE,
         host=True,
     )
     accordo_absolute_tolerance: float = _option(
         1e-6,
-        "for sums by atomics; all other outputs must be the same bits",
+        "absolute, for outputs that atomics add up; all others must be the same bits",
         flags=("-t",),
         read=tolerance,
         verbs=OPTIMIZE,
@@ -142,7 +143,8 @@ class Options:
     )
     target: str | None = _option(
         None,
-        f"GPU: a name or a YAML file (default: the one present, else {DEFAULT_TARGET})",
+        "GPU: a name or a YAML file"
+        f" (default: the one present, else {DEFAULT_TARGET}, for CUDA h200)",
         verbs=ALL,
     )
     profiler: str = _option(
@@ -155,14 +157,14 @@ class Options:
     )
     samples: int = _option(1, "completions per LLM call", read=positive, verbs=OPTIMIZE)
     max_tokens: int | None = _option(
-        None, "of the language model, in all (default: the formula's)", read=positive,
+        None, "tokens of all LLM calls together (default: the formula's)", read=positive,
         verbs=OPTIMIZE,
     )  # fmt: skip
     max_seconds: int | None = _option(
-        None, "of the language model, in all (default: the formula's)", read=positive,
+        None, "seconds of all LLM calls together (default: the formula's)", read=positive,
         verbs=OPTIMIZE,
     )  # fmt: skip
-    candidates: int = _option(400, "to try at most on a kernel", read=positive, verbs=OPTIMIZE)
+    candidates: int = _option(400, "candidates for a kernel at most", read=positive, verbs=OPTIMIZE)
     budget: int = _option(
         800,
         "candidates on all kernels, shared out by the time that each could save",
@@ -179,7 +181,7 @@ class Options:
         "local",
         "where candidates are scored by the model: local, loky, dask://HOST:PORT, ray://HOST:PORT",
     )
-    seed: int = _option(0, "of every random choice", read=integer, verbs=OPTIMIZE)
+    seed: int = _option(0, "random seed", read=integer, verbs=OPTIMIZE)
     configs: Literal["recorded", "all"] = _option(
         "recorded",
         "of kernels under triton.autotune: the recorded one, or all, with a search on each",
@@ -192,7 +194,7 @@ class Options:
         read=None,
         flags=("--no-cache",),
     )
-    quiet: bool = _option(False, "say what came of the run and no more", read=None, tool=False)
+    quiet: bool = _option(False, "print only the verdict", read=None, tool=False)
     report_dir: str | None = _option(
         None, "where files go (default: ./swizzle-out/<kernel>)", verbs=OPTIMIZE
     )
@@ -212,10 +214,10 @@ class Options:
         "stop recording so many seconds after the last new launch (default: off)",
         read=seconds,
     )
-    limit_seconds: float = _option(300.0, "end the application if it takes longer", read=seconds)
+    limit_seconds: float = _option(300.0, "seconds that the application may take", read=seconds)
     validation_seconds: float = _option(
         10.0,
-        "execute every tile if it takes no longer, else a few",
+        "execute every tile on the CPU if that takes no longer, else a few",
         read=seconds,
         verbs=OPTIMIZE,
     )
@@ -324,7 +326,7 @@ def _add(group: argparse._ArgumentGroup, option: Declared, value: Any) -> argpar
 def _with_default(option: Declared) -> str:
     """The help, with the default unless it says so itself."""
     text = declaration(option).help
-    if option.default is None or "default" in text or "auto" in text:
+    if option.default is None or "default" in text or re.search(r"\bauto\b", text):
         return text
     value = f"{option.default:g}" if isinstance(option.default, float) else option.default
     return f"{text} (default: {value})"

@@ -20,7 +20,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog=f"{PROGRAM} doctor",
         usage=USAGE,
-        description="Say what is here, what is missing, what would be used, and what mends it.",
+        description="Report what is installed, what a run would use, and how to get the rest.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="as JSON")

@@ -22,7 +22,7 @@ from intelliperf_swizzle.readers import bindings
 
 def run(arguments: Sequence[str]) -> int:
     """Prints the proof and the measurement; 1 where there is none."""
-    parser = Parser(prog=f"{PROGRAM} score", description="Prove and measure one swizzle.")
+    parser = Parser(prog=f"{PROGRAM} score", description="Prove and evaluate one swizzle.")
     parser.add_argument("swizzle", help=SWIZZLE)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     add_options(parser, "score")

@@ -36,7 +36,7 @@ def trace_in_child(
             limit = f"{timeout_seconds:g} s"
             raise TraceError(
                 f"tracing {launch.kernel} on grid {launch.grid} took longer than {limit}",
-                hint="trace a smaller launch, or allow more time",
+                hint="run the application on a smaller problem",
             ) from None
         raise TraceError(
             f"the interpreter {error.how} while tracing {launch.kernel}",

@@ -106,7 +106,8 @@ def _together(
     if tensor and tensor.after:
         return (
             f"Tiles that share {what} now run on fewer {domain_name}s: a line of it is used on "
-            f"{tensor.after.domains_per_line:.1f}, {tensor.before.domains_per_line:.1f} before."
+            f"{tensor.after.domains_per_line:.1f} on average, "
+            f"{tensor.before.domains_per_line:.1f} before."
         )
     return f"Tiles that share {what} now run on fewer {domain_name}s."
 

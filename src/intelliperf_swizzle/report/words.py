@@ -265,8 +265,8 @@ def provenance(run: Run) -> list[tuple[str, Source, str]]:
     if run.modelled:
         counted = (
             f"the cache lines that the recorded launches touch, replayed through a model of "
-            f"{run.target}'s L1, L2 and last-level cache, seeded; docs/cache-model.md says how far "
-            "such numbers lie from measured ones"
+            f"{run.target}'s L1, L2 and last-level cache, seeded; the documentation's page on its "
+            "accuracy compares such numbers with hardware counters"
         )
     else:
         counted = f"hardware counters, read by {run.profiler} on {run.baseline.device}"
@@ -279,14 +279,14 @@ def provenance(run: Run) -> list[tuple[str, Source, str]]:
         (
             "screened hit rate of an attempt",
             "modelled",
-            "a faster model of the L2 alone; it decides which attempts are worth more, no more",
+            "a faster model of the L2 alone; it only decides which attempts are evaluated",
         ),
         ("ceiling", "computed", run.ceiling.derivation),
         (
             "modelled memory time",
             "modelled",
-            "bytes of each level over its bandwidth, added up; it guards against orders that "
-            "ruin a cache and is not a run time",
+            "bytes of each level over its bandwidth, added up; it refuses mappings that thrash a "
+            "cache and is no run time",
         ),
     ]
     return [
@@ -316,7 +316,7 @@ def _sources_of_times(run: Run) -> Iterator[tuple[str, Source, str]]:
         yield "time", "measured", _timed(run.baseline)
     after = run.best.measurement if run.best else None
     if after is not None and after.timing is not None and after.timing.joules is not None:
-        how = "the GPU's own counter, each order launched for half a second by itself"
+        how = "the GPU's energy counter; each kernel is launched over and over for half a second"
         yield "energy", "measured", how
 
 
@@ -324,8 +324,8 @@ def _timed(baseline: Measurement) -> str:
     if baseline.timing is None:
         return f"{baseline.profiler} on {baseline.device}"
     return (
-        f"median on {baseline.timing.device} of {baseline.timing.rounds} rounds in which the "
-        "orders take turns; in brackets the interval in which it lies at 95 % confidence"
+        f"median of {baseline.timing.rounds} interleaved rounds on {baseline.timing.device}; in "
+        "brackets its 95 % confidence interval"
     )
 
 

@@ -52,7 +52,7 @@ def examine_kernel(launches: Sequence[Launch], setup: Setup, progress: Progress)
     if not any(_writes(one) for one in traces):
         raise TraceError(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
-            hint="memory that it reaches through an array of pointers is not recorded",
+            hint="pointers in an array are followed only to tensors that Python knows",
         )
     notes = [*failures, *(note for one in traces for note in one.notes)]
     built = [builds.get(compiled_as(launch)) for launch in largest]

@@ -319,7 +319,7 @@ def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError | UsageErr
             " value, and Python must not run with -E, -I or -S"
         )
     elif watch.refusals or watch.cautions:
-        hint = "what cannot be recorded is named above; docs/limits.md has more"
+        hint = "what cannot be recorded is named above"
     elif any(map(_EXTENSION.search, ending.last_lines)):
         hint = (
             "it needs a C++ extension of PyTorch: the kernels of extensions are not recorded, those"

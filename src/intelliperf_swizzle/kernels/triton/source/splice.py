@@ -170,7 +170,7 @@ def _check_same_readers(source: KernelSource, readers: Iterable[str], launch: La
             raise SpliceError(
                 f"{where(function, 1)}: `{function.name}` reads `program_id` in some launches of "
                 f"`{launch.kernel}` and not in others",
-                hint="hand the program id to the helper",
+                hint="pass the program id to the helper",
             )
 
 
@@ -195,7 +195,7 @@ def _check_scope(source: KernelSource, key: str, swizzle: Swizzle) -> None:
         raise SpliceError(
             f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
             f"{', '.join(f'`{name}`' for name in missing)}, which the swizzle reads",
-            hint="hand the program id to the helper, or take a swizzle that reads only the grid",
+            hint="pass the program id to the helper, or take a swizzle that reads only the grid",
         )
 
 
@@ -206,7 +206,7 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
         raise SpliceError(
             f"{where(function, 1)}: helper `{function.name}` reads `program_id` in another file "
             f"than its kernel, where others may use it",
-            hint="hand the program id to the helper",
+            hint="pass the program id to the helper",
         )
     tree = ast.parse(file_text.lstrip("\ufeff"))
     own = {f.first_line for f in source.functions.values() if f.file == function.file}
@@ -225,7 +225,7 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
         raise SpliceError(
             f"{where(function, 1)}: helper `{function.name}` reads `program_id` and is named in "
             f"line {line} too, where another kernel may be given it",
-            hint="hand the program id to the helper",
+            hint="pass the program id to the helper",
         )
 
 
