@@ -264,7 +264,7 @@ def test_a_compiler_that_keeps_no_bitcode_is_named(
     (tmp_path / "hipcc").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     found = tools.find_compiler(os.environ)
-    assert found.gap == "it keeps no device bitcode"
+    assert found.gap == "it keeps no device bitcode with -fembed-bitcode"
     (tmp_path / "probe.hip").write_text(tools.PROBE, encoding="utf-8")
     with pytest.raises(CaptureError, match="although the build was asked to keep it") as refused:
         record(tmp_path, tmp_path / "records", ["./probe"], "hipcc probe.hip -o probe")

@@ -312,7 +312,8 @@ def find_gap(
             errors = [line for line in built.stderr.splitlines() if "error" in line]
             return f"it compiles no {language}: {(errors or ['no message'])[0].strip()}"
         if not all(one.bitcode for one in read_code_objects(program)):
-            return "it keeps no device bitcode"
+            how = " with -fembed-bitcode" if language == "HIP" else ""
+            return f"it keeps no device bitcode{how}"
     return None
 
 
