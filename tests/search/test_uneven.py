@@ -54,3 +54,34 @@ def test_the_heaviest_tiles_start_first(tmp_path: Path) -> None:
                    project_directory=str(tmp_path))  # fmt: skip
     assert "heavy tiles should start first" in told["bottleneck"]
     assert "load imbalance" in (tmp_path / "out" / "prefix" / "report.md").read_text()
+
+
+LOOP = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def prefixes(x, y, z, N, T, B: tl.constexpr, P: tl.constexpr):
+    at = tl.arange(0, B)
+    head = tl.zeros((B,), tl.float32)
+    for i in range(64):
+        head += tl.load(x + tl.program_id(0) * 64 * B + i * B + at)
+    tl.store(z + tl.program_id(0) * B + at, head)
+    for tile in range(tl.program_id(0), T, P):
+        row, block = tile // tl.cdiv(N, B), tile % tl.cdiv(N, B)
+        total = tl.zeros((B,), tl.float32)
+        for i in range(block + 1):
+            total += tl.load(x + row * N + i * B + at)
+        tl.store(y + row * N + block * B + at, total)
+
+x, y = torch.ones(64, 512, device="cuda"), torch.empty(32, 512, device="cuda")
+z = torch.empty(8, 32, device="cuda")
+prefixes[8,](x, y, z, 512, 32 * 16, B=32, P=8)
+"""
+
+
+def test_what_is_done_outside_of_a_loop_is_no_tile(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(LOOP)
+    run = optimize([sys.executable, "app.py"], target="mi300x", candidates=60,
+                   project_directory=str(tmp_path), report_dir=str(tmp_path / "out"))  # fmt: skip
+    assert "`tile` is renumbered" in " ".join(run.notes)
+    assert any("down" in one.candidate.name for one in run.attempts)

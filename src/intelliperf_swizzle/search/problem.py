@@ -22,10 +22,10 @@ def pose_problem(
 ) -> Problem:
     """The problem as a proposer sees it."""
     traced = subject.traced
-    largest = max(traced, key=lambda one: one.launch.tiles).trace
-    taken = work(stream_of(largest), setup.target)
+    one = max(traced, key=lambda one: one.launch.tiles)
+    taken = work(stream_of(one.trace), setup.target)[: one.launch.tiles]  # without what stays
     return Problem(
-        launches=tuple(one.launch for one in traced),
+        launches=tuple(each.launch for each in traced),
         target=setup.target,
         baseline_l2_hit_rate=attempts.baseline,
         ceiling_l2_hit_rate=subject.ceiling.l2_hit_rate,
@@ -35,6 +35,6 @@ def pose_problem(
         picture=lambda best: draw(setup, subject, attempts.screened_as(best)),
         seed=setup.options.seed,
         iterations=setup.options.num_attempts,
-        row_lengths=row_lengths(largest),
+        row_lengths=row_lengths(one.trace),
         work=taken if is_uneven(taken) else None,
     )
