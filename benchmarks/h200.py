@@ -35,8 +35,8 @@ from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import Device, Target, devices
 from intelliperf_swizzle.history import History
+from intelliperf_swizzle.kernels.trials.statistics import timing
 from intelliperf_swizzle.kernels.triton.gpu import Rig, Trial
-from intelliperf_swizzle.kernels.triton.gpu.statistics import timing
 from intelliperf_swizzle.kernels.triton.source.splice import splice
 from intelliperf_swizzle.kernels.triton.trials import RACE_SECONDS, task_of
 from intelliperf_swizzle.language import parse

@@ -8,9 +8,9 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import torch
 
+from intelliperf_swizzle.kernels.trials.statistics import timing, with_energy
 from intelliperf_swizzle.kernels.triton.gpu import energy
 from intelliperf_swizzle.kernels.triton.gpu.energy import energy_counter, joules_per_launch
-from intelliperf_swizzle.kernels.triton.gpu.statistics import timing, with_energy
 
 WATTS = 500.0
 

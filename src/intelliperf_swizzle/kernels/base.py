@@ -140,20 +140,34 @@ class KernelLanguage(Protocol):
     Attributes:
         name: as people call it.
         builds: whether `record` runs the build command, in a copy of the project.
-        measures: whether its edits can be run on a GPU yet (`on_gpu`); if not, they are modelled.
         default_target: the GPU if none is named and none is there; None = that of the options.
     """
 
     name: str
     default_target: str | None
     builds: bool
-    measures: bool
+
+    @property
+    def measures(self) -> bool:
+        """Whether its edits can be run on a GPU here (`on_gpu`); if not, they are modelled."""
 
     def compiler(self, environment: Mapping[str, str]) -> Compiler | None:
         """The compiler, tried on a few lines; None if the language needs none of its own."""
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word of a command is a program into which this language is compiled."""
+
+    def build_copy(
+        self, command: str, project: Path, copy: Path, environment: Mapping[str, str]
+    ) -> None:
+        """Builds a copy of a project for the GPU that is here; raises SwizzleError.
+
+        Args:
+            command: the user's.
+            project: what is copied.
+            copy: of it, with an edit or without.
+            environment: of the command.
+        """
 
     def record(self, request: RecordRequest) -> Capture:
         """Runs the application and records its launches; raises CaptureError."""

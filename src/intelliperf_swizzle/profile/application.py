@@ -16,7 +16,7 @@ from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import copy_project, moved_command
-from intelliperf_swizzle.errors import ProfileError, SpliceError
+from intelliperf_swizzle.errors import ProfileError, SpliceError, SwizzleError
 from intelliperf_swizzle.hardware import Device
 from intelliperf_swizzle.kernels.base import KernelLanguage
 
@@ -36,6 +36,7 @@ class Application:
         language: of its kernels, which says what a compiled one takes of the GPU.
         device: the GPU it is to see, None for the first one.
         limit_seconds: a run is ended after this; what was measured until then counts.
+        build_command: builds it in each copy; None = it needs none.
         l2_before: whether the L2 is flushed before each measured launch, where the profiler can.
     """
 
@@ -44,6 +45,7 @@ class Application:
     language: KernelLanguage
     device: Device | None = None
     limit_seconds: float = 300.0
+    build_command: str | None = None
     l2_before: Literal["cold", "warm"] = "cold"
 
 
@@ -118,12 +120,14 @@ def profiled(
             copy_project(application.project, project, edit)
         except SpliceError as error:
             raise ProfileError(error.fact, hint=error.hint) from error
+        if application.build_command:
+            _build(application, project)
         words = moved_command(application.command, application.project, project)
         command = [*tool(output), *([shlex.join(words)] if quoted else words)]
         environment = profiling_environment(application, project, folder / "triton")
         ran = _run(command, project, environment, output, application.limit_seconds)
         yield ran
-        if edit is not None:
+        if edit is not None and not application.build_command:
             cache = folder / "triton"
             check_edited(edit, kernel, application.project, project, cache, ran.last_lines)
 
@@ -140,6 +144,20 @@ def profiling_environment(application: Application, project: Path, triton: Path)
         "TRITON_CACHE_DIR": str(triton),
         "TRITON_DISABLE_LINE_INFO": "0",
     }
+
+
+def _build(application: Application, project: Path) -> None:
+    """Builds a copy of the project anew.
+
+    Raises:
+        ProfileError: it does not build.
+    """
+    try:
+        application.language.build_copy(
+            str(application.build_command), application.project, project, os.environ
+        )
+    except SwizzleError as error:
+        raise ProfileError(error.fact, hint=error.hint, details=error.details) from error
 
 
 def _run(

@@ -167,15 +167,17 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
     device = choose_device(setup.options, setup.target) if setup.language.measures else None
     if not setup.language.measures and name not in ("auto", "model"):
         raise UsageError(
-            f"{setup.language.name} programs are modelled only, yet `{name}` is asked for",
+            f"{setup.language.name} programs are measured only with the vendor's compiler and g++ "
+            f"on the path, yet `{name}` is asked for",
             hint="--profiler model",
         )
     application = None
     if device is not None or name not in ("auto", "model"):
         limit = setup.options.limit_seconds
         application = Application(
-            setup.command, setup.project, setup.language, device, limit_seconds=limit
-        )
+            setup.command, setup.project, setup.language, device, limit_seconds=limit,
+            build_command=setup.options.build_command if setup.language.builds else None,
+        )  # fmt: skip
     profiler = choose_profiler(name, setup.target, application, progress)
     return replace(setup, device=device, profiler=profiler)
 

@@ -25,6 +25,8 @@ _WRAPPER = struct.pack("<3I", 0x0B17C0DE, 0, 20)
 """Begins a wrapped module, whose size and GPU follow."""
 SECTIONS = {".hip_fatbin": "HIP", ".nv_fatbin": "CUDA"}
 """Of fat binaries, and whose."""
+_FATBIN_MAGIC = 0xBA55ED50
+_BUNDLE_ALIGNMENT = 4096
 _NOTES = 7
 """Kind of a section."""
 _METADATA_NOTE = 32
@@ -134,6 +136,33 @@ def read_code_objects(file: Path) -> list[CodeObject]:
             hint="build it with --no-offload-compress, or let -b/--build_command build it",
         )
     return [_code_object(file, name, code) for name, code in _unbundled(bundled)]
+
+
+def read_fat_binaries(file: Path) -> list[bytes]:
+    """What a driver can load of a program or a library: a fat binary of each translation unit.
+
+    Source: CUDA's `fatbinary_section.h` (magic, version, bytes of the header, bytes behind it).
+    """
+    raw = file.read_bytes()
+    if raw[:4] != b"\x7fELF":
+        return [raw]
+    parts = {one.name: _bytes(raw, one) for one in _sections(raw) if one.name in SECTIONS}
+    if data := parts.get(".nv_fatbin"):
+        return list(_fat_binaries(data))
+    data = parts.get(".hip_fatbin", b"")
+    begins = [at for at in range(0, len(data), _BUNDLE_ALIGNMENT)
+              if data.startswith((BUNDLE, COMPRESSED), at)]  # fmt: skip
+    return [data[at:end] for at, end in zip(begins, [*begins[1:], len(data)], strict=True)]
+
+
+def _fat_binaries(data: bytes) -> Iterator[bytes]:
+    """The fat binaries of NVIDIA's in a section, one after the other, each on 8 bytes."""
+    at = 0
+    while at + 16 <= len(data):
+        magic, _, header, size = struct.unpack_from("<IHHQ", data, at)
+        if magic == _FATBIN_MAGIC:
+            yield data[at : at + header + size]
+        at += -(-(header + size) // 8) * 8 if magic == _FATBIN_MAGIC else 8
 
 
 def _wrapped(file: Path, data: bytes) -> Iterator[CodeObject]:

@@ -96,14 +96,14 @@ def built(
     if build_command:
         place = folder / PROJECT
         copy_project(project, place, edit)
-        _forget_earlier_builds(project, place, toolchain.root)
+        _forget_builds_without_bitcode(place)
+        move_cmake(project, place, toolchain.root)
         try:
             run_build(build_command, place, toolchain.build_environment(environment))
         except SwizzleError as error:
             raise _with_hint(error, toolchain, flavour) from None
     moved = tuple(moved_command(command, project, place))
-    below = _below(place, flavour) if build_command else ()
-    files = list(dict.fromkeys((*_named(moved, place, flavour.name), *below)))
+    files = device_files(moved, place, flavour, below=bool(build_command))
     if not files:
         hint = f"{flavour.compiler} builds one" if build_command else _REBUILD
         raise CaptureError(f"`{' '.join(command)}` names no program with device code", hint=hint)
@@ -141,6 +141,14 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
 def names_device_code(command: Sequence[str], project: Path, language: str) -> bool:
     """Whether a word of a command is a program with a fat binary of a language."""
     return any(True for _ in _named(command, project, language))
+
+
+def device_files(
+    command: Sequence[str], place: Path, flavour: Flavour, *, below: bool
+) -> list[Path]:
+    """Programs, libraries and files of device code that a command names, or are in its folder."""
+    found = _below(place, flavour) if below else ()
+    return list(dict.fromkeys((*_named(command, place, flavour.name), *found)))
 
 
 def _named(command: Sequence[str], place: Path, language: str) -> Iterator[Path]:
@@ -184,20 +192,36 @@ def _read(files: Sequence[Path], arch: str) -> tuple[list[CodeObject], set[str]]
     return objects, without
 
 
-def _forget_earlier_builds(project: Path, copy: Path, root: Path) -> None:
-    """Removes what was built without bitcode, so that it is built again; moves CMake's paths."""
+def _forget_builds_without_bitcode(copy: Path) -> None:
+    """Removes what was built without bitcode, so that it is built again."""
+    for file in built_files(copy):
+        try:
+            stale = not all(one.bitcode for one in read_code_objects(file))
+        except BuildError:
+            stale = True
+        if stale:
+            file.unlink()
+
+
+def built_files(copy: Path) -> Iterator[Path]:
+    """Objects, libraries and programs with device code in a folder."""
     for file in copy.rglob("*"):
         if file.is_file() and not file.is_symlink() and holds_device_code(file):
-            try:
-                stale = not all(one.bitcode for one in read_code_objects(file))
-            except BuildError:
-                stale = True
-            if stale:
-                file.unlink()
+            yield file
+
+
+def move_cmake(project: Path, copy: Path, root: Path | None) -> None:
+    """Moves CMake's paths to a copy.
+
+    Args:
+        project: where CMake was run.
+        copy: of it.
+        root: of the toolchain whose compiler is to be used; None = the one that CMake has found.
+    """
     for cache in copy.rglob(_CMAKE_CACHE):
-        for file in cache.parent.glob("CMakeFiles/*/CMakeCUDACompiler.cmake"):
+        for file in cache.parent.glob("CMakeFiles/*/CMakeCUDACompiler.cmake") if root else ():
             file.unlink()  # so that CMake looks at a compiler again, which is ours
-            ours = f"CMAKE_CUDA_COMPILER:FILEPATH={root / 'bin' / 'nvcc'}"
+            ours = f"CMAKE_CUDA_COMPILER:FILEPATH={root}/bin/nvcc"
             kept = cache.read_text("utf-8")
             cache.write_text(re.sub(r"(?m)^CMAKE_CUDA_COMPILER:.*", ours, kept), "utf-8")
         for file in cache.parent.rglob("*"):

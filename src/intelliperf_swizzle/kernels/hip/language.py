@@ -4,20 +4,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.kept import Kept
-from intelliperf_swizzle.kernels.base import Compiler, GpuRuns, RecordRequest
+from intelliperf_swizzle.kernels.base import Compiler, RecordRequest
 from intelliperf_swizzle.kernels.hip import flavours
 from intelliperf_swizzle.kernels.hip.building import names_device_code
 from intelliperf_swizzle.kernels.hip.code_resources import read_build
 from intelliperf_swizzle.kernels.hip.flavours import Flavour
+from intelliperf_swizzle.kernels.hip.gpu_builds import build_copy, builds_for_gpu
 from intelliperf_swizzle.kernels.hip.record_program import capture
 from intelliperf_swizzle.kernels.hip.shadowing import splice
 from intelliperf_swizzle.kernels.hip.tracing import find_dependences, trace
+from intelliperf_swizzle.kernels.hip.trials import on_gpu
 from intelliperf_swizzle.kernels.hip.validate import find_flaw, validate
 from intelliperf_swizzle.records import Capture, Launch, Trace
 
@@ -30,17 +31,23 @@ class Cpp:
     """
 
     builds = True
-    measures = False
+    build_copy = staticmethod(build_copy)
     trace = staticmethod(trace)
     find_dependences = staticmethod(find_dependences)
     build = staticmethod(read_build)
     edit = staticmethod(splice)
     find_flaw = staticmethod(find_flaw)
     validate = staticmethod(validate)
+    on_gpu = staticmethod(on_gpu)
 
     def __init__(self, flavour: Flavour):
         self._flavour = flavour
         self.name, self.default_target = flavour.name, flavour.default_target
+
+    @property
+    def measures(self) -> bool:
+        """Whether the vendor's own compiler is here, which builds programs for a GPU."""
+        return builds_for_gpu(self.name, os.environ)
 
     def compiler(self, environment: Mapping[str, str]) -> Compiler:
         """The clang++ that is found, tried on ten lines."""
@@ -71,17 +78,6 @@ class Cpp:
     def retile(self, launch: Launch) -> list[Launch]:
         """None: the size of a tile is not told from other numbers."""
         return []
-
-    def on_gpu(
-        self,
-        request: RecordRequest,
-        gpu: tuple[Device, Target],
-        traced: Sequence[tuple[Launch, Trace]],
-        *,
-        tolerance: float,
-    ) -> GpuRuns:
-        """Raises ValidationError (`measures`)."""
-        raise ValidationError(f"{self.name} programs are not run on a GPU yet")
 
     def cautions(
         self, launches: Sequence[Launch], prove_command: str, kept: Kept

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from intelliperf_swizzle.kernels.base import RecordRequest
 
 LOG = "app.log"
+LAUNCHES = "launches.jsonl"
+"""What the stand-in says of each launch, in the folder of a recording."""
 LINES_VARIABLE = "SWIZZLE_HIP_LINES"
 """Names a file for the lines that executed workgroups touch: native execution's trace."""
 _POLL_SECONDS = 0.05
@@ -74,11 +76,11 @@ def capture(request: RecordRequest, flavour: Flavour) -> Capture:
     }
     journal = _LaunchJournal(folder)
     ended_by, exit_code = _run(request, program, folder, environment, journal, begun)
-    last_lines = _last_lines(folder)
+    ending = last_lines(folder)
     kernels = read_kernels(folder)
     launches = tuple(_launches(journal, kernels, folder))
     if not launches:
-        raise _no_launch(flavour, journal, ended_by, exit_code, request, last_lines)
+        raise _no_launch(flavour, journal, ended_by, exit_code, request, ending)
     return Capture(
         launches=launches,
         ended_by=ended_by,
@@ -86,7 +88,7 @@ def capture(request: RecordRequest, flavour: Flavour) -> Capture:
         seconds=time.monotonic() - begun,
         notes=(*program.notes, *journal.notes, *_computed(journal, kernels)),
         cautions=journal.cautions(ended_by, exit_code),
-        last_lines=last_lines,
+        last_lines=ending,
         folder=folder,
     )
 
@@ -153,7 +155,7 @@ class _LaunchJournal:
 
     def read(self) -> bool:
         """Takes in complete lines; whether a launch is new."""
-        path = self.folder / "launches.jsonl"
+        path = self.folder / LAUNCHES
         if not path.exists():
             return False
         with path.open("rb") as stream:
@@ -199,7 +201,8 @@ def _ending(ended_by: _EndedBy, exit_code: int | None) -> str:
     return f"the application ended with exit status {exit_code}"
 
 
-def _last_lines(folder: Path) -> tuple[str, ...]:
+def last_lines(folder: Path) -> tuple[str, ...]:
+    """The last lines that the application printed, in the folder that it was started with."""
     text = (folder / LOG).read_bytes()[-16384:].decode("utf-8", "replace")
     return tuple("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
                  for line in text.splitlines()[-_LAST_LINES:])  # fmt: skip

@@ -47,6 +47,11 @@ class Triton:
         """No: a Python program is that of any language."""
         return False
 
+    def build_copy(
+        self, command: str, project: Path, copy: Path, environment: Mapping[str, str]
+    ) -> None:
+        """Nothing: kernels are compiled when they are launched."""
+
     def edit(
         self,
         launches: Sequence[Launch],

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
+from intelliperf_swizzle.kernels.trials.outcomes import RACE_SECONDS, outcome_of
 from intelliperf_swizzle.kernels.triton.gpu import Rig, Task, Trial
-from intelliperf_swizzle.kernels.triton.validate import touched_storages
 from intelliperf_swizzle.records import (
     Access,
     Launch,
@@ -18,11 +18,8 @@ from intelliperf_swizzle.records import (
     TensorArgument,
     Timing,
     Trace,
-    Validation,
 )
-
-RACE_SECONDS = 6.0
-"""For the times of all candidates of one trial; a race of a dozen GEMMs of 5 ms has 100 rounds."""
+from intelliperf_swizzle.trace.touched import touched_storages
 
 
 def on_gpu(
@@ -105,35 +102,7 @@ class TritonOnGpu:
     def _outcome(
         self, trial: Trial, tasks: Sequence[Task], what: str = "the swizzled kernel"
     ) -> GpuOutcome:
-        if trial.failure is not None:
-            kind, text = trial.failure.kind, trial.failure.text
-            if kind in ("does not build", "not validated"):
-                return GpuOutcome((kind, text))
-            return GpuOutcome(("output differs", f"{what} {kind}: {text}"))
-        validation = self._validation(trial, tasks)
-        if not validation.same_bits:
-            return GpuOutcome(("output differs", trial.difference or ""), validation)
-        if len(trial.checks) < len(tasks):
-            missing = len(tasks) - len(trial.checks)
-            reason = f"{missing} of {len(tasks)} recorded launches did not come again"
-            return GpuOutcome(("not validated", reason), validation)
-        if trial.timing is None:
-            return GpuOutcome(("not measured", trial.note or "no times were taken"), validation)
-        return GpuOutcome(None, validation, trial.timing)
-
-    def _validation(self, trial: Trial, tasks: Sequence[Task]) -> Validation:
-        compared = [tasks[task].launch.tiles for task in trial.checks]
-        loose = any(check.loose for check in trial.checks.values())
-        return Validation(
-            method="gpu",
-            launches=len(compared),
-            tiles_compared=sum(compared),
-            tiles=sum(task.launch.tiles for task in tasks),
-            same_bits=trial.difference is None,
-            rule="tolerance" if loose else "bits",
-            tolerance=self._tolerance if loose else None,
-            difference=trial.difference,
-        )
+        return outcome_of(trial, [one.launch.tiles for one in tasks], self._tolerance, what)
 
 
 def task_of(launch: Launch, trace: Trace) -> Task:

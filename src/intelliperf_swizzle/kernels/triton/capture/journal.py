@@ -19,12 +19,11 @@ the line that was being written. Events:
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-FILE = "journal.jsonl"
+from intelliperf_swizzle.kernels.trials.journal import FILE, Journal, write
+
+__all__ = ["FILE", "Execution", "Journal", "write"]
 
 
 @dataclass(frozen=True)
@@ -40,41 +39,3 @@ class Execution:
     computed: bool
     seconds: float | None
     for_integers: bool = False
-
-
-def write(folder: Path, event: str, **fields: object) -> None:
-    """Append one event to the journal in `folder`."""
-    line = json.dumps({"event": event, **fields}) + "\n"
-    with (folder / FILE).open("ab", buffering=0) as stream:
-        stream.write(line.encode())
-
-
-class Journal:
-    """The journal as the parent reads it: from where it stopped the last time.
-
-    Args:
-        folder: of the capture.
-    """
-
-    def __init__(self, folder: Path):
-        self._path = folder / FILE
-        self._position = 0
-
-    def unread(self) -> list[dict[str, Any]]:
-        """The complete lines written since the last call; lines that are not JSON are left out."""
-        if not self._path.exists():
-            return []
-        with self._path.open("rb") as stream:
-            stream.seek(self._position)
-            text = stream.read()
-        complete = text[: text.rfind(b"\n") + 1]
-        self._position += len(complete)
-        return [event for line in complete.splitlines() if (event := _parse(line)) is not None]
-
-
-def _parse(line: bytes) -> dict[str, Any] | None:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return None
-    return event if isinstance(event, dict) else None

@@ -8,8 +8,8 @@ original with a candidate and `race` times them; `padded` lengthens rows of thei
 and `kernels` work on their memory.
 """
 
+from intelliperf_swizzle.kernels.trials.trial import Check, Failure, Trial
 from intelliperf_swizzle.kernels.triton.gpu.order import Task
 from intelliperf_swizzle.kernels.triton.gpu.rig import Rig
-from intelliperf_swizzle.kernels.triton.gpu.trial import Check, Failure, Trial
 
 __all__ = ["Check", "Failure", "Rig", "Task", "Trial"]

@@ -23,6 +23,7 @@ from typing import TypeAlias
 
 import torch
 
+from intelliperf_swizzle.kernels.trials.trial import Check
 from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, moved
 from intelliperf_swizzle.kernels.triton.gpu.order import Task
 from intelliperf_swizzle.kernels.triton.gpu.passes import (
@@ -33,7 +34,6 @@ from intelliperf_swizzle.kernels.triton.gpu.passes import (
     poison,
     warm_up,
 )
-from intelliperf_swizzle.kernels.triton.gpu.trial import Check
 from intelliperf_swizzle.records import TensorArgument
 
 _Events: TypeAlias = tuple[torch.cuda.Event, torch.cuda.Event]

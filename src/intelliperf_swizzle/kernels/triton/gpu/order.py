@@ -3,17 +3,7 @@
 """What the application's process is asked to try, and how it says what came of it.
 
 The order is a pickle in the folder that the application is started with. The answers are lines of
-the journal:
-
-    {"event": "working", "launch": l, "candidate": c, "what": …, "limit_seconds": s}
-                                    from now on, nothing may take longer than that
-    {"event": "checked", "launch": l, "candidate": c, …}      fields of `trial.Check`
-    {"event": "failed", "launch": l, "candidate": c, …}       fields of `trial.Failure`
-    {"event": "raced", "launch": l, "candidates": […], "rounds_ns": [[…], …], "sets": n,
-     "joules": […]}                 a row of a round: the original first, then the candidates; so
-                                    are the joules of a launch, or null
-    {"event": "not raced", "launch": l, "text": …}
-    {"event": "idle"}               the application goes on
+the journal, as `trials.processes` has them.
 """
 
 from __future__ import annotations

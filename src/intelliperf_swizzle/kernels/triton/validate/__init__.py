@@ -4,11 +4,7 @@
 
 from __future__ import annotations
 
-from intelliperf_swizzle.kernels.triton.validate.compare import (
-    difference_of_text,
-    touched_storages,
-    validate,
-)
+from intelliperf_swizzle.kernels.triton.validate.compare import difference_of_text, validate
 from intelliperf_swizzle.kernels.triton.validate.tree import same_tree
 
-__all__ = ["difference_of_text", "same_tree", "touched_storages", "validate"]
+__all__ = ["difference_of_text", "same_tree", "validate"]

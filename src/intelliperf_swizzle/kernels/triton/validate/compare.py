@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from intelliperf_swizzle.children import CallError, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
@@ -28,13 +26,13 @@ from intelliperf_swizzle.kernels.triton.validate.tree import (
 from intelliperf_swizzle.mapping.sample import sample_tiles
 from intelliperf_swizzle.records import (
     Access,
-    Int64Array,
     Launch,
     MappedLaunch,
     TileLoop,
     Trace,
     Validation,
 )
+from intelliperf_swizzle.trace.touched import touched_storages
 
 CHILD_ENVIRONMENT = {"TRITON_INTERPRET": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Products of tiles are small: on a busy machine with 2 cores, threads made one 10 times slower."""
@@ -281,33 +279,6 @@ def _tile_seconds(trace: Trace) -> float:
     """What one tile costs in both kernels, about; from the trace alone, so always the same."""
     work = ACCESS_SECONDS * len(trace.access_base) + LINE_SECONDS * trace.line_accesses
     return 2 * max(work, ACCESS_SECONDS) / trace.tiles
-
-
-def touched_storages(launch: Launch, trace: Trace, kinds: Sequence[Access]) -> frozenset[int]:
-    """Numbers of the storages of which some program touches a byte so."""
-    lowest, highest = _shape_extent(trace)
-    chosen = np.isin(trace.shape_kind, kinds)[trace.access_shape]
-    base, shape = trace.access_base[chosen], trace.access_shape[chosen]
-    first_line = [segment.first_line for segment in trace.segments]
-    places = {
-        int(place)
-        for line in (base + lowest[shape], base + highest[shape])
-        for place in np.unique(np.searchsorted(first_line, line, side="right") - 1)
-    }
-    storages = _storage_of_names(launch)
-    names = [name for place in places if place >= 0 for name in trace.segments[place].names]
-    return frozenset(storages[name] for name in names)
-
-
-def _shape_extent(trace: Trace) -> tuple[Int64Array, Int64Array]:
-    """Lowest and highest relative line of each shape."""
-    starts = trace.shape_offset[:-1]
-    lines = trace.shape_line.astype(np.int64)
-    return np.minimum.reduceat(lines, starts), np.maximum.reduceat(lines, starts)
-
-
-def _storage_of_names(launch: Launch) -> dict[str, int]:
-    return {name: tensor.storage for name, tensor in launch.tensors()}
 
 
 def _trace_difference(traced: Sequence[tuple[Request, Trace]]) -> str | None:

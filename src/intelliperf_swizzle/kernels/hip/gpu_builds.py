@@ -1,0 +1,166 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The user's project, copied and built by the vendor's own compiler, for runs on a GPU."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit.copy import copy_project, moved_command, run_build
+from intelliperf_swizzle.errors import BuildError, SwizzleError, ValidationError
+from intelliperf_swizzle.kernels.hip.binaries import read_fat_binaries
+from intelliperf_swizzle.kernels.hip.building import (
+    PROJECT,
+    Recipe,
+    built_files,
+    device_files,
+    move_cmake,
+)
+from intelliperf_swizzle.kernels.hip.toolchain import RUNTIME
+
+NVCC_FLAGS = "-cudart shared"
+"""So that the program calls a runtime before which another library can stand."""
+_SHIM_FLAGS = (
+    "-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,initfirst",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class GpuProgram:
+    """A program built for a real GPU.
+
+    Attributes:
+        folder: where it runs.
+        command: the application, paths into the project turned into the copy's.
+        code: files of device code that a driver can load.
+    """
+
+    folder: Path
+    command: tuple[str, ...]
+    code: tuple[Path, ...]
+
+
+def builds_for_gpu(language: str, environment: Mapping[str, str]) -> bool:
+    """Whether the vendor's compiler of a language and g++ are on the path."""
+    names = ("nvcc" if language == "CUDA" else "hipcc", "g++")
+    return all(shutil.which(name, path=environment.get("PATH")) for name in names)
+
+
+def gpu_environment(language: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """The user's environment for a build and a run with the vendor's own software."""
+    if language != "CUDA":
+        return dict(environment)
+    flags = " ".join(filter(None, (environment.get("NVCC_APPEND_FLAGS"), NVCC_FLAGS)))
+    search = (environment.get("LD_LIBRARY_PATH"), *_library_folders(environment))
+    libraries = os.pathsep.join(filter(None, search))
+    return {**environment, "NVCC_APPEND_FLAGS": flags, "LD_LIBRARY_PATH": libraries}
+
+
+def _library_folders(environment: Mapping[str, str]) -> list[str]:
+    """Where nvcc links libraries from, which is not always where they are looked for later."""
+    command = ["nvcc", "--dryrun", "-x", "cu", os.devnull, "-o", "a.out"]
+    try:
+        said = subprocess.run(
+            command, env=dict(environment), capture_output=True, text=True, check=False
+        ).stderr
+    except OSError:
+        return []
+    named = dict.fromkeys(re.findall(r'"-L([^"]+)"', said))
+    return [str(Path(one).resolve()) for one in named if not one.endswith("/stubs")]
+
+
+def build_program(
+    recipe: Recipe, folder: Path, environment: Mapping[str, str], edit: Edit | None = None
+) -> GpuProgram:
+    """Builds a copy of the project and takes out its device code.
+
+    Args:
+        recipe: how the program that was recorded is made.
+        folder: for the copy and the code; made.
+        environment: as of `gpu_environment`.
+        edit: of files of the project.
+
+    Raises:
+        BuildError: it does not build, or has no device code.
+    """
+    project, place = Path(recipe.project), folder / PROJECT
+    folder.mkdir(parents=True)
+    if recipe.build_command is None:
+        raise BuildError(
+            f"a {recipe.language} program is compared on a GPU only if it can be built",
+            hint="give the build with -b/--build_command",
+        )
+    copy_project(project, place, edit)
+    build_copy(recipe.build_command, project, place, environment)
+    command = tuple(moved_command(recipe.command, project, place))
+    files = device_files(command, place, recipe.flavour, below=True)
+    code = [binary for file in files for binary in read_fat_binaries(file)]
+    if not code:
+        raise BuildError(f"the build for the GPU has left no device code in {place}")
+    kept = tuple(folder / f"{number}.code" for number in range(len(code)))
+    for path, binary in zip(kept, code, strict=True):
+        path.write_bytes(binary)
+    return GpuProgram(place, command, kept)
+
+
+def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str, str]) -> None:
+    """Builds a copy of a project, all of its device code anew; as of `kernels.base`.
+
+    Raises:
+        BuildError: it does not build.
+    """
+    for file in built_files(copy):
+        file.unlink()
+    move_cmake(project, copy, None)
+    try:
+        run_build(command, copy, environment)
+    except SwizzleError as error:
+        wrong = (line for line in error.details if "error" in line)
+        said = next(wrong, error.fact).replace(f"{copy}/", "")
+        raise BuildError(
+            f"`{command}` fails with the compiler for the GPU: {said}", details=error.details
+        ) from None
+
+
+def build_edited(
+    recipe: Recipe, folder: Path, environment: Mapping[str, str], edit: Edit
+) -> tuple[Path, ...]:
+    """The device code of the program with an edit, built once; raises BuildError."""
+    place = folder / f"edited-{hashlib.blake2b(edit.diff.encode(), digest_size=8).hexdigest()}"
+    if not (place / "done").exists():
+        shutil.rmtree(place, ignore_errors=True)
+        try:
+            build_program(recipe, place, environment, edit)
+            (place / "done").touch()
+        finally:
+            shutil.rmtree(place / PROJECT, ignore_errors=True)
+    return tuple(sorted(place.glob("*.code")))
+
+
+def build_shim(language: str, folder: Path, environment: Mapping[str, str]) -> Path:
+    """The library that is preloaded into the program, from the source that is shipped.
+
+    Raises:
+        ValidationError: it does not compile.
+    """
+    library = folder / "trial_shim.so"
+    flavour = ["-DFOR_HIP"] if language == "HIP" else []
+    command = ["g++", *_SHIM_FLAGS, *flavour, str(RUNTIME / "trial_shim.cpp")]
+    built = subprocess.run(
+        [*command, "-ldl", "-o", str(library)],
+        env=dict(environment), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if built.returncode:
+        raise ValidationError(
+            "what is preloaded into the program does not compile with g++",
+            details=tuple((built.stdout + built.stderr).splitlines()[:20]),
+        )
+    return library

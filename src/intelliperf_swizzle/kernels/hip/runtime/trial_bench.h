@@ -1,0 +1,266 @@
+// SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+// SPDX-License-Identifier: MIT
+//
+// One launch for `trial_shim.cpp`: kernels run on its memory, compared and timed.
+#pragma once
+#include "trial_calls.h"
+
+namespace {
+
+// --- memory of a launch ------------------------------------------------------------------------------------
+
+struct Region {
+  uint8_t* at;
+  size_t bytes;
+  std::string name;
+  size_t element = 1;
+  std::string type = "-";
+  int variable = -1;
+  bool fresh = false, written = false;  // fresh: filled with poison before each run
+  uint8_t *before = nullptr, *after = nullptr;  // on the host
+  void* kept = nullptr;                         // on the GPU: a copy of `before`
+};
+struct Loaded {  // a kernel, and where its module has the program's variables
+  Function function;
+  std::vector<void*> variables;
+};
+
+double float_at(const uint8_t* at, const std::string& type) {
+  if (type == "fp64") { double value; memcpy(&value, at, 8); return value; }
+  float value;
+  uint32_t bits = 0;
+  memcpy(&bits, at, type == "fp32" ? 4 : 2);
+  if (type == "bf16") bits <<= 16;
+  if (type == "fp16") {
+    const uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double size = exponent == 31 ? (fraction ? NAN : INFINITY) : exponent ? std::ldexp(1024.0 + fraction, (int)exponent - 25) : std::ldexp((double)fraction, -24);
+    return bits >> 15 ? -size : size;
+  }
+  memcpy(&value, &bits, 4);
+  return value;
+}
+bool beyond(const uint8_t* found, const uint8_t* expected, const std::string& type) {
+  const double a = float_at(found, type), b = float_at(expected, type);
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) != std::isnan(b);
+  return !(a == b || std::fabs(a - b) <= tolerance_ + tolerance_ * std::fabs(b));
+}
+
+struct Difference { size_t first = 0, count = 0; };
+
+class Bench {  // one launch on the program's own memory, which is put back
+ public:
+  Bench(Task& task, int number, Function original, void** arguments, Stream stream)
+      : task_(task), number_(number), arguments_(arguments), stream_(stream) {
+    original_.function = original;
+    for (auto& one : state().variables) original_.variables.push_back(symbol(one.host));
+  }
+  ~Bench() {
+    for (auto& one : regions_) { free(one.before), free(one.after); release(one.kept); }
+    if (staging_) RUNTIME(FreeHost, void*)(staging_);
+    if (flushed_) release(flushed_);
+  }
+  const Loaded& original() const { return original_; }
+  double original_seconds = 0;
+
+  // Copies what is there and runs the original; in words why it cannot be.
+  std::string prepare() {
+    if (Error error = wait()) return "the application has failed before: " + words(error);
+    find();
+    size_t bytes = 0;
+    for (auto& one : regions_) bytes += one.bytes;
+    const size_t room = host_room();
+    if (2 * bytes > room) return "copies of " + std::to_string(2 * bytes >> 20) + " MiB do not fit into the host's memory (" + std::to_string(room >> 20) + " MiB)";
+    if (RUNTIME(HostAlloc, void**, size_t, unsigned)((void**)&staging_, kChunk, 0)) { RUNTIME(GetLastError)(); staging_ = nullptr; pageable_.resize(kChunk); }
+    for (auto& one : regions_) {
+      one.before = (uint8_t*)malloc(one.bytes);
+      if (Error error = read(one, one.at, [&](const uint8_t* chunk, size_t from, size_t size) { memcpy(one.before + from, chunk, size); }))
+        return one.name + " cannot be read: " + words(error);
+    }
+    for (auto& one : regions_) if (one.fresh) fill(one);
+    float ms = 0;
+    if (Error error = timed(original_, &ms)) { fprintf(stderr, "swizzle: the unmodified kernel: %s\n", words(error).c_str()); _exit(kLost); }
+    original_seconds = ms / 1e3;
+    for (auto& one : regions_) {
+      one.written = one.fresh;
+      if (!one.fresh) one.written = compared(one, one.at, one.before, "-").count > 0;
+      if (!one.written) continue;
+      one.after = (uint8_t*)malloc(one.bytes);
+      read(one, one.at, [&](const uint8_t* chunk, size_t from, size_t size) { memcpy(one.after + from, chunk, size); });
+      if (one.fresh || one.variable >= 0) continue;
+      if (allocate(&one.kept, one.bytes) || copy(one.kept, one.before, one.bytes)) release(one.kept), one.kept = nullptr;
+    }
+    return "";
+  }
+
+  // The first difference of what a kernel leaves, in words; empty where all bytes agree.
+  std::string compare(const Loaded& kernel, float* ms) {
+    restore(kernel);
+    if (Error error = timed(kernel, ms)) return "!" + words(error);
+    std::string said;
+    for (auto& one : regions_) {
+      const uint8_t* at = one.variable < 0 ? one.at : (uint8_t*)kernel.variables[one.variable];
+      if (!at && one.written) said = "the patched program has no variable `" + one.name + "`";
+      if (!at) continue;
+      const Difference found = compared(one, at, one.written ? one.after : one.before, one.written ? one.type : "-");
+      if (!found.count) continue;
+      if (!one.written) {
+        copy((void*)at, one.before, one.bytes);
+        said = "it writes to `" + one.name + "`, which is an input";
+      } else if (said.empty()) {
+        said = "`" + one.name + "` differs in " + std::to_string(found.count) + (one.type == "-" ? " bytes" : " elements") + ", first at element " + std::to_string(found.first / one.element);
+      }
+    }
+    return said;
+  }
+
+  void put_back() {
+    wait();
+    for (auto& one : regions_) if (one.written) copy(one.at, one.before, one.bytes);
+    wait();
+  }
+
+  std::string facts(float ms, double seconds) const {
+    size_t all = 0, written = 0, extra = 0;
+    for (auto& one : regions_) all += one.bytes, written += one.written ? one.bytes : 0, extra += one.kept ? one.bytes : 0;
+    return number("seconds", seconds) + number("kernel_seconds", original_seconds + ms / 1e3) + number("tensor_bytes", all) + number("extra_bytes", extra) + number("written_bytes", written) + number("moved_bytes", all + written);
+  }
+  bool loose() const { return std::any_of(regions_.begin(), regions_.end(), [](auto& one) { return one.type != "-" && one.written; }); }
+
+  // Times in ns of one round: memory put back and caches flushed before each launch.
+  std::string round(const std::vector<const Loaded*>& kernels, const std::vector<int>& order, std::vector<long>& ns) {
+    if (events_.empty())
+      for (size_t i = 0; i < 2 * kernels.size(); i++) { events_.push_back(nullptr); RUNTIME(EventCreate, Event*)(&events_.back()); }
+    for (size_t bytes = 2 * cache_bytes_; !flushed_ && bytes > (1 << 20); bytes /= 2) if (!allocate(&flushed_, bytes)) flush_bytes_ = bytes;
+    Error error = 0;
+    for (int i : order) {
+      restore(*kernels[i]);
+      if (flushed_) RUNTIME(MemsetAsync, void*, int, size_t, Stream)(flushed_, 0, flush_bytes_, stream_);
+      RUNTIME(EventRecord, Event, Stream)(events_[2 * i], stream_);
+      error = error ? error : launch(*kernels[i]);
+      RUNTIME(EventRecord, Event, Stream)(events_[2 * i + 1], stream_);
+    }
+    if (Error late = wait()) error = late;
+    for (size_t i = 0; i < kernels.size() && !error; i++) ns[i] = elapsed(events_[2 * i], events_[2 * i + 1], &error);
+    return error ? words(error) : "";
+  }
+
+ private:
+  static void* symbol(const void* host) {
+    void* at = nullptr;
+    if (RUNTIME(GetSymbolAddress, void**, const void*)(&at, host)) { RUNTIME(GetLastError)(); return nullptr; }
+    return at;
+  }
+  static size_t host_room() {
+    std::ifstream lines("/proc/meminfo");
+    size_t kilobytes = 0;
+    for (std::string line; std::getline(lines, line);) if (sscanf(line.c_str(), "MemAvailable: %zu", &kilobytes) == 1) return kilobytes * 1024 / 5 * 4;
+    return (size_t)8 << 30;
+  }
+  static long elapsed(Event from, Event to, Error* error) {
+    float ms = 0;
+    *error = RUNTIME(EventElapsedTime, float*, Event, Event)(&ms, from, to);
+    return std::max(1L, std::lround(1e6 * ms));
+  }
+  // All memory that the program has, and what arguments point to besides.
+  void find() {
+    std::map<uintptr_t, size_t> found = state().memory;
+    auto holding = [&](uintptr_t word) {
+      auto it = found.upper_bound(word);
+      return it != found.begin() && word < std::prev(it)->first + std::prev(it)->second ? std::prev(it) : found.end();
+    };
+    auto range = driver<Error(uintptr_t*, size_t*, uintptr_t)>(DRIVER(cuMemGetAddressRange_v2, hipMemGetAddressRange));
+    std::vector<std::pair<uintptr_t, const Parameter*>> pointed;
+    for (size_t i = 0; i < task_.parameters.size(); i++)
+      for (size_t k = 0; k + 8 <= task_.parameters[i].bytes; k += 8) {
+        uintptr_t word, base = 0;
+        size_t bytes = 0;
+        memcpy(&word, (char*)arguments_[i] + k, 8);
+        if (!word) continue;
+        const bool pointer = task_.parameters[i].value.compare(2 * k, 2, "..") == 0;
+        if (holding(word) == found.end() && pointer && range && !range(&base, &bytes, word) && bytes) found[base] = bytes;
+        auto it = holding(word);
+        if (it != found.end()) pointed.push_back({it->first, &task_.parameters[i]});
+      }
+    for (auto& [at, bytes] : found) {
+      Region one{(uint8_t*)at, bytes, "an allocation"};
+      for (auto& [base, p] : pointed) {
+        if (base != at) continue;
+        one.name = one.name == "an allocation" ? p->name : one.name + " and " + p->name;
+        one.element = std::max<size_t>(p->element, 1);
+        one.type = p->type;
+        one.fresh = p->fresh == bytes;
+      }
+      regions_.push_back(one);
+    }
+    for (size_t i = 0; i < state().variables.size(); i++) {
+      if (!original_.variables[i]) continue;
+      Region one{(uint8_t*)original_.variables[i], state().variables[i].bytes, state().variables[i].name};
+      one.variable = (int)i;
+      regions_.push_back(one);
+    }
+  }
+  template <typename Take>
+  Error read(const Region& one, const uint8_t* at, Take take) {
+    uint8_t* chunk = staging_ ? staging_ : pageable_.data();
+    for (size_t from = 0; from < one.bytes; from += kChunk) {
+      const size_t size = std::min(kChunk, one.bytes - from);
+      if (Error error = copy(chunk, at + from, size)) return error;
+      take(chunk, from, size);
+    }
+    return 0;
+  }
+  Difference compared(const Region& one, const uint8_t* at, const uint8_t* expected, const std::string& type) {
+    Difference found;
+    Error error = read(one, at, [&](const uint8_t* chunk, size_t from, size_t size) {
+      if (!memcmp(chunk, expected + from, size)) return;
+      const size_t step = type == "-" ? 1 : one.element;
+      for (size_t k = 0; k + step <= size; k += step) {
+        if (!memcmp(chunk + k, expected + from + k, step)) continue;
+        if (type != "-" && !beyond(chunk + k, expected + from + k, type)) continue;
+        if (!found.count++) found.first = from + k;
+      }
+    });
+    if (error && !found.count) found.count = one.bytes;
+    return found;
+  }
+  void fill(const Region& one) { RUNTIME(MemsetAsync, void*, int, size_t, Stream)(one.at, kPoison, one.bytes, stream_); }
+  void restore(const Loaded& kernel) {
+    for (auto& one : regions_) {
+      void* at = one.variable < 0 ? one.at : kernel.variables[one.variable];
+      const bool own = one.variable >= 0 && at != one.at;  // a candidate's module has its own
+      if (!at || !(one.written || own)) continue;
+      if (one.fresh) fill(one);
+      else RUNTIME(MemcpyAsync, void*, const void*, size_t, int, Stream)(at, one.kept ? one.kept : one.before, one.bytes, kAnyDirection, stream_);
+    }
+  }
+  Error launch(const Loaded& kernel) {
+    static auto call = driver<Error(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**)>(DRIVER(cuLaunchKernel, hipModuleLaunchKernel));
+    const Dim3 &g = task_.grid, &b = task_.block;
+    return call(kernel.function, g.x, g.y, g.z, b.x, b.y, b.z, task_.shared, stream_, arguments_, nullptr);
+  }
+  Error timed(const Loaded& kernel, float* ms) {
+    Event from = nullptr, to = nullptr;
+    RUNTIME(EventCreate, Event*)(&from), RUNTIME(EventCreate, Event*)(&to);
+    RUNTIME(EventRecord, Event, Stream)(from, stream_);
+    Error error = launch(kernel);
+    RUNTIME(EventRecord, Event, Stream)(to, stream_);
+    if (Error late = wait()) error = error ? error : late;
+    if (!error) *ms = elapsed(from, to, &error) / 1e6f;
+    RUNTIME(EventDestroy, Event)(from), RUNTIME(EventDestroy, Event)(to);
+    return error;
+  }
+
+  Task& task_;
+  int number_;
+  void** arguments_;
+  Stream stream_;
+  Loaded original_;
+  std::vector<Region> regions_;
+  std::vector<Event> events_;
+  std::vector<uint8_t> pageable_;
+  uint8_t* staging_ = nullptr;
+  void* flushed_ = nullptr;
+  size_t flush_bytes_ = 0;
+};
+
+}  // namespace

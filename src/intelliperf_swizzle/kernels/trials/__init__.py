@@ -1,0 +1,7 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Candidates tried on a GPU in processes of the user's application, whatever their language.
+
+`processes` starts and watches them, `journal` is what they tell, `statistics` what is made of their
+times, `outcomes` what a trial means for an edit.
+"""
