@@ -100,7 +100,7 @@ class IntelliPerfProfiler:
                 "TRITON_INTERPRET": "0",
             }
             profile = _ask_child(request, folder, environment, application.limit_seconds)
-            if edit is not None:
+            if edit is not None and not application.language.builds:
                 check_edited(edit, kernel, application.project, copy, cache)
             return profile
 

@@ -35,7 +35,8 @@ PROGRAM = "program"
 def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
     """Records the application's launches; the records are removed at the end."""
     with temporary_folder("run") as folder:
-        where = f" on {setup.device.product}" if setup.device else ""
+        on_gpu = setup.device if not setup.language.builds else None  # else on a stand-in
+        where = f" on {on_gpu.product}" if on_gpu else ""
         progress.phase(f"recording {' '.join(setup.command)}{where}")
         recorded = setup.language.record(setup.record_request(folder / "capture"))
         if recorded.again:
