@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, load_target
@@ -25,6 +26,7 @@ from intelliperf_swizzle.kernels.hip import cuda_toolchain, trials
 from intelliperf_swizzle.kernels.hip.language import CUDA
 from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
 from intelliperf_swizzle.records import Launch, Trace
+from intelliperf_swizzle.search import setup
 
 pytestmark = pytest.mark.hip
 STANDIN = Path(__file__).parent / "gpu_standin"
@@ -172,3 +174,22 @@ def test_a_program_that_does_not_build_is_refused(bed: Bed, tmp_path: Path) -> N
     runs = bed.runs(tmp_path, "nvcc absent.cu -o app")
     with pytest.raises(ValidationError, match="fails with the compiler for the GPU"):
         runs.validate_and_time({0: bed.edit(*CHANGES["reverses"])})
+
+
+def test_the_plain_command_measures(
+    bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From recording to the report, on a machine that seems to have an H200."""
+    present = Device(0, "NVIDIA H200", "cuda", 90, target=load_target("h200"))
+    monkeypatch.setattr(setup, "devices", lambda: [present])
+    monkeypatch.setattr(trials, "RACE_SECONDS", 0.2)
+    for name in ("PATH", "FAKE_CUDA"):
+        monkeypatch.setenv(name, bed.environment[name])
+    run = optimize(
+        ["./app"], project_directory=str(bed.project), build_command="nvcc app.cu -o app",
+        target="h200", candidates=8, measure=3, report_dir=str(tmp_path / "out"),
+    )  # fmt: skip
+    timed = [one for one in run.attempts if one.measurement and one.measurement.timing]
+    assert timed
+    assert all(one.validation and one.validation.method == "gpu" for one in timed)
+    assert run.baseline.time_ms is not None
