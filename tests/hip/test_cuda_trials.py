@@ -1,15 +1,14 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Candidates of a CUDA kernel, tried in the program's own process.
+"""Candidates of a CUDA or HIP kernel, tried in the program's own process.
 
-Without a GPU the program runs on a stand-in for libcudart and libcuda whose kernels are host code;
-all else is real: processes, the preloaded library, builds. `test_cuda_on_gpu.py` has a GPU.
+Without a GPU the program runs on a stand-in for the runtime and the driver whose kernels are host
+code; all else is real: processes, the preloaded library, builds. `test_cuda_on_gpu.py` has a GPU.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -22,8 +21,9 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
-from intelliperf_swizzle.kernels.hip import cuda_toolchain, trials
-from intelliperf_swizzle.kernels.hip.language import CUDA
+from intelliperf_swizzle.kernels.hip import trials
+from intelliperf_swizzle.kernels.hip.flavours import FLAVOURS
+from intelliperf_swizzle.kernels.hip.language import CUDA, HIP, Cpp
 from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
 from intelliperf_swizzle.records import Launch, Trace
 from intelliperf_swizzle.search import setup
@@ -59,52 +59,82 @@ SAID = {
 class Bed:
     """The application, its recorded launches and a machine that seems to have a GPU."""
 
-    project: Path
+    language: Cpp
+    file: Path
     environment: dict[str, str]
     traced: list[tuple[Launch, Trace]]
 
+    @property
+    def compiler(self) -> str:
+        return "nvcc" if self.language is CUDA else "hipcc"
+
+    @property
+    def device(self) -> Device:
+        target = load_target(self.language.default_target)
+        return Device(0, "a test", target.backend, target.arch, target=target)
+
     def edit(self, old: str, new: str) -> Edit:
-        file = self.project / "app.cu"
-        before = file.read_text()
+        before = self.file.read_text()
         assert old in before
         text = before.replace(old, new)
-        return Edit({}, {str(file): text}, {str(file): before}, f"{old} > {new}", 1)
+        return Edit({}, {str(self.file): text}, {str(self.file): before}, f"{old} > {new}", 1)
 
-    def runs(self, folder: Path, build: str = "nvcc app.cu -o app", **more: str) -> trials.CppOnGpu:
+    def runs(self, folder: Path, build: str | None = None) -> trials.CppOnGpu:
         request = RecordRequest(
-            ["./app"], self.project, folder, environment={**self.environment, **more},
-            build_command=build, limit_seconds=60,
+            ["./app"], self.file.parent, folder, environment=self.environment, limit_seconds=60,
+            build_command=build or f"{self.compiler} {self.file.name} -o app",
         )  # fmt: skip
-        device = Device(0, "a test", "cuda")
-        return trials.CppOnGpu(request, (device, load_target("h200")), self.traced, 1e-6)
+        assert self.device.target is not None
+        return trials.CppOnGpu(request, (self.device, self.device.target), self.traced, 1e-6)
 
 
-@pytest.fixture(scope="module")
-def bed(tmp_path_factory: pytest.TempPathFactory) -> Bed:
+def as_hip(text: str) -> str:
+    """CUDA's names as HIP's."""
+    text = text.replace("cuLaunchKernel", "hipModuleLaunchKernel").replace("_v2", "")
+    text = text.replace("CUDA__", "HIP__").replace("cuda_runtime.h", "hip/hip_runtime.h")
+    return text.replace("cuda", "hip").replace("cuM", "hipM")
+
+
+@pytest.fixture(scope="module", params=[CUDA, HIP], ids=["cuda", "hip"])
+def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bed:
+    language: Cpp = request.param
     try:
-        cuda_toolchain.find_toolchain()
+        FLAVOURS[language.name].find_toolchain(os.environ)
     except SwizzleError as error:
         pytest.skip(f"{error.fact}: {error.hint}")
     folder = tmp_path_factory.mktemp("bed")
-    shutil.copytree(STANDIN, project := folder / "project")
+    (folder / "project").mkdir()
+    names = {"app.cu": "project/app.cu", "fake_cuda.h": "fake_cuda.h", "fake_cuda.cpp": "fake.cpp"}
+    if language is HIP:
+        names |= {"app.cu": "project/app.hip.cpp", "fake_cuda.h": "fake_hip.h"}
+    for name, copy in names.items():
+        text = (STANDIN / name).read_text()
+        (folder / copy).write_text(as_hip(text) if language is HIP else text)
+    soname = "libcudart.so" if language is CUDA else "libamdhip64.so"
+    library = ["-shared", "-fPIC", str(folder / "fake.cpp"), "-ldl"]
+    subprocess.run(
+        ["g++", *library, f"-Wl,-soname,{soname}", "-o", str(folder / soname)], check=True
+    )
+    (folder / "libcuda.so.1").symlink_to(soname)
     (bin_folder := folder / "bin").mkdir()
-    (bin_folder / "nvcc").write_text(f'#!/bin/sh\nexec {sys.executable} "{STANDIN}/nvcc.py" "$@"\n')
-    (bin_folder / "nvcc").chmod(0o755)
-    library = ["-shared", "-fPIC", str(STANDIN / "fake_cuda.cpp"), "-ldl"]
-    named = ["-Wl,-soname,libcudart.so", "-o", str(folder / "libcudart.so")]
-    subprocess.run(["g++", *library, *named], check=True)
-    (folder / "libcuda.so.1").symlink_to("libcudart.so")
+    for compiler in ("nvcc", "hipcc"):
+        script = f'#!/bin/sh\nexec {sys.executable} "{STANDIN}/nvcc.py" "$@"\n'
+        (bin_folder / compiler).write_text(script)
+        (bin_folder / compiler).chmod(0o755)
     environment = {
         **os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", "FAKE_CUDA": str(folder),
+        "FAKE_LANGUAGE": language.name, "LD_LIBRARY_PATH": str(folder),
     }  # fmt: skip
-    request = RecordRequest(
-        ["./app"], project, folder / "capture", load_target("h200"),
-        build_command="nvcc app.cu -o app",
+    bed = Bed(language, folder / names["app.cu"], environment, [])
+    captured = language.record(
+        RecordRequest(
+            ["./app"], folder / "project", folder / "capture", bed.device.target,
+            build_command=f"{bed.compiler} {bed.file.name} -o app",
+        )
     )  # fmt: skip
-    captured = CUDA.record(request)
     assert [one.count for one in captured.launches] == [1, 2]
-    traced = [(one, trace_here(one, project)) for one in captured.launches]
-    return Bed(project, environment, traced)
+    bed.traced.extend((one, trace_here(one, bed.file.parent)) for one in captured.launches)
+    return bed
 
 
 @pytest.fixture(scope="module")
@@ -157,37 +187,39 @@ def test_the_application_goes_on_as_ever(bed: Bed, tmp_path: Path) -> None:
 
 def test_a_static_runtime_is_refused_by_name(bed: Bed, tmp_path: Path) -> None:
     """Nothing can be preloaded before it."""
-    (bed.project / "static.sh").write_text(
-        "nvcc app.cu -o shared && objcopy -O binary -j .nv_fatbin shared fat && "
-        "g++ -x c++ -I. app.cu fake_cuda.cpp -ldl -o app && "
-        "objcopy --add-section .nv_fatbin=fat app\n"
+    section = ".nv_fatbin" if bed.language is CUDA else ".hip_fatbin"
+    (bed.file.parent / "static.sh").write_text(
+        f"{bed.compiler} {bed.file.name} -o shared && objcopy -O binary -j {section} shared fat && "
+        f"g++ -x c++ -I$FAKE_CUDA {bed.file.name} $FAKE_CUDA/fake.cpp -ldl -o app && "
+        f"objcopy --add-section {section}=fat app\n"
     )
-    refusal = bed.runs(tmp_path, "sh static.sh").validate_and_time(
-        {0: bed.edit(*CHANGES["reverses"])}
-    )[0].refusal  # fmt: skip
+    runs = bed.runs(tmp_path, "sh static.sh")
+    refusal = runs.validate_and_time({0: bed.edit(*CHANGES["reverses"])})[0].refusal
     assert refusal is not None
     assert refusal[0] == "not validated"
     assert "nothing was launched through a shared runtime" in refusal[1]
 
 
 def test_a_program_that_does_not_build_is_refused(bed: Bed, tmp_path: Path) -> None:
-    runs = bed.runs(tmp_path, "nvcc absent.cu -o app")
+    runs = bed.runs(tmp_path, f"{bed.compiler} absent.cu -o app")
     with pytest.raises(ValidationError, match="fails with the compiler for the GPU"):
         runs.validate_and_time({0: bed.edit(*CHANGES["reverses"])})
 
 
+@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)  # a hipcc would also record
 def test_the_plain_command_measures(
     bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From recording to the report, on a machine that seems to have an H200."""
-    present = Device(0, "NVIDIA H200", "cuda", 90, target=load_target("h200"))
-    monkeypatch.setattr(setup, "devices", lambda: [present])
+    """From recording to the report, on a machine that seems to have the GPU."""
+    monkeypatch.setattr(setup, "devices", lambda: [bed.device])
     monkeypatch.setattr(trials, "RACE_SECONDS", 0.2)
-    for name in ("PATH", "FAKE_CUDA"):
+    for name in ("PATH", "FAKE_CUDA", "FAKE_LANGUAGE", "LD_LIBRARY_PATH"):
         monkeypatch.setenv(name, bed.environment[name])
     run = optimize(
-        ["./app"], project_directory=str(bed.project), build_command="nvcc app.cu -o app",
-        target="h200", candidates=8, measure=3, report_dir=str(tmp_path / "out"),
+        ["./app"], project_directory=str(bed.file.parent),
+        build_command=f"{bed.compiler} {bed.file.name} -o app",
+        target=bed.language.default_target, candidates=8, measure=3,
+        report_dir=str(tmp_path / "out"),
     )  # fmt: skip
     timed = [one for one in run.attempts if one.measurement and one.measurement.timing]
     assert timed

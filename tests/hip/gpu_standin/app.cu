@@ -5,6 +5,8 @@
 #ifndef __CUDA__
 #include "fake_cuda.h"
 #else
+#include <cuda_runtime.h>
+
 #include <cstdio>
 #include <cstdlib>
 #endif

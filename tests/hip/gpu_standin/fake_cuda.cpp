@@ -62,10 +62,12 @@ int cudaEventRecord(void* event, void*) {
 int cudaEventElapsedTime(float* ms, void* from, void* to) { *ms = *(double*)to - *(double*)from; return 0; }
 
 int cuModuleLoadData(void** module, const void* fatbin) {
-  auto header = (const uint16_t*)fatbin;
-  const uint64_t bytes = *(const uint64_t*)(header + 4);
+  const bool bundle = !memcmp(fatbin, "__CLANG_OFFLOAD_BUNDLE__", 24);
+  const char* at = (const char*)fatbin + (bundle ? 24 : 8);
+  uint64_t bytes;
+  memcpy(&bytes, at, 8);
   int file = memfd_create("module", 0);
-  if (write(file, (const char*)fatbin + header[3], bytes) != (ssize_t)bytes) return 1;
+  if (write(file, at + 8, bytes) != (ssize_t)bytes) return 1;
   *module = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!*module) fprintf(stderr, "%s\n", dlerror());
   return *module ? 0 : 200;

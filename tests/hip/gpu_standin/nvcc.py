@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The `nvcc` of the stand-in for a machine with a GPU: `nvcc SOURCE -o PROGRAM`."""
+"""The `nvcc` or `hipcc` of the stand-in for a machine with a GPU: `nvcc SOURCE -o PROGRAM`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def main(words: list[str]) -> int:
         print(f'#$ LIBRARIES= "-L{HERE}/stubs" "-L{HERE}"', file=sys.stderr)
         return 0
     source, program = words[0], words[-1]
-    compiler = ["g++", "-O1", "-x", "c++", f"-I{Path(__file__).parent}"]
+    compiler = ["g++", "-O1", "-x", "c++", f"-I{HERE}"]
     with tempfile.TemporaryDirectory() as folder:
         library, assembly = Path(folder, "kernels.so"), Path(folder, "fat.s")
         shared = ["-shared", "-fPIC", "-Wl,-Bsymbolic", "-o", str(library)]
@@ -28,10 +28,16 @@ def main(words: list[str]) -> int:
         if status:
             return status
         code = library.read_bytes()
-        Path(folder, "fat").write_bytes(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(code)) + code)
-        assembly.write_text(f'.section .nv_fatbin,"a"\n.incbin "{folder}/fat"\n')
-        shared_runtime = "-cudart shared" in os.environ.get("NVCC_APPEND_FLAGS", "")
-        runtime = ["-x", "none", f"-L{HERE}", "-lcudart"] if shared_runtime else ["-lnone"]
+        header = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(code))
+        section, library_flag = ".nv_fatbin", "-lcudart"
+        if os.environ["FAKE_LANGUAGE"] == "HIP":
+            header = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(code))
+            section, library_flag = ".hip_fatbin", "-lamdhip64"
+        elif "-cudart shared" not in os.environ.get("NVCC_APPEND_FLAGS", ""):
+            library_flag = "-lcudart_static"
+        Path(folder, "fat").write_bytes(header + code)
+        assembly.write_text(f'.section {section},"a"\n.incbin "{folder}/fat"\n')
+        runtime = ["-x", "none", f"-L{HERE}", library_flag]
         linked = [source, "-x", "assembler", str(assembly), *runtime, "-o", program]
         return subprocess.call([*compiler, *linked])
 
