@@ -13,7 +13,6 @@ from intelliperf_swizzle.kernels.base import Compiler, RecordRequest
 from intelliperf_swizzle.kernels.hip import flavours
 from intelliperf_swizzle.kernels.hip.building import names_device_code
 from intelliperf_swizzle.kernels.hip.code_resources import read_build
-from intelliperf_swizzle.kernels.hip.flavours import Flavour
 from intelliperf_swizzle.kernels.hip.gpu_builds import build_copy, builds_for_gpu
 from intelliperf_swizzle.kernels.hip.record_program import capture
 from intelliperf_swizzle.kernels.hip.shadowing import splice
@@ -40,7 +39,7 @@ class Cpp:
     validate = staticmethod(validate)
     on_gpu = staticmethod(on_gpu)
 
-    def __init__(self, flavour: Flavour):
+    def __init__(self, flavour: flavours.Flavour):
         self._flavour = flavour
         self.name, self.default_target = flavour.name, flavour.default_target
 

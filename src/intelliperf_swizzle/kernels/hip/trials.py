@@ -8,22 +8,17 @@ which loads the device code of edited builds beside the original's at the record
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from os import cpu_count
 from pathlib import Path
-from typing import Any
 
-from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
-from intelliperf_swizzle.kernels.hip.device_code import read_kernel, recording_of
 from intelliperf_swizzle.kernels.hip.gpu_builds import (
     GpuProgram,
     build_edited,
@@ -31,97 +26,16 @@ from intelliperf_swizzle.kernels.hip.gpu_builds import (
     build_shim,
     gpu_environment,
 )
+from intelliperf_swizzle.kernels.hip.gpu_process import start_program, why_absent
 from intelliperf_swizzle.kernels.hip.preparing import recipe_of
-from intelliperf_swizzle.kernels.hip.record_program import KEYS, LAUNCHES, LOG, last_lines
-from intelliperf_swizzle.kernels.trials.journal import Journal
+from intelliperf_swizzle.kernels.hip.recorded_calls import RecordedCall, recorded_calls
 from intelliperf_swizzle.kernels.trials.outcomes import RACE_SECONDS, outcome_of
 from intelliperf_swizzle.kernels.trials.processes import Known, Limits, Process, try_out
 from intelliperf_swizzle.kernels.trials.trial import Trial
-from intelliperf_swizzle.records import Access, Launch, Padding, TensorArgument, Timing, Trace
-from intelliperf_swizzle.trace.touched import touched_storages
+from intelliperf_swizzle.records import Launch, Padding, Timing, Trace
 
 RUN_SECONDS = 20.0
 """What a candidate may take in any case; more if the original is slow."""
-_WORD = 16
-"""Hexadecimal digits of a pointer."""
-
-
-@dataclass(frozen=True)
-class RecordedCall:
-    """A recorded launch as a process with a GPU makes it again.
-
-    Attributes:
-        launch: it.
-        index: of the launches of this kernel with this grid, block and shared memory.
-        values: bytes of each argument as hexadecimal; of what is a pointer, dots.
-        trace: what it touches.
-    """
-
-    launch: Launch
-    index: int
-    values: tuple[str, ...]
-    trace: Trace
-
-    def lines(self) -> list[str]:
-        """What the preloaded library is told of it, a line each."""
-        code, launch = read_kernel(self.launch).code, self.launch
-        shape = (*launch.grid, *launch.options["block"], launch.options["shared"], self.index)
-        found = [f"task {code.symbol} {launch.kernel} {' '.join(map(str, shape))}"]
-        read = touched_storages(launch, self.trace, (Access.READ, Access.ATOMIC))
-        written = touched_storages(launch, self.trace, (Access.WRITE, Access.ATOMIC))
-        atomic = touched_storages(launch, self.trace, (Access.ATOMIC,))
-        summed = atomic if self.trace.order_matters else frozenset()
-        for parameter, value in zip(code.parameters, self.values, strict=True):
-            tensor = launch.arguments.get(parameter.name)
-            element, kind, fresh = 0, "-", 0
-            if isinstance(tensor, TensorArgument):
-                digits = "".join(filter(str.isdigit, tensor.dtype))
-                element = max(1, int(digits or 8) // 8)
-                kind = tensor.dtype if tensor.storage in summed and tensor.dtype in FLOATS else "-"
-                if tensor.storage in written - read:
-                    fresh = launch.storages[tensor.storage].bytes
-            row = (parameter.bytes, element, parameter.name or "-", kind, fresh, value or "-")
-            found.append("parameter " + " ".join(map(str, row)))
-        return found
-
-
-FLOATS = ("fp16", "bf16", "fp32", "fp64")
-
-
-def recorded_calls(traced: Sequence[tuple[Launch, Trace]]) -> tuple[RecordedCall, ...]:
-    """How the recorded launches of a kernel are found again."""
-    recording = recording_of(traced[0][0])
-    keys = json.loads((recording / KEYS).read_text("utf-8"))
-    events: dict[str, dict[str, Any]] = {}
-    indices: dict[str, int] = {}
-    seen: Counter[object] = Counter()
-    for line in (recording / LAUNCHES).read_text("utf-8").splitlines():
-        event = json.loads(line)
-        if event["event"] == "new":
-            events[event["id"]] = event
-        elif event["event"] == "ran":
-            new = events[event["id"]]
-            process = event["id"].split("-")[0]
-            form = (process, new["kernel"], *new["grid"], *new["block"], new["shared"])
-            indices.setdefault(new["key"], seen[form])
-            seen[form] += 1
-    by_key = {event["key"]: event for event in reversed(events.values())}
-    found = []
-    for launch, trace in traced:
-        key = keys[launch.ordinal]
-        values = tuple(_masked(one, by_key[key]["buffers"]) for one in by_key[key]["arguments"])
-        found.append(RecordedCall(launch, indices[key], values, trace))
-    return tuple(found)
-
-
-def _masked(value: str, buffers: Sequence[tuple[int, int, str]]) -> str:
-    """Bytes of an argument, with dots for addresses, which are others on a GPU."""
-    words = [value[at : at + _WORD] for at in range(0, len(value), _WORD)]
-    for place, word in enumerate(words):
-        address = int.from_bytes(bytes.fromhex(word), "little")
-        if len(word) == _WORD and any(at <= address <= at + size for at, size, _ in buffers):
-            words[place] = "." * _WORD
-    return "".join(words)
 
 
 class CppOnGpu:
@@ -146,7 +60,7 @@ class CppOnGpu:
         self._traced = traced
         self._tolerance = tolerance
         self._recipe = replace(
-            recipe_of(recording_of(traced[0][0])),
+            recipe_of(Path(traced[0][0].options["device_kernel"]).parents[1]),
             command=tuple(request.command),
             project=str(request.cwd.resolve()),
             build_command=request.build_command,
@@ -229,21 +143,7 @@ class CppOnGpu:
         folder.mkdir()
         self._journal = folder
         (folder / "order.txt").write_text("\n".join(self._order(folder, code, known)), "utf-8")
-        preloaded = (str(self._shim), self._environment.get("LD_PRELOAD"))
-        environment = {
-            **self._environment,
-            "LD_PRELOAD": ":".join(filter(None, preloaded)),
-            "SWIZZLE_TRIAL_FOLDER": str(folder),
-        }
-        program = self._program
-        try:
-            with (folder / LOG).open("wb") as log:
-                child = Child(
-                    program.command, cwd=program.folder, environment=environment, output=log
-                )
-        except OSError as error:
-            raise ValidationError(f"`{program.command[0]}` cannot be started: {error}") from error
-        return Process(child, Journal(folder).unread, lambda: last_lines(folder))
+        return start_program(self._program, self._shim, folder, self._environment)
 
     def _order(self, folder: Path, code: Mapping[int, Sequence[Path]], known: Known) -> list[str]:
         target = self._target
@@ -268,22 +168,7 @@ class CppOnGpu:
         if outcome.refusal is None or not outcome.refusal[1].endswith("did not come again"):
             return outcome
         kind, text = outcome.refusal
-        return replace(outcome, refusal=(kind, f"{text}: {self._absence()}"))
-
-    def _absence(self) -> str:
-        """What the last process launched instead."""
-        events = Journal(self._journal).unread() if self._journal else []
-        for event in reversed(events):
-            if event["event"] == "note":
-                return str(event["text"])
-            if event["event"] == "seen":
-                return f"launched were {', '.join(event['launched'][:6]) or 'none'}"
-        if events:
-            return "the program has ended before"
-        return (
-            "nothing was launched through a shared runtime (nvcc links one with -cudart shared, "
-            "CMake with CMAKE_CUDA_RUNTIME_LIBRARY=Shared)"
-        )
+        return replace(outcome, refusal=(kind, f"{text}: {why_absent(self._journal)}"))
 
 
 def on_gpu(
