@@ -72,8 +72,8 @@ def trace_each_in_child(
 ) -> list[Trace | None]:
     """The traces that a function yields for launches; None where there is none.
 
-    Large launches are traced beside each other, in a child each. Nothing is known of a small launch
-    that comes after one which crashes their child.
+    Small launches are traced in one child, large ones in a child for each core. Nothing is known of
+    a launch that comes after one which crashes their child.
     """
 
     def trace_together(numbers: Sequence[int]) -> list[tuple[int, Trace]]:
@@ -82,8 +82,11 @@ def trace_each_in_child(
         return list(zip(numbers, found, strict=False))
 
     small = [n for n, launch in enumerate(launches) if launch.tiles < LARGE_TILES]
-    large = [[n] for n, launch in enumerate(launches) if launch.tiles >= LARGE_TILES]
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        every = pool.map(trace_together, [small, *large] if small else large)
+    large = [n for n, launch in enumerate(launches) if launch.tiles >= LARGE_TILES]
+    large.sort(key=lambda n: launches[n].tiles, reverse=True)
+    cores = os.cpu_count() or 1
+    with ThreadPoolExecutor(cores) as pool:
+        groups = [small, *(large[core::cores] for core in range(cores))]
+        every = pool.map(trace_together, [one for one in groups if one])
         traces: dict[int, Trace] = dict(itertools.chain.from_iterable(every))
     return [traces.get(number) for number in range(len(launches))]

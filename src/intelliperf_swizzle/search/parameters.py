@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -39,40 +41,49 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
         for name in launch.constexprs
         if name in launch.constants and name not in case.traced.trace.immaterial
     ]
-    for programs in (1, PROBE_PROGRAMS):
-        names = _renumbering(case, names, programs)
     tiles = np.sort(_footprints(case.traced.trace))
-    for name in names:
+    for name in _renumbering(case, names):
         values = [value for value in GROUPS if value != launch.constants[name]]
         traces = case.trace([with_arguments(launch, {name: value}) for value in values])
-        found = [
-            replace(cure_of("parameter", case.replay(stream_of(one))), arguments={name: value})
+        same = [
+            ({name: value}, one)
             for value, one in zip(values, traces, strict=True)
             if one is not None and np.array_equal(np.sort(_footprints(one)), tiles)
+        ]
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            measured = pool.map(lambda one: case.replay(stream_of(one[1])), same)
+        found = [
+            replace(cure_of("parameter", one), arguments=arguments)
+            for one, (arguments, _) in zip(measured, same, strict=True)
         ]
         if found:
             yield min(found, key=lambda one: one.memory_time_ms)
 
 
-def _renumbering(case: Case, names: Sequence[str], programs: int) -> list[str]:
-    """The parameters with which so many programs still make accesses of the same shapes."""
-    few = few_programs(case.launch, programs)
-    changed = [with_arguments(few, {name: _another(few, name)}) for name in names]
-    unchanged, *probes = case.trace([few, *changed]) if names else [None]
-    if unchanged is None:
+def _renumbering(case: Case, names: Sequence[str]) -> list[str]:
+    """The parameters with which one program, and many, still make accesses of the same shapes."""
+    if not names:
         return []
-    found = zip(names, probes, strict=True)
-    return [name for name, probe in found if probe is not None and _alike(unchanged, probe)]
+    rows = [
+        [few, *(with_arguments(few, {name: _another(few, name)}) for name in names)]
+        for few in (few_programs(case.launch, 1), few_programs(case.launch, PROBE_PROGRAMS))
+    ]
+    traces = case.trace([*rows[0], *rows[1]])
+    one, many = traces[: len(rows[0])], traces[len(rows[0]) :]
+    pairs = zip(names, one[1:], many[1:], strict=True)
+    return [name for name, a, b in pairs if _alike(one[0], a) and _alike(many[0], b)]
 
 
 def _another(launch: Launch, name: str) -> int:
     return 4 if launch.constants[name] == 8 else 8
 
 
-def _alike(one: Trace, other: Trace) -> bool:
+def _alike(one: Trace | None, other: Trace | None) -> bool:
     """Whether programs make accesses of the same shapes, wherever they are."""
     return (
-        np.array_equal(one.tile_offset, other.tile_offset)
+        one is not None
+        and other is not None
+        and np.array_equal(one.tile_offset, other.tile_offset)
         and np.array_equal(one.shape_line, other.shape_line)
         and np.array_equal(one.access_shape, other.access_shape)
     )

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,7 @@ SECTORS = np.array([mask.bit_count() for mask in range(16)])
 """How many sectors a mask has."""
 
 
-def find_tile_sizes(case: Case) -> Iterator[Cure]:
+def find_tile_sizes(case: Case) -> list[Cure]:
     """The launch with one tile size halved or doubled, where that touches the same memory.
 
     None where arithmetic takes longer than memory, or the build would spill more registers than it
@@ -29,25 +30,28 @@ def find_tile_sizes(case: Case) -> Iterator[Cure]:
     """
     before = case.before
     if (before.arithmetic_time_ms or 0.0) >= (before.modelled_memory_time_ms or 0.0):
-        return
+        return []
     every = case.setup.language.retile(case.launch)
     launches = [one for one in every if one.programs <= MOST_PROGRAMS]
     if not launches:
-        return
+        return []
     touched = _touched(case.traced.trace)
-    for launch, trace in zip(launches, case.trace(launches), strict=True):
+
+    def cure(launch: Launch, trace: Trace | None) -> Cure | None:
         if trace is None or trace.segments != case.traced.trace.segments:
-            continue
-        if _touched(trace) != touched:
-            continue
-        build = _build(case, launch)
+            return None
+        build = _build(case, launch) if _touched(trace) == touched else None
         if build is None:
-            continue
+            return None
         resident = resident_workgroups(build, case.setup.target)
-        cure = cure_of("tile size", case.replay(stream_of(trace), occupancy=resident))
+        found = cure_of("tile size", case.replay(stream_of(trace), occupancy=resident))
         was = case.launch.constants
         changed = {name: value for name, value in launch.constants.items() if was[name] != value}
-        yield replace(cure, arguments=changed)
+        return replace(found, arguments=changed)
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        cures = pool.map(cure, launches, case.trace(launches))
+        return [one for one in cures if one is not None]
 
 
 def _build(case: Case, launch: Launch) -> Build | None:
