@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from intelliperf_swizzle.kernels.triton.gpu.moved import UnreachableMemoryError, moved  # noqa: E402
+from intelliperf_swizzle.records import Launch, TensorArgument  # noqa: E402
 
 
 class Pair(NamedTuple):
@@ -79,3 +80,17 @@ def test_what_holds_a_tensor_in_a_way_of_its_own_is_not_run():
     memory = {tensor.untyped_storage().data_ptr(): torch.ones(8).view(torch.uint8)}
     with pytest.raises(UnreachableMemoryError):
         moved(((Box(tensor),), {}), memory)
+
+
+def test_an_element_is_that_of_the_tensor():
+    view = TensorArgument(3, "fp16", (4, 6), (8, 1), offset_bytes=32)
+    turned = TensorArgument(3, "fp16", (6, 4), (1, 8), offset_bytes=32)
+    arguments = {"count": TensorArgument(1, "int64", (), ()), "rows": (view,), "columns": turned}
+    launch = Launch("k", None, (1, 1, 1), arguments, (), {}, {})
+    assert launch.element(3, 32) == "`rows[0][0, 0]`"
+    assert launch.element(3, 32 + 2 * (2 * 8 + 5) + 1) == "`rows[0][2, 5]`"
+    assert launch.element(1, 7) == "`count`"
+    for place in (31, 32 + 2 * 6, 32 + 2 * 32):
+        assert launch.element(3, place) == f"byte {place} of its memory, between elements"
+    del arguments["rows"]
+    assert launch.element(3, 32 + 2 * (2 * 8 + 5)) == "`columns[5, 2]`"

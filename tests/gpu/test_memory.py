@@ -68,3 +68,47 @@ def test_every_byte_counts(device: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "done\n"
+
+
+BEYOND = """\
+import sys
+
+import torch
+from intelliperf_swizzle.kernels.triton.gpu.passes import first_beyond
+
+device = sys.argv[1]
+expected = torch.zeros(4 * 6 + 3, dtype=torch.uint8, device=device)
+floats = expected[:24].view(torch.float32)
+
+
+def beyond(place, value):
+    found = expected.clone()
+    if place < 6:
+        found[:24].view(torch.float32)[place] = value
+    else:
+        found[place + 18] = value
+    return first_beyond(found, expected, torch.float32, 1e-6)
+
+
+assert beyond(3, 0.0) is None and beyond(3, 1e-30) == 12, "of zeros nothing is near"
+floats[:] = torch.tensor([1e-9, float("inf"), float("nan"), -3e-8, 0.0, 2e-9], device=device)
+assert beyond(3, -3e-8 * (1 + 9e-7)) is None and beyond(3, -3e-8 * (1 + 4e-6)) == 12
+assert beyond(4, 2e-14) is None and beyond(4, 1e-9) == 16
+floats[0] = 1e9
+assert beyond(4, 9e-7) is None and beyond(4, 2e-6) == 16
+assert beyond(6, 0) is None and beyond(8, 1) == 26, "bytes behind the floats"
+print("done")
+"""
+
+
+@pytest.mark.parametrize("device", WHERE)
+def test_the_tolerance_of_sums_shrinks_with_them(device: str) -> None:
+    interpreted = {"TRITON_INTERPRET": "1"} if device == "cpu" else {}
+    done = subprocess.run(
+        [sys.executable, "-c", BEYOND, device],
+        env={**os.environ, **interpreted},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "done\n", done.stderr

@@ -40,7 +40,8 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.triton.source import splice
 from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.kernels.triton.validate import compare, validate
-from intelliperf_swizzle.kernels.triton.validate.request import EDITED, Answer
+from intelliperf_swizzle.kernels.triton.validate.compare import CHILD_ENVIRONMENT
+from intelliperf_swizzle.kernels.triton.validate.request import EDITED, Answer, Request
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.records import (
@@ -154,6 +155,46 @@ def test_beside_atomics_all_else_must_be_the_same_bits(tmp_path: Path) -> None:
     outcome = compared_as_traced(launch, shared_writes=())
     assert not outcome.same_bits
     assert "`raced` differs" in (outcome.difference or "")
+
+
+TINY = """
+@triton.jit
+def k(total, tail):
+    tl.atomic_add(total + tl.program_id(0) % 3, 1e-9)
+    tl.store(tail, 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "differs"),
+    [("1e-9)", "2e-9)", "`total[0]`"), ("tail, 1)", "tail, 2)", "`tail[0]`"), ("% 3", "% 3", "")],
+)
+def test_tiny_sums_and_what_lies_behind_them_are_compared(
+    tmp_path: Path, old: str, new: str, differs: str
+) -> None:
+    launch = launch_of(write_kernel(tmp_path, TINY), "k", (20,), {"total": ("fp32", (3,))})
+    np.save(tmp_path / "zeros.npy", np.zeros(13, np.uint8))
+    tail = TensorArgument(0, "uint8", (1,), (1,), 12)
+    launch = replace(
+        launch,
+        arguments={**launch.arguments, "tail": tail},
+        storages={0: Storage(13, str(tmp_path / "zeros.npy"))},
+    )
+    edits = {launch.source.kernel: launch.source.entry.text.replace(old, new)}
+    touched = frozenset({0})
+    request = Request(
+        launch, edits, {}, np.arange(20), (), touched, touched, np.arange(20),
+        all_tiles=True, tolerance=1e-5, must_execute=True,
+    )  # fmt: skip
+    answers, error = call_each(
+        "intelliperf_swizzle.kernels.triton.validate.compare_child:compare",
+        [request],
+        environment=CHILD_ENVIRONMENT,
+        limit_seconds=60.0,
+    )
+    assert error is None
+    found = answers[-1].difference or ""
+    assert found.endswith(f"first at {differs}") if differs else not found
 
 
 LOCKED = """

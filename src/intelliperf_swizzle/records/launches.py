@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,6 +88,21 @@ class TensorArgument:
     strides: tuple[int, ...]
     offset_bytes: int = 0
     targets: tuple[TensorArgument | None, ...] = ()
+
+    @property
+    def item_bytes(self) -> int:
+        """Of an element; Triton's names of types tell their bits first: `fp8e4nv`."""
+        return max(1, int(re.findall(r"\d+", self.dtype)[0]) // 8)
+
+    def index(self, place: int) -> tuple[int, ...] | None:
+        """Which element the byte at a place of the storage belongs to; None if to none."""
+        rest = (place - self.offset_bytes) // self.item_bytes
+        index = [0] * len(self.shape)
+        for axis in sorted(range(len(self.shape)), key=lambda axis: -self.strides[axis]):
+            if self.strides[axis] > 0:
+                index[axis] = min(rest // self.strides[axis], self.shape[axis] - 1)
+                rest -= index[axis] * self.strides[axis]
+        return tuple(index) if rest == 0 and place >= self.offset_bytes else None
 
 
 @dataclass(frozen=True)
@@ -213,6 +229,13 @@ class Launch:
         """The tensors of the arguments, by name; also those that tuples and pointers lead to."""
         for name, argument in self.arguments.items():
             yield from _tensors(name, argument)
+
+    def element(self, storage: int, place: int) -> str:
+        """The element that the byte at a place of a storage belongs to, as `out[3, 5]`."""
+        for name, tensor in self.tensors():
+            if tensor.storage == storage and (index := tensor.index(place)) is not None:
+                return f"`{name}{list(index) or ''}`"
+        return f"byte {place} of its memory, between elements"
 
     @property
     def programs(self) -> int:

@@ -95,7 +95,7 @@ class Setting:
         progress: told of each step.
         rank: by what attempts are put in order.
         num_attempts: that may be validated.
-        tolerance: absolute, for outputs that atomics add up in any order.
+        tolerance: for outputs that atomics add up in any order; see `-t`.
         validation_seconds: for executing tiles on the CPU.
         unit_test: must pass with the swizzled kernel.
         share: part of the work on finalists that the kernel may cost; 1 = all.

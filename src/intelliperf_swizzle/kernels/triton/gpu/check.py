@@ -187,8 +187,8 @@ class Bench:
             if beyond is None:
                 return None
             place, what = beyond, f"more than {self._tolerance:g}"
-        element = place // _element_bytes(self._task, number)
-        return f"{self._names(number)} differs in {what}, first at element {element}"
+        element = self._task.launch.element(number, place)
+        return f"{self._names(number)} differs in {what}, first at {element}"
 
     def _unsteady(self) -> str | None:
         """Says so if the original does not even agree with itself."""
@@ -217,12 +217,6 @@ _FLOATS = {
 def _tensors(task: Task, number: int) -> list[tuple[str, TensorArgument]]:
     """Names and views of the arguments that lie in a storage."""
     return [one for one in task.launch.tensors() if one[1].storage == number]
-
-
-def _element_bytes(task: Task, number: int) -> int:
-    (_, tensor), *_others = _tensors(task, number)
-    digits = "".join(c for c in tensor.dtype.partition("e")[0] if c.isdigit())
-    return max(1, int(digits or 8) // 8)
 
 
 def _now() -> float:

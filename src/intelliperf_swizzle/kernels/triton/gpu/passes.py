@@ -67,16 +67,27 @@ def first_difference(memory: torch.Tensor, expected: torch.Tensor) -> tuple[int,
 def first_beyond(
     memory: torch.Tensor, expected: torch.Tensor, dtype: torch.dtype, tolerance: float
 ) -> int | None:
-    """Place of the first byte of a float that differs by more than the tolerance, or None."""
+    """Place of the first byte of a float that differs by more than the tolerance, or None.
+
+    The tolerance is relative; absolute, too, in units of the largest finite value that is expected,
+    but of at most 1. Bytes behind the last whole float must be the same.
+    """
     whole = len(memory) // dtype.itemsize * dtype.itemsize
     values, others = memory[:whole].view(dtype), expected[:whole].view(dtype)
     step = _CHUNK_BYTES // dtype.itemsize
-    for start in range(0, len(values), step):
-        part, other = values[start : start + step], others[start : start + step]
-        close = torch.isclose(part, other, rtol=tolerance, atol=tolerance, equal_nan=True)
+    parts = list(zip(values.split(step), others.split(step), strict=True))
+    largest = max(float(_finite(other).abs().max()) for _, other in parts) if whole else 0.0
+    absolute = tolerance * min(1.0, largest)
+    for number, (part, other) in enumerate(parts):
+        close = torch.isclose(part, other, rtol=tolerance, atol=absolute, equal_nan=True)
         if not bool(close.all()):
-            return (start + int(torch.nonzero(~close)[0])) * int(dtype.itemsize)
-    return None
+            return int(dtype.itemsize) * (number * step + int(torch.nonzero(~close)[0]))
+    place, count = first_difference(memory[whole:], expected[whole:])
+    return whole + place if count else None
+
+
+def _finite(values: torch.Tensor) -> torch.Tensor:
+    return torch.where(values.isfinite(), values, 0)
 
 
 def warm_up(device: torch.device) -> None:

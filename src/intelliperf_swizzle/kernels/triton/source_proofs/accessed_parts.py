@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
-from intelliperf_swizzle.kernels.triton.source_proofs.observation import Parts, item_bytes_of
+from intelliperf_swizzle.kernels.triton.source_proofs.observation import Parts
 from intelliperf_swizzle.records import Access, Int64Array, Launch, TensorArgument
 
 MOST_PARTS = 1 << 24
@@ -200,7 +200,7 @@ class PartWatch:
         views = [(name, view) for name, view in self._views if view.storage == number]
         views.sort(key=lambda named: _span(named[1]))
         for name, view in views:
-            end = view.offset_bytes + _span(view) * item_bytes_of(view)
+            end = view.offset_bytes + _span(view) * view.item_bytes
             if view.offset_bytes <= max(low, 0) and high < end:
                 return name, view
         return views[-1]
@@ -240,7 +240,7 @@ def _parts_of(line: _AccessedParts, together: Int64Array, orders: Sequence[Int64
     room = min(rooms, key=lambda room: abs(room - len(line.offset) - len(line.strays)))
     in_one_run = len(rooms) > 1 and room == rooms[1]
     pitch = _pitch(_elements(line, distinct), run.block)
-    step = pitch * item_bytes_of(line.view)
+    step = pitch * line.view.item_bytes
     hull = (int(distinct[-1]) - int(distinct[0])) // step + 1 if step else 1
     programs, first = _first_parts(line)
     return Parts(
@@ -266,7 +266,7 @@ def _parts_of(line: _AccessedParts, together: Int64Array, orders: Sequence[Int64
 
 def _elements(line: _AccessedParts, offset: Int64Array) -> Int64Array:
     """Offsets in elements from the first of the tensor (or of a part that begins before it)."""
-    return (offset - min(line.view.offset_bytes, int(offset[0]))) // item_bytes_of(line.view)
+    return (offset - min(line.view.offset_bytes, int(offset[0]))) // line.view.item_bytes
 
 
 def _first_parts(line: _AccessedParts) -> tuple[Int64Array, Int64Array]:
@@ -287,7 +287,7 @@ class _LatticeAxis:
 
 def _block(line: _AccessedParts) -> list[tuple[int, int]]:
     """Extent and stride, in elements, of a line's block along the axes that it has."""
-    item = item_bytes_of(line.view)
+    item = line.view.item_bytes
     axes = zip(line.key.extents, line.key.strides, strict=True)
     return [(extent, stride // item) for extent, stride in axes if extent > 1 and stride >= item]
 

@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.records import Int64Array, TensorArgument
+from intelliperf_swizzle.records import Int64Array
 
 UNDEFINED = np.iinfo(np.int64).min
 """Value of a scalar that a program has not assigned."""
@@ -129,8 +128,3 @@ class Observation:
     lanes_outside: int
     places_loaded: bool = False
     parts: tuple[Parts, ...] | None = ()
-
-
-def item_bytes_of(view: TensorArgument) -> int:
-    """Bytes of an element; Triton's names of types tell their bits first: `fp8e4nv`."""
-    return max(1, int(re.findall(r"\d+", view.dtype)[0]) // 8)

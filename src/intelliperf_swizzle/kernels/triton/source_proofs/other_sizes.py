@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from intelliperf_swizzle.kernels.triton.source_proofs.observation import item_bytes_of
 from intelliperf_swizzle.records import (
     Argument,
     DescriptorArgument,
@@ -233,6 +232,6 @@ def _storages(launch: Launch, views: Mapping[TensorArgument, TensorArgument]) ->
     needed = dict.fromkeys(launch.storages, 1)
     for view in views.values():
         last = sum((n - 1) * max(s, 0) for n, s in zip(view.shape, view.strides, strict=True))
-        end = view.offset_bytes + (last + 1) * item_bytes_of(view)
+        end = view.offset_bytes + (last + 1) * view.item_bytes
         needed[view.storage] = max(needed[view.storage], end)
     return {number: Storage(size) for number, size in needed.items()}

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.kernels.triton.interpreter.memory import Memory
-from intelliperf_swizzle.kernels.triton.source_proofs.observation import Output, item_bytes_of
+from intelliperf_swizzle.kernels.triton.source_proofs.observation import Output
 from intelliperf_swizzle.records import (
     Access,
     Int32Array,
@@ -78,7 +78,7 @@ class Written:
     def _writers_of(self, place: int) -> Writers:
         if place not in self._writers:
             number = self._memory.numbers[place]
-            grain = min(item_bytes_of(view) for _, view in self._views if view.storage == number)
+            grain = min(view.item_bytes for _, view in self._views if view.storage == number)
             begin, end = self._memory.begin[[place]], self._memory.end[[place]]
             self._elements += -(-int(end[0] - begin[0]) // grain)
             kept = end if self._elements <= MOST_ELEMENTS else begin
@@ -109,7 +109,7 @@ def _output(name: str, view: TensorArgument, writers: Writers) -> Output:
         places = np.flatnonzero(missing.any(axis=tuple(other for other in axes if other != axis)))
         bounds.append((int(places[0]), int(places[-1])) if len(places) else (0, -1))
     element, one, other = (int(part) for part in writers.clash)
-    index = _index(view, element * writers.grain - view.offset_bytes) if element >= 0 else None
+    index = view.index(element * writers.grain) if element >= 0 else None
     return Output(
         name=name,
         shape=view.shape,
@@ -130,20 +130,9 @@ def _distinct(first: Int32Array) -> int:
     return int(present.sum())
 
 
-def _index(view: TensorArgument, offset_bytes: int) -> tuple[int, ...] | None:
-    """Which element of a tensor lies at an offset from its first; None if none does."""
-    rest = offset_bytes // item_bytes_of(view)
-    index = [0] * len(view.shape)
-    for axis in sorted(range(len(view.shape)), key=lambda axis: -view.strides[axis]):
-        if view.strides[axis] > 0:
-            index[axis] = min(rest // view.strides[axis], view.shape[axis] - 1)
-            rest -= index[axis] * view.strides[axis]
-    return tuple(index) if rest == 0 and offset_bytes >= 0 else None
-
-
 def _elements_of(view: TensorArgument, array: npt.NDArray[Any], grain: int) -> npt.NDArray[Any]:
     """The entries of a tensor's elements, in the tensor's shape (no copy)."""
-    step = item_bytes_of(view) // grain
+    step = view.item_bytes // grain
     return np.lib.stride_tricks.as_strided(
         array[view.offset_bytes // grain :],
         view.shape,

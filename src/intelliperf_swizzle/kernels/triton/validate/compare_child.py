@@ -231,17 +231,12 @@ class Comparison:
         if np.array_equal(before, after):
             return None
         dtype = element_types(self._request.launch).get(number, "int8")
-        summed = number in self._request.summed_storages
-        tolerance = self._request.tolerance if summed else None
-        if tolerance is not None and (floats := _as_floats(dtype, before, after)):
-            close = np.isclose(floats[1], floats[0], rtol=tolerance, atol=tolerance, equal_nan=True)
-            wrong, item_bytes = np.flatnonzero(~close), len(before) // len(close)
-        else:
-            wrong, item_bytes = np.flatnonzero(before != after), 1
-        if not len(wrong):
-            return None
-        at = int(wrong[0]) * item_bytes
-        return self._words(number, at, len(wrong), "bytes" if item_bytes == 1 else "elements")
+        differing = before != after
+        tolerance = self._request.tolerance
+        if tolerance is not None and number in self._request.summed_storages:
+            differing &= _beyond(tolerance, dtype, before, after)
+        wrong = np.flatnonzero(differing)
+        return self._words(number, int(wrong[0]), len(wrong), "bytes") if len(wrong) else None
 
     # --- a sample -------------------------------------------------------------------------------
 
@@ -294,9 +289,8 @@ class Comparison:
 
     def _words(self, number: int, at: int, count: int, what: str) -> str:
         names = Memory(self._request.launch, _leave).names(number)
-        dtype = element_types(self._request.launch).get(number, "int8")
-        element = at // max(1, tl.dtype(dtype).primitive_bitwidth // 8)
-        return f"`{'`, `'.join(names)}` differs in {count} {what}, first at element {element}"
+        element = self._request.launch.element(number, at)
+        return f"`{'`, `'.join(names)}` differs in {count} {what}, first at {element}"
 
     def _stage(self, stage: str) -> None:
         begin(self._folder, f"{stage} {self._number}")
@@ -306,9 +300,27 @@ def _leave(number: int, storage: Storage, buffer: UInt8Array) -> None:
     """Leaves memory empty; a `WriteWatch` fills it."""
 
 
-def _as_floats(dtype: str, *buffers: UInt8Array) -> tuple[npt.NDArray[Any], ...] | None:
-    """Buffers as floats of a dtype, None where it is none that atomics add up."""
-    if dtype == "bf16":
-        return tuple((b.view(np.uint16).astype(np.uint32) << 16).view(np.float32) for b in buffers)
-    kind = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}.get(dtype)
-    return None if kind is None else tuple(b.view(kind) for b in buffers)
+_FLOATS = {"fp16": np.float16, "bf16": np.uint16, "fp32": np.float32, "fp64": np.float64}
+
+
+def _beyond(
+    tolerance: float, dtype: str, expected: UInt8Array, found: UInt8Array
+) -> npt.NDArray[np.bool_]:
+    """Which bytes are of no float, or of one that differs by more than the tolerance.
+
+    It is relative; absolute, too, in units of the largest finite value, but of at most 1.
+    """
+    beyond = np.ones(len(expected), np.bool_)
+    kind = np.dtype(_FLOATS.get(dtype, np.uint8))
+    whole = len(expected) // kind.itemsize * kind.itemsize
+    before, after = (_floats(one[:whole].view(kind), dtype) for one in (expected, found))
+    if dtype in _FLOATS:
+        largest = float(np.abs(before[np.isfinite(before)]).max(initial=0))
+        absolute = tolerance * min(1.0, largest)
+        close = np.isclose(after, before, rtol=tolerance, atol=absolute, equal_nan=True)
+        beyond[:whole] = np.repeat(~close, kind.itemsize)
+    return beyond
+
+
+def _floats(values: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
+    return (values.astype(np.uint32) << 16).view(np.float32) if dtype == "bf16" else values
