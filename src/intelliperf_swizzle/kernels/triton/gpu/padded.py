@@ -52,6 +52,17 @@ class LongerRows:
 
         return run
 
+    def kept(
+        self, padded: Arguments, arguments: Arguments
+    ) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Padded tensors that the launch reads and writes, each with the one that it stands for."""
+        own, given = self._named(padded), self._named(arguments)
+        return [
+            (own[name], given[name])
+            for name in self._written()
+            if getattr(self.task.launch.arguments[name], "storage", None) in self.task.read
+        ]
+
     def _written(self) -> list[str]:
         tensors = self.task.launch.arguments
         return [

@@ -4,8 +4,9 @@
 
 Each round launches every kernel once, in an order drawn anew, and each launch takes the next of
 several sets of tensors, which together exceed the caches. Nothing waits for the host within a
-round. The application's own tensors are not touched. Then each kernel runs by itself for a while,
-for its energy.
+round. The application's own tensors are not touched. Behind a launch, untimed, what it reads and
+writes is as it was again: else a kernel that advances an index would leave its tensor. Then each
+kernel runs by itself for a while, for its energy, if nothing is to be put back meanwhile.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ from intelliperf_swizzle.kernels.triton.gpu.energy import energy_counter, joules
 from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, moved
 from intelliperf_swizzle.kernels.triton.gpu.padded import LongerRows
 
-_Set: TypeAlias = tuple[Arguments, Arguments]
+_Put: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
+"""Tensors, each with what it held before the launch."""
+
+_Set: TypeAlias = tuple[tuple[Arguments, _Put], tuple[Arguments, _Put]]
 """Copies of the arguments, for the original and for candidates: the same, or with longer rows."""
 
 MOST_SETS = 64
@@ -32,7 +36,7 @@ FEWEST_ROUNDS, MOST_ROUNDS = 11, 200
 """Of nine rounds or more a 95 % interval leaves out the extremes."""
 _WARM_UP = 3
 _HOST_CYCLES = 60_000
-"""About 30 µs of a GPU's clock: what the host may take to launch one kernel."""
+"""About 30 µs of a GPU's clock: what the host may take to launch one kernel, or one copy."""
 ENERGY_SECONDS = 0.5
 """For the energy of one kernel: the counter moves every 20 to 100 ms."""
 
@@ -44,7 +48,8 @@ class Raced:
     Attributes:
         rounds_ns: a row of nanoseconds per round, in the order of the kernels.
         sets: of tensors that the launches took in turn.
-        joules: of a launch of each kernel; None where they cannot be read.
+        joules: of a launch of each kernel; None where they cannot be read, or where a launch reads
+            what it writes.
     """
 
     rounds_ns: list[list[int]]
@@ -77,19 +82,22 @@ def race(
         torch.cuda.OutOfMemoryError: there is no room for two sets.
     """
     bytes_ = sum(view.nbytes for view in memory.values())
-    copies = [_copied(arguments, memory) for _ in range(_sets(bytes_, cache_bytes, rows))]
-    sets = [(one, rows.copied(one)) for one in copies]
+    count = _sets(bytes_, cache_bytes, rows)
+    sets = [_copied(arguments, memory, rows) for _ in range(count)]
     turns = itertools.cycle(sets)
+    copies = max(len(put) for _, put in sets[0])
 
     def one_round(order: Sequence[int]) -> list[int]:
         events = [(_event(), _event()) for _ in kernels]
         if on_gpu:  # lets the host get ahead, so that no kernel waits for its launch
-            torch.cuda._sleep(_HOST_CYCLES * (len(kernels) + 2))
+            torch.cuda._sleep(_HOST_CYCLES * (len(kernels) * (1 + copies) + 2))
         for index in order:
-            own_args, own_kwargs = next(turns)[index > 0]
+            own, put = next(turns)[index > 0]
             events[index][0].record()
-            kernels[index](own_args, own_kwargs)
+            kernels[index](*own)
             events[index][1].record()
+            for tensor, before in put:
+                tensor.copy_(before)
         torch.cuda.synchronize()
         return [max(1, round(1e6 * start.elapsed_time(end))) for start, end in events]
 
@@ -100,7 +108,7 @@ def race(
     draw = random.Random(0)
     orders = [draw.sample(every, len(kernels)) for _ in range(rounds)]
     times = [one_round(order) for order in orders]
-    joules = _joules(kernels, turns, times) if on_gpu else None
+    joules = _joules(kernels, turns, times) if on_gpu and not copies else None
     return Raced(times, len(sets), joules)
 
 
@@ -135,7 +143,7 @@ def _sets(bytes_: int, cache_bytes: int, rows: LongerRows) -> int:
 
 
 def _launch_next(kernel: Launch, turns: Iterator[_Set], *, candidate: bool) -> None:
-    kernel(*next(turns)[candidate])
+    kernel(*next(turns)[candidate][0])
 
 
 def _marked() -> Callable[[], bool]:
@@ -148,5 +156,14 @@ def _event() -> torch.cuda.Event:
     return torch.cuda.Event(enable_timing=True)
 
 
-def _copied(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments:
-    return moved(arguments, {view.data_ptr(): view.clone() for view in memory.values()})
+def _copied(arguments: Arguments, memory: Mapping[int, torch.Tensor], rows: LongerRows) -> _Set:
+    """One set, with what the launch both reads and writes of it, beside what that held."""
+    own = {number: view.clone() for number, view in memory.items()}
+    copies = moved(arguments, {memory[number].data_ptr(): copy for number, copy in own.items()})
+    put = [
+        (copy, memory[number] if copy.equal(memory[number]) else copy.clone())  # with addresses
+        for number, copy in own.items()
+        if number in rows.task.read & rows.task.written
+    ]
+    longer = rows.copied(copies)
+    return (copies, put), (longer, [*put, *rows.kept(longer, arguments)])
