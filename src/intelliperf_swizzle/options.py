@@ -102,8 +102,8 @@ class Options:
     )
     accordo_absolute_tolerance: float = _option(
         1e-6,
-        "for floats that atomics add up: relative to the value, and to the largest of its output or "
-        "1, whichever is less; all else must be the same bits",
+        "for floats that atomics add up: relative to the value, and to the largest of its output "
+        "or 1, whichever is less; all else must be the same bits",
         flags=("-t",),
         read=tolerance,
         verbs=OPTIMIZE,

@@ -88,3 +88,29 @@ print("y right", bool((y == right)[:, :columns].all()), end=" ")
 print("margin kept", bool((y == 7)[:, columns:].all()))
 """
 """Reads and writes the first columns of rows whose strides it is given, one of them by name."""
+
+ADVANCED = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def advance_kernel(x, cursor, limit):
+    pid = tl.program_id(0)
+    at = tl.load(cursor + pid)
+    if at > 0:
+        tl.device_print("advanced", at)
+    value = tl.load(x + pid * limit + at, mask=at < limit)
+    tl.store(cursor + pid, at + value.to(tl.int32))
+
+
+x = torch.ones(8, 4, device="cuda")
+cursor = torch.zeros(8, dtype=torch.int32, device="cuda")
+advance_kernel[(8,)](x, cursor, 4)
+print("sum", float(cursor.sum()))
+"""
+"""Reads where the launch before has left off."""
+
+PINNED = ADVANCED.replace('torch.ones(8, 4, device="cuda")', "torch.ones(8, 4).pin_memory()")
+"""Reads memory of the host."""

@@ -16,12 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from applications import FULL, ROWS
+from applications import ADVANCED, FULL, PINNED, ROWS
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware import devices, load_target
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, gpu_of
 from intelliperf_swizzle.kernels.triton.gpu import Rig, Task, Trial
+from intelliperf_swizzle.kernels.triton.trials import TritonOnGpu
 
 WHERE = [False, pytest.param(True, marks=pytest.mark.gpu)]
 
@@ -181,7 +183,11 @@ def test_one_that_kills_or_hangs_its_process_fails_alone(bed: Bed) -> None:
     if bed.gpu is not None:  # the interpreter finds out both; so the process itself is hit
         fault = f"{first}\n    __import__('os').abort()"
         hang = f"{first}\n    __import__('time').sleep(60)"
-    candidates = {1: bed.edited(first, fault), 2: bed.edited(first, hang), 3: bed.edited(*REVERSED)}
+    crash = "BLOCK: tl.constexpr = __import__('os').abort())"
+    candidates = {
+        1: bed.edited(first, fault), 2: bed.edited(first, hang), 3: bed.edited(*REVERSED),
+        4: bed.edited("BLOCK: tl.constexpr)", crash),
+    }  # fmt: skip
     rig = bed.rig(run_seconds=2.0)
     trials = rig.try_out(bed.tasks, candidates, tolerance=1e-6, race_seconds=0)
     assert trials[1].failure is not None
@@ -190,6 +196,44 @@ def test_one_that_kills_or_hangs_its_process_fails_alone(bed: Bed) -> None:
     assert trials[2].failure.kind == "hung", trials[2].failure
     assert trials[3].difference is None
     assert len(trials[3].checks) == 2
+    assert trials[4].failure is not None
+    assert trials[4].failure.kind == "does not build", trials[4].failure
+
+
+def test_the_limit_of_the_application_counts_against_no_candidate(bed: Bed) -> None:
+    first = "pid = tl.program_id(0)"
+    slow = bed.edited(first, f"{first}\n    __import__('time').sleep(60)")
+    rig = bed.rig(run_seconds=100.0, limit_seconds=15.0)
+    outcome = TritonOnGpu(rig, [], 1e-6)
+    outcome._tasks = bed.tasks
+    edit = Edit(functions=slow, files={}, before={}, diff="", lines_added=0)
+    refusal = outcome.validate_and_time({1: edit})[1].refusal
+    reason = "2 of 2 recorded launches were not compared: the application was ended after 15 s"
+    assert refusal == ("not validated", reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "expected"),
+    [
+        (ADVANCED, "limit)", "limit, other=0)", None),
+        (PINNED, "x + ", "x + 0 + ", "UnreachableMemoryError: a tensor of the launch is on `cpu`"),
+    ],
+)
+def test_the_application_lives_and_each_launch_starts_alike(
+    tmp_path: Path, text: str, old: str, new: str, expected: str | None
+) -> None:
+    (tmp_path / "app.py").write_text(text)
+    command = (sys.executable, "app.py")
+    records = tmp_path / "records" / "capture"
+    [launch] = capture(RecordRequest(command, folder=records, cwd=tmp_path)).launches
+    gpu = gpu_of(load_target("h200"))
+    rig = Rig(command, tmp_path, tmp_path / "trials", "a test", gpu=gpu, goodbye_seconds=60.0)
+    task = Task(launch, read=frozenset({0, 1}), written=frozenset({1}))
+    edits = {launch.source.kernel: launch.source.entry.text.replace(old, new)}
+    trial = rig.try_out([task], {1: edits}, tolerance=1e-6, race_seconds=0.1)[1]
+    assert (trial.failure and trial.failure.text) == expected
+    assert (trial.timing is None) == (expected is not None)
+    assert (tmp_path / "trials" / "trial-1" / "app.log").read_text() == "sum 8.0\n"
 
 
 @pytest.mark.gpu

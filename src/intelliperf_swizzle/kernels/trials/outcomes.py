@@ -35,7 +35,8 @@ def outcome_of(
         return GpuOutcome(("output differs", trial.difference or ""), validation)
     if len(trial.checks) < len(tiles):
         missing = len(tiles) - len(trial.checks)
-        reason = f"{missing} of {len(tiles)} recorded launches did not come again"
+        how = f"were not compared: {trial.note}" if trial.note else "did not come again"
+        reason = f"{missing} of {len(tiles)} recorded launches {how}"
         return GpuOutcome(("not validated", reason), validation)
     if trial.timing is None:
         return GpuOutcome(("not measured", trial.note or "no times were taken"), validation)

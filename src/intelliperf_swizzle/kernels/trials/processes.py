@@ -118,10 +118,12 @@ def _run(process: Process, record: _TrialsSoFar, limits: Limits) -> bool:
     """One process of the application; whether it came to its end or was done."""
     child = process.child
     watch = _ProcessWatch(record, time.monotonic(), limits.process_seconds)
+    record.cut, late, over = None, False, False
     try:
         while child.exit_code is None:
             watch.take(process.unread())
-            if watch.late:
+            late, over = watch.late, watch.over
+            if late or over:
                 break
             if watch.done(len(record.counts)) and watch.quiet(limits.goodbye_seconds):
                 break
@@ -129,12 +131,15 @@ def _run(process: Process, record: _TrialsSoFar, limits: Limits) -> bool:
     finally:
         child.end(PATIENCE_SECONDS)
     watch.take(process.unread())
+    if over and not late and not watch.done(len(record.counts)):
+        record.cut = f"the application was ended after {limits.process_seconds:.0f} s"
+        return False
     if watch.working is None:
         if not record.anything and child.exit_code:
             lines = tuple(process.last_lines())
             raise ValidationError(f"the application failed: {_how(child)}", details=lines)
         return True
-    _note_loss(process, record, watch.working, late=watch.late)
+    _note_loss(process, record, watch.working, late=late)
     return False
 
 
@@ -158,9 +163,8 @@ def _note_loss(
         record.unraced[working["launch"]] = f"timing failed: {how}"
         record.rounds[working["launch"]] = {}
         return
-    kind: FailureKind = "hung" if late else "faulted"
     text = f"{how} while {what}" + (f": {lines[-1]}" if lines and not late else "")
-    record.failures[candidate] = Failure(kind, text)
+    record.failures[candidate] = Failure(_kind(what, late), text)
 
 
 @dataclass
@@ -173,6 +177,7 @@ class _TrialsSoFar:
     rounds: dict[int, dict[int, list[tuple[float, float]]]] = field(default_factory=dict)
     joules: dict[int, dict[int, tuple[float, float]]] = field(default_factory=dict)
     unraced: dict[int, str] = field(default_factory=dict)
+    cut: str | None = None
 
     @property
     def size(self) -> int:
@@ -195,7 +200,7 @@ class _TrialsSoFar:
         checks = {task: one for (task, number), one in self.checks.items() if number == candidate}
         rounds = [self.rounds.get(task, {}).get(candidate) for task in range(len(self.counts))]
         complete = [one for one in rounds if one]
-        timed = None
+        timed, missing = None, len(checks) < len(self.counts)
         if len(complete) == len(self.counts) and candidate not in self.failed:
             joules = [self.joules.get(task, {}).get(candidate) for task in range(len(self.counts))]
             timed = with_energy(timing(complete, self.counts, device), joules, self.counts)
@@ -203,7 +208,7 @@ class _TrialsSoFar:
             checks=checks,
             failure=self.failures.get(candidate),
             timing=timed,
-            note=next(iter(self.unraced.values()), None),
+            note=self.cut if missing else next(iter(self.unraced.values()), self.cut),
         )
 
 
@@ -243,11 +248,13 @@ class _ProcessWatch:
 
     @property
     def late(self) -> bool:
-        """Whether what is being tried takes too long, or the whole process."""
-        now = time.monotonic()
-        if self.working is not None and now - self._since > self.working["limit_seconds"]:
-            return True
-        return now - self.begun > self.limit_seconds
+        """Whether what is being tried takes too long."""
+        return self.working is not None and self.quiet(self.working["limit_seconds"])
+
+    @property
+    def over(self) -> bool:
+        """Whether the whole process takes too long, which no candidate is to blame for."""
+        return time.monotonic() - self.begun > self.limit_seconds
 
     def done(self, tasks: int) -> bool:
         """Whether all tasks are over."""
@@ -266,6 +273,13 @@ def _by_candidate(
         candidate: [(row[0], row[place]) for row in rows]
         for place, candidate in enumerate(event["candidates"], 1)
     }
+
+
+def _kind(what: str, late: bool) -> FailureKind:
+    """Of a candidate that took its process with it."""
+    if what == "building":
+        return "not validated" if late else "does not build"
+    return "hung" if late else "faulted"
 
 
 def _how(application: Child) -> str:

@@ -61,7 +61,7 @@ class Trial:
         checks: by task; those that were made.
         failure: None where it ran everywhere.
         timing: over all tasks, None where no times were taken.
-        note: why not.
+        note: why not, or why the application was ended before all was tried.
     """
 
     checks: Mapping[int, Check]

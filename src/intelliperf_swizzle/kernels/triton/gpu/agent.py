@@ -18,7 +18,7 @@ from intelliperf_swizzle.kernels.triton.capture.settings import Settings
 from intelliperf_swizzle.kernels.triton.capture.sources import UnreadableKernelError
 from intelliperf_swizzle.kernels.triton.capture.store import digest
 from intelliperf_swizzle.kernels.triton.gpu.check import Bench, InputChangedError
-from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, UnreachableMemoryError
+from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch
 from intelliperf_swizzle.kernels.triton.gpu.order import Order, Task, form, load_order
 from intelliperf_swizzle.kernels.triton.gpu.padded import LongerRows
 from intelliperf_swizzle.kernels.triton.gpu.race import race
@@ -68,7 +68,7 @@ class Agent:
             live = describe(call)
             number = self._task(live)
             if number is not None:
-                with torch.no_grad():
+                with torch.no_grad(), self._refusing(number):
                     self._work(number, live, call)
                 del self._waiting[number]
                 self._report.tell("idle")
@@ -146,17 +146,22 @@ class Agent:
         if not todo:
             return
         self._report.working(number, None, "preparing", BUILD_SECONDS)
-        try:
-            bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
-        except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:
-            for candidate in todo:
-                self._report.fail(number, candidate, "not validated", error)
-            return
+        bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
         limit = max(self._order.run_seconds, TIMES_ORIGINAL * bench.original_seconds)
         for candidate in todo:
             self._report.working(number, candidate, "running", limit)
             with self._ruin(number, candidate):
                 self._report.checked(number, candidate, bench.compare(candidates[candidate]))
+
+    @contextmanager
+    def _refusing(self, number: int) -> Iterator[None]:
+        """Refuses all candidates, with the reason, if the launch itself cannot be tried."""
+        try:
+            yield
+        except Exception as error:
+            for candidate in self._order.candidates.keys() - self._report.failed:
+                self._report.fail(number, candidate, "not validated", error)
+            self._leave_if_lost()
 
     @contextmanager
     def _ruin(self, number: int, candidate: int) -> Iterator[None]:
@@ -170,8 +175,12 @@ class Agent:
             self._report.fail(number, candidate, "not validated", error)
         except Exception as error:
             self._report.fail(number, candidate, "faulted", error)
-            if self._on_gpu and _is_lost():
-                os._exit(LOST_PROCESS)
+            self._leave_if_lost()
+
+    def _leave_if_lost(self) -> None:
+        """Ends the process if its GPU answers no more."""
+        if self._on_gpu and _is_lost():
+            os._exit(LOST_PROCESS)
 
     def _race(
         self,
@@ -194,8 +203,9 @@ class Agent:
                 on_gpu=self._on_gpu,
                 rows=rows,
             )
-        except (torch.cuda.OutOfMemoryError, UnreachableMemoryError) as error:
+        except Exception as error:
             self._report.tell("not raced", launch=number, text=in_words(error))
+            self._leave_if_lost()
             return
         self._report.tell(
             "raced", launch=number, candidates=candidates, **dataclasses.asdict(raced)

@@ -24,7 +24,7 @@ from typing import TypeAlias
 import torch
 
 from intelliperf_swizzle.kernels.trials.trial import Check
-from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, moved
+from intelliperf_swizzle.kernels.triton.gpu.moved import Arguments, Launch, device_of, moved
 from intelliperf_swizzle.kernels.triton.gpu.order import Task
 from intelliperf_swizzle.kernels.triton.gpu.passes import (
     add_differing,
@@ -58,6 +58,7 @@ class Bench:
 
     Raises:
         torch.cuda.OutOfMemoryError: there is no room for the copies.
+        UnreachableMemoryError: memory of the launch cannot be replaced by copies.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Bench:
         self._memory = memory
         self._written = sorted(task.written)
         self._inputs = [number for number in memory if number not in task.written]
-        self._device = next(iter(memory.values())).device
+        self._device = device_of(memory)
         self._original = original
         self._tolerance = tolerance
         warm_up(self._device)

@@ -20,7 +20,20 @@ Launch: TypeAlias = Callable[[tuple[object, ...], dict[str, object]], object]
 
 
 class UnreachableMemoryError(Exception):
-    """Memory of a launch is reached by none of its arguments, and so cannot be replaced."""
+    """Memory of a launch cannot be replaced: no argument reaches it, or it is not the GPU's."""
+
+
+def device_of(memory: Mapping[int, torch.Tensor]) -> torch.device:
+    """The GPU that all memory of a launch is on.
+
+    Raises:
+        UnreachableMemoryError: some is the host's (pinned), or another GPU's.
+    """
+    devices = {view.device for view in memory.values() if view.nbytes}
+    foreign = [one for one in devices if one.type != "cuda"] or sorted(map(str, devices))[1:]
+    if foreign:
+        raise UnreachableMemoryError(f"a tensor of the launch is on `{foreign[0]}`")
+    return devices.pop()
 
 
 def moved(arguments: Arguments, memory: Mapping[int, torch.Tensor]) -> Arguments:

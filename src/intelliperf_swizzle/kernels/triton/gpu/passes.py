@@ -81,7 +81,8 @@ def first_beyond(
     for number, (part, other) in enumerate(parts):
         close = torch.isclose(part, other, rtol=tolerance, atol=absolute, equal_nan=True)
         if not bool(close.all()):
-            return int(dtype.itemsize) * (number * step + int(torch.nonzero(~close)[0]))
+            place = number * step + int(torch.nonzero(~close)[0])
+            return int(place * dtype.itemsize)
     place, count = first_difference(memory[whole:], expected[whole:])
     return whole + place if count else None
 
