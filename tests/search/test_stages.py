@@ -121,7 +121,7 @@ def test_an_edit_that_cannot_be_made_is_a_verdict(setup: Setup, subject: Subject
     screened = screen_candidate(proved(REVERSED, subject), 1, 0.6, 0.5)
     refused = edit_source(screened, replace(setup, language=Unwritable()))
     assert isinstance(refused, Verdict)
-    assert (refused.kind, refused.reason) == ("does not build", "kernel.sums:1: no place for it")
+    assert (refused.kind, refused.reason) == ("not patched", "kernel.sums:1: no place for it")
 
 
 class Doubting(Sums):

@@ -193,6 +193,7 @@ VerdictKind: TypeAlias = Literal[
     "not a permutation",
     "repeated",
     "screened out",
+    "not patched",
     "does not build",
     "output differs",
     "slower",

@@ -186,7 +186,7 @@ def edit_source(screened: Screened, setup: Setup) -> Edited | Verdict:
     try:
         edit = edit_launches(setup, proved.subject.launches, proved.swizzle, proved.candidate.name)
     except SpliceError as error:
-        return Verdict("does not build", str(error))
+        return Verdict("not patched", str(error))
     return Edited(proved, screened.attempt, edit)
 
 
