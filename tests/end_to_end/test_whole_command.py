@@ -266,6 +266,7 @@ def test_score_compares_one_swizzle_with_the_kernel_as_it_is(project: Path) -> N
                          *command, cwd=project)  # fmt: skip
     assert code == 0, err
     assert "L2 hit rate" in out
+    assert "The swizzled kernel was not built, not validated" in out
     mine = project / "mine.yaml"
     mine.write_text("name: mine\ntext: |\n  pid = pid // 2\n")
     code, out, err = run("score", str(mine), *command, cwd=project)

@@ -32,7 +32,7 @@ REVERSED = parse("pid = num_pids - 1 - pid")
 LANGUAGES: Mapping[str, KernelLanguage] = {"HIP": HIP, "CUDA": CUDA}
 on_hip = pytest.mark.parametrize("program", ["HIP"], indirect=True)
 on_both = pytest.mark.parametrize("program", LANGUAGES, indirect=True)
-PATCHED = ("in_macro", "in_lambda", "striding", "two_readers", "sorted")
+PATCHED = ("in_macro", "in_lambda", "striding", "two_readers", "sorted", "in_struct")
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,7 @@ def test_a_patch_is_the_original_renumbered(program: Program, kernel: str) -> No
 REFUSED = (
     ("uses_helper", "`shared_helper` reads `blockIdx` and is used by `uses_it_too` too"),
     ("in_another_file", "`row_of` reads `blockIdx` in another file"),
+    ("captures_nothing", "a lambda with the captures `[]` reads `blockIdx`, and would not see"),
     ("uses_template", "is named in line 76 too, where another kernel may use it"),
 )
 
@@ -174,6 +175,11 @@ def test_workgroups_that_update_what_others_read_keep_their_order(program: Progr
     validation = program.validate("in_place")
     assert not validation.same_bits
     assert "would be launched in the opposite order" in str(validation.difference)
+
+
+@on_both
+def test_a_variable_goes_by_its_name_in_the_source(program: Program) -> None:
+    assert "touch the same part of `kept`" in str(program.validate("to_variable").difference)
 
 
 @on_both

@@ -116,7 +116,7 @@ class GpuRuns(Protocol):
         """Compares each edit byte for byte and times those that agree, in interleaved rounds.
 
         Raises:
-            ValidationError: the application failed, or never launches the kernel.
+            ValidationError: the application failed before anything was tried, or at the original.
         """
 
     def time(self, edits: Mapping[int, Edit]) -> Mapping[int, Timing | None]:
@@ -130,7 +130,7 @@ class GpuRuns(Protocol):
             edit: of the kernel that is launched so; None = the unmodified one.
 
         Raises:
-            ValidationError: the application failed, or never launches the kernel.
+            ValidationError: the application failed before anything was tried, or at the original.
         """
 
 

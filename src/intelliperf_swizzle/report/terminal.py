@@ -196,9 +196,12 @@ def scored(
     if attempt.measurement is None:
         return verdict
     rows = words.comparison(baseline, attempt.measurement)
-    return Group(
-        _comparison(f"{kernel} on {baseline.device}", rows, ceiling, with_after=True), verdict
-    )
+    table = _comparison(f"{kernel} on {baseline.device}", rows, ceiling, with_after=True)
+    if attempt.validation is not None:
+        return Group(table, verdict)
+    built = "not built, " if attempt.measurement.profiler == "model" else ""
+    note = f"The swizzled kernel was {built}not validated: a search, without `score`, does that."
+    return Group(table, verdict, Text(note))
 
 
 def catalogue(patterns: Sequence[Pattern]) -> RenderableType:

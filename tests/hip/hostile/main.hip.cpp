@@ -87,6 +87,24 @@ __global__ void sorted(const int* in, int* out) {
   out[blockIdx.x * 64 + at] = in[blockIdx.x * 64 + threadIdx.x];
 }
 
+__global__ void in_struct(int* out) {  // nothing but this kernel can name its `place`
+  struct Tile {
+    static __device__ int place(int k) { return blockIdx.x * 64 + k; }
+  };
+  out[Tile::place(threadIdx.x)] = blockIdx.x;
+}
+
+__global__ void captures_nothing(int* out) {
+  int (*place)(int) = [](int k) { return (int)blockIdx.x * 64 + k; };
+  out[place(threadIdx.x)] = place(1);
+}
+
+namespace own { __device__ int kept[64]; }
+__global__ void to_variable(int* out) {
+  out[blockIdx.x * 64 + threadIdx.x] = 1;
+  own::kept[threadIdx.x] = blockIdx.x;
+}
+
 __global__ void turnstile(volatile int* turn, float* sum) {
   while (*turn != blockIdx.x) {}
   if (threadIdx.x == 0) *sum = *sum / 2 + blockIdx.x;
@@ -117,6 +135,9 @@ int main() {
   launch_own(a, (int*)b);
   two_readers<<<12, 64>>>(a);
   uses_template<<<12, 64>>>(a);
+  in_struct<<<12, 64>>>(a);
+  captures_nothing<<<12, 64>>>(a);
+  to_variable<<<12, 64>>>(a);
   (void)hipMemcpy(a, values, 4, hipMemcpyHostToDevice);
   turnstile<<<12, 64>>>(a, b);
   return hipDeviceSynchronize() != hipSuccess;

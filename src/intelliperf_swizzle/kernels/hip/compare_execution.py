@@ -107,4 +107,5 @@ def _where(one: MappedLaunch, answer: Mapping[str, int]) -> str:
         begin = begins[tensor.storage]
         if begin <= address < begin + one.launch.storages[tensor.storage].bytes:
             return f"at byte {address - begin} of `{name}`"
-    return "in a variable"
+    variable = read_kernel(one.launch).variable_at(address)
+    return f"in the variable `{variable}`" if variable else "elsewhere"

@@ -7,6 +7,7 @@ For each kernel: its metadata, its address slice, its source, and code for the h
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,6 +56,17 @@ class DeviceKernel:
     variables: Mapping[str, tuple[int, int]]
     types: tuple[str, ...]
     foreign: str | None = None
+
+    def variable_at(self, address: int) -> str | None:
+        """The device variable that an address lies in, as the source calls it."""
+        for name, (begin, size) in self.variables.items():
+            if begin <= address < begin + size:
+                at = 2
+                while part := re.compile(r"[NKL]*(\d+)").match(name, at):
+                    at = part.end() + int(part[1])  # `_ZN5outer5tableE`: a length before each part
+                    named = name[part.end() : at]
+                return named if at > 2 else name
+        return None
 
 
 def recording_of(launch: Launch) -> Path:

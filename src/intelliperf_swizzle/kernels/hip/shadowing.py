@@ -167,6 +167,9 @@ def _mention(reader: Reader, source: KernelSource, code: str) -> int | None:
     of which there is no kernel now."""
     name = re.escape(reader.name)
     code = re.sub(rf"__device__[^;{{}}=]*\b{name}\s*\([^;{{}}]*\)\s*;", _blank, code)
+    entry = source.entry
+    if entry.first_line < reader.line < entry.first_line + entry.text.count("\n"):
+        return None  # of a class within the kernel, which nothing else can name
     own = {
         line
         for function in source.functions.values()
@@ -253,11 +256,22 @@ def _line(text: str, offset: int) -> int:
 
 
 def _around(reader: Reader, code: str, bodies: Mapping[Reader, _FunctionBody]) -> Reader:
-    """The function that a lambda stands in; raises SpliceError for what stands in none."""
+    """The innermost function that a lambda stands in.
+
+    Raises:
+        SpliceError: it stands in none, or does not see what is declared in it.
+    """
     begin, end = _offset(code, reader.line), _offset(code, reader.line + 1)
-    for one, body in bodies.items():
-        if begin < body.end and body.begin < end:
-            return one
+    around = [one for one, body in bodies.items() if begin < body.end and body.begin < end]
+    captures = re.findall(r"\[([^][]*)\]", code[begin : code.find("{", begin) + 1])
+    if around and captures and not re.match(r"\s*(=|&\s*(,|$))", captures[-1]):
+        raise SpliceError(
+            f"{reader.file}:{reader.line}: a lambda with the captures `[{captures[-1]}]` reads "
+            "`blockIdx`, and would not see that of its kernel",
+            hint="write `[&]`, or pass the number to it",
+        )
+    if around:
+        return max(around, key=lambda one: bodies[one].begin)
     raise SpliceError(
         f"{reader.file}:{reader.line}: `{reader.name}` reads `blockIdx` outside of its kernel",
         hint="pass the number to it",

@@ -71,12 +71,12 @@ class _Tracing:
         self._launch, self._kernel = launch, kernel
         block: Grid = tuple(launch.options["block"])
         values, by_reference = _values(launch, kernel.types)
-        buffers = _buffers(launch)
+        buffers = _buffers(launch, kernel)
         self._memory = DeviceMemory(buffers, by_reference, launch.grid, block)
         self._update = CurrentUpdate(kernel.slice.updates)
         self._begin = np.array([one.begin for one in buffers], np.int64)
         self._end = np.array([one.begin + one.bytes for one in buffers], np.int64)
-        self._segments = tuple(_segment(launch, one) for one in buffers)
+        self._segments = tuple(_segment(launch, kernel, one) for one in buffers)
         self._execution: SliceExecution | None = None
         if executed:
             numbers = (value % (1 << 64) for value in values)
@@ -165,12 +165,12 @@ def _values(launch: Launch, types: Sequence[str]) -> tuple[list[int], dict[int, 
     return values, by_reference
 
 
-def _buffers(launch: Launch) -> list[Buffer]:
+def _buffers(launch: Launch, kernel: DeviceKernel) -> list[Buffer]:
     """The storages, by address."""
     addresses = launch.options["addresses"]
     found = [
         Buffer(
-            _names(launch, number)[0],
+            _names(launch, kernel, number)[0],
             addresses[number],
             storage.bytes,
             np.load(storage.contents, mmap_mode="r") if storage.contents else None,
@@ -180,12 +180,16 @@ def _buffers(launch: Launch) -> list[Buffer]:
     return sorted(found, key=lambda one: one.begin)
 
 
-def _names(launch: Launch, number: int) -> tuple[str, ...]:
+def _names(launch: Launch, kernel: DeviceKernel, number: int) -> tuple[str, ...]:
+    """What arguments or, of none, the variable that lies there is called in the source."""
     found = (name for name, tensor in launch.tensors() if tensor.storage == number)
-    return tuple(found) or (f"buffer {number}",)
+    variable = kernel.variable_at(launch.options["addresses"][number])
+    if variable is None or variable in launch.arguments:
+        variable = f"buffer {number}"
+    return tuple(found) or (variable,)
 
 
-def _segment(launch: Launch, buffer: Buffer) -> Segment:
+def _segment(launch: Launch, kernel: DeviceKernel, buffer: Buffer) -> Segment:
     addresses = launch.options["addresses"]
     [number] = (n for n in launch.storages if addresses[n] == buffer.begin)
-    return Segment(_names(launch, number), buffer.begin // LINE_BYTES, buffer.bytes)
+    return Segment(_names(launch, kernel, number), buffer.begin // LINE_BYTES, buffer.bytes)

@@ -61,7 +61,7 @@ class TritonOnGpu:
         """Compares each edit with the unmodified kernel, and times those that agree.
 
         Raises:
-            ValidationError: the application failed, or never launches the kernel.
+            ValidationError: the application failed before anything was tried, or at the original.
         """
         trials = self._run(edits, checked=False)
         return {number: self._outcome(trial, self._tasks) for number, trial in trials.items()}
@@ -75,7 +75,7 @@ class TritonOnGpu:
         """Compares and times the largest launch with longer rows.
 
         Raises:
-            ValidationError: the application failed, or never launches the kernel.
+            ValidationError: the application failed before anything was tried, or at the original.
         """
         largest = self._tasks[:1]
         if reason := why_not(largest[0].launch, padding):

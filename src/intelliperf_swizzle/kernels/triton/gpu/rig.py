@@ -72,7 +72,7 @@ class Rig:
             What came of each candidate.
 
         Raises:
-            ValidationError: the application failed before anything could be tried.
+            ValidationError: the application failed before anything was tried, or at the original.
         """
 
         def start_process(known: Known) -> Process:
