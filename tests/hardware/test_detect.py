@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def sources(tmp_path: Path) -> Sources:
         modules=tmp_path / "module",
         nvidia=tmp_path / "nvidia",
         nvidia_smi=(str(tmp_path / "nvidia-smi"),),
-        limit_seconds=0.5,
+        limit_seconds=60.0,
     )
 
 
@@ -169,9 +170,11 @@ def test_visible_nvidia_devices(sources, visible, names):
 
 
 @pytest.mark.parametrize(
-    "body", ["import time; time.sleep(60)", "raise SystemExit(9)", "print('No devices were found')"]
+    "body",
+    ["import time; time.sleep(600)", "raise SystemExit(9)", "print('No devices were found')"],
 )
 def test_where_nvidia_smi_does_not_answer_the_drivers_table_does(sources, body):
+    sources = replace(sources, limit_seconds=0.5 if "sleep" in body else 60.0)
     add_nvidia_smi(sources, body)
     gpu = sources.nvidia / "gpus" / "0000:00:06.0"
     gpu.mkdir(parents=True)
