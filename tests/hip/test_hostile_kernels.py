@@ -178,6 +178,13 @@ def test_workgroups_that_update_what_others_read_keep_their_order(program: Progr
 
 
 @on_both
+@pytest.mark.parametrize("kernel", ["reads_own", "reads_its_own"])
+def test_variables_of_two_files_are_not_taken_for_one(program: Program, kernel: str) -> None:
+    with pytest.raises(TraceError, match="two files have a variable `base`"):
+        program.mapped(kernel)
+
+
+@on_both
 def test_a_variable_goes_by_its_name_in_the_source(program: Program) -> None:
     assert "touch the same part of `kept`" in str(program.validate("to_variable").difference)
 

@@ -105,6 +105,10 @@ __global__ void to_variable(int* out) {
   own::kept[threadIdx.x] = blockIdx.x;
 }
 
+static __device__ int base[64] = {1, 2, 3};
+__global__ void reads_own(int* out) { out[blockIdx.x * 64 + threadIdx.x] += base[blockIdx.x]; }
+void launch_other(int* a);
+
 __global__ void turnstile(volatile int* turn, float* sum) {
   while (*turn != blockIdx.x) {}
   if (threadIdx.x == 0) *sum = *sum / 2 + blockIdx.x;
@@ -138,6 +142,8 @@ int main() {
   in_struct<<<12, 64>>>(a);
   captures_nothing<<<12, 64>>>(a);
   to_variable<<<12, 64>>>(a);
+  reads_own<<<12, 64>>>(a);
+  launch_other(a);
   (void)hipMemcpy(a, values, 4, hipMemcpyHostToDevice);
   turnstile<<<12, 64>>>(a, b);
   return hipDeviceSynchronize() != hipSuccess;

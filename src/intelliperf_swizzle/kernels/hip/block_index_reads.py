@@ -86,13 +86,20 @@ class CallGraph:
 
     def reached(self, kernel: str) -> list[str]:
         """The functions that a kernel may call, itself first."""
+        return [one for one in self._reach(kernel) if one in self._bodies]
+
+    def variables(self, kernel: str) -> list[str]:
+        """What else a kernel may mention: variables."""
+        return [one for one in self._reach(kernel) if one not in self._bodies]
+
+    def _reach(self, kernel: str) -> dict[str, None]:
         found = dict.fromkeys([kernel])
         todo = [kernel]
         while todo:
             new = [one for one in sorted(self._mentions.get(todo.pop(), ())) if one not in found]
             found |= dict.fromkeys(new)
             todo += new
-        return [one for one in found if one in self._bodies]
+        return found
 
     def prints(self, kernel: str) -> bool:
         """Whether a kernel may call `printf`."""

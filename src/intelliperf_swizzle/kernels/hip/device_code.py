@@ -61,12 +61,17 @@ class DeviceKernel:
         """The device variable that an address lies in, as the source calls it."""
         for name, (begin, size) in self.variables.items():
             if begin <= address < begin + size:
-                at = 2
-                while part := re.compile(r"[NKL]*(\d+)").match(name, at):
-                    at = part.end() + int(part[1])  # `_ZN5outer5tableE`: a length before each part
-                    named = name[part.end() : at]
-                return named if at > 2 else name
+                return source_name(name)
         return None
+
+
+def source_name(mangled: str) -> str:
+    """Of a variable: `table` of `_ZN5outer5tableE`, with a length before each part."""
+    at, name = 2, mangled
+    while part := re.compile(r"[NKL]*(\d+)").match(mangled, at):
+        at = part.end() + int(part[1])
+        name = mangled[part.end() : at]
+    return name
 
 
 def recording_of(launch: Launch) -> Path:
@@ -122,6 +127,8 @@ class _Preparation:
         self._request = request
         self._kernels: dict[str, DeviceKernel] = {}
         self._variables: dict[str, tuple[int, int]] = {}
+        self._definitions: dict[str, tuple[str, str, str]] = {}
+        self._users: dict[str, list[str]] = {}
         self._objects: list[Path] = []
         self._foreign: dict[str, str] = {}
         self._places: dict[str, tuple[str, str, int, int] | None] = {}
@@ -141,6 +148,7 @@ class _Preparation:
         text = str(module).replace(str(copy), str(project))
         debug = DebugInfo(text)
         variables = self._place(module, text)
+        several = self._defined_otherwise(text)
         found = llvm.kernels(module)
         for one in found:
             place = whole.function(one.name)
@@ -148,6 +156,8 @@ class _Preparation:
                 self._refuse(one.name, "two files have a kernel of this name")
         new = [one for one in found if one.name not in self._kernels]
         for kernel in new:
+            for variable in calls.variables(kernel.name):
+                self._users.setdefault(variable, []).append(kernel.name)
             try:
                 if unfit := nvptx.unfit(kernel):
                     raise TraceError(unfit)
@@ -166,8 +176,22 @@ class _Preparation:
                 variables,
                 tuple("byref" if by else kind for kind, by in native.parameters_of(kernel)),
             )
+        for variable in several:
+            for user in self._users.get(variable, ()):
+                self._refuse(user, f"two files have a variable `{source_name(variable)}`")
         if new:
             self._compile(text, new)
+
+    def _defined_otherwise(self, text: str) -> list[str]:
+        """Variables that a file before has, too, each its own: they would share one address."""
+        found = []
+        for name, definition in native.device_variables(text).items():
+            known = self._definitions.setdefault(name, definition)
+            if "_odr" not in definition[0] and (
+                known is not definition and ("constant" not in definition[0] or known != definition)
+            ):
+                found.append(name)
+        return found
 
     def _refuse(self, symbol: str, reason: str) -> None:
         kernel = self._kernels[symbol]

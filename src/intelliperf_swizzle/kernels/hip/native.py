@@ -91,7 +91,7 @@ _DEVICE_WORDS: tuple[_Rule, ...] = (
     (r"(?m)^declare [^\n]*@llvm\.amdgcn\.[^\n]*\n", ""),
 )  # fmt: skip
 _GLOBAL = re.compile(
-    r"(?m)^@([\w.$]+) = [^\n]*?addrspace\((1|4)\) (?:externally_initialized )?(?:global|constant) "
+    r"(?m)^@([\w.$]+) = ([^\n]*?addrspace\([14]\) (?:externally_initialized )?(?:global|constant)) "
     r"((?:\[[^\n]*?\]|<\{.*?\}>|\{.*?\}|%\S+|\w+)) ([^\n]*?)(?:, (?:comdat|align|section)[^\n]*)?$"
 )
 _LDS = re.compile(
@@ -100,10 +100,10 @@ _LDS = re.compile(
 )
 
 
-def device_variables(text: str) -> dict[str, str]:
-    """The type of each variable in global or constant memory, by name."""
+def device_variables(text: str) -> dict[str, tuple[str, str, str]]:
+    """Words before the type, type and value of each variable in global or constant memory."""
     return {
-        found[1]: found[3]
+        found[1]: (found[2], found[3], found[4])
         for found in _GLOBAL.finditer(text)
         if not found[1].startswith(("llvm.", "__hip_cuid"))
     }
@@ -326,6 +326,9 @@ def host_module(text: str) -> tuple[llvm.Module, Any]:
     for function in module.functions:  # two files may have a kernel of one name
         if not function.is_declaration and not function.name.startswith("sw_"):
             function.linkage = "internal"
+    for variable in module.global_variables:  # nor are their variables one
+        if variable.name.startswith("sw_initial_"):
+            variable.linkage = "weak_any"
     tuning = binding.create_pipeline_tuning_options(speed_level=2)
     builder = binding.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
