@@ -16,6 +16,7 @@ struct Region {
   size_t element = 1;
   std::string type = "-";
   int variable = -1;
+  double least = 1;  // what the absolute part of the tolerance is of: the largest value, at most 1
   bool fresh = false, written = false;  // fresh: filled with poison before each run
   uint8_t *before = nullptr, *after = nullptr;  // on the host
   void* kept = nullptr;                         // on the GPU: a copy of `before`
@@ -39,10 +40,18 @@ double float_at(const uint8_t* at, const std::string& type) {
   memcpy(&value, &bits, 4);
   return value;
 }
-bool beyond(const uint8_t* found, const uint8_t* expected, const std::string& type) {
+double largest(const uint8_t* at, size_t bytes, size_t element, const std::string& type) {
+  double most = 0;
+  for (size_t k = 0; k + element <= bytes; k += element) {
+    const double value = std::fabs(float_at(at + k, type));
+    if (std::isfinite(value)) most = std::max(most, value);
+  }
+  return most;
+}
+bool beyond(const uint8_t* found, const uint8_t* expected, const std::string& type, double least) {
   const double a = float_at(found, type), b = float_at(expected, type);
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) != std::isnan(b);
-  return !(a == b || std::fabs(a - b) <= tolerance_ + tolerance_ * std::fabs(b));
+  return !(a == b || std::fabs(a - b) <= tolerance_ * (least + std::fabs(b)));
 }
 
 struct Difference { size_t first = 0, count = 0; };
@@ -86,6 +95,7 @@ class Bench {  // one launch on the program's own memory, which is put back
       if (!one.written) continue;
       one.after = (uint8_t*)malloc(one.bytes);
       read(one, one.at, [&](const uint8_t* chunk, size_t from, size_t size) { memcpy(one.after + from, chunk, size); });
+      if (one.type != "-") one.least = std::min(1.0, largest(one.after, one.bytes, one.element, one.type));
       if (one.fresh || one.variable >= 0) continue;
       if (allocate(&one.kept, one.bytes) || copy(one.kept, one.before, one.bytes)) release(one.kept), one.kept = nullptr;
     }
@@ -216,7 +226,7 @@ class Bench {  // one launch on the program's own memory, which is put back
       const size_t step = type == "-" ? 1 : one.element;
       for (size_t k = 0; k + step <= size; k += step) {
         if (!memcmp(chunk + k, expected + from + k, step)) continue;
-        if (type != "-" && !beyond(chunk + k, expected + from + k, type)) continue;
+        if (type != "-" && !beyond(chunk + k, expected + from + k, type, one.least)) continue;
         if (!found.count++) found.first = from + k;
       }
     });
