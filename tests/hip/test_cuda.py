@@ -52,7 +52,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 TRACED = {
     "through_structure": 15, "sparse": 4, "one_line": 4, "by_variables": 6, "by_lane": 4,
     "warp_sums": 4, "by_driver": 2, "transposed": 12, "votes": 2, "halves": 2, "streamed": 4,
-    "gather": 1, "packed": 4,
+    "gather": 1, "packed": 4, "by_value": 3,
 }  # fmt: skip
 
 

@@ -110,6 +110,14 @@ __global__ void streamed(const float4* in, float4* out) {
   asm volatile("st.global.wt.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(out + (from - in)), "f"(v.y), "f"(v.y), "f"(v.z), "f"(v.w));
 }
 
+// A helper that is given a vector by value; a pointer that may be null.
+__device__ void put(float* at, float4 value) { *reinterpret_cast<float4*>(at) = value; }
+__global__ void by_value(float* out, const float4* in, const float* bias) {
+  const int at = blockIdx.x * 64 + threadIdx.x;
+  put(out + 4 * at, in[at]);
+  out[4096 + at] = in[at].x + (bias != nullptr ? bias[threadIdx.x] : 0.0f);
+}
+
 __global__ void by_assembly(const float* in, float* out) {
   float value;
   asm volatile("ld.global.relaxed.gpu.f32 %0, [%1];" : "=f"(value) : "l"(in + blockIdx.x));
@@ -171,6 +179,7 @@ int main() {
   float halved;
   cudaMemcpy(&halved, b, sizeof halved, cudaMemcpyDeviceToHost);
   streamed<<<4, 64>>>((float4*)a, (float4*)b);
+  by_value<<<3, 64>>>(b, (float4*)a, isfinite(halved) ? nullptr : a);  // nvcc declares that, too
   clustered<<<2, 64>>>(b);
   by_assembly<<<2, 1>>>(a, b);
   CUmodule module;

@@ -114,7 +114,7 @@ def parse(code: str | bytes) -> Module:
     """A module, from text or bitcode.
 
     Raises:
-        TraceError: LLVM cannot read it: a newer clang has written it.
+        TraceError: LLVM cannot read it; bitcode: a newer clang has written it.
     """
     llvm = binding()
     try:
@@ -122,9 +122,10 @@ def parse(code: str | bytes) -> Module:
         return cast(Module, read(code))
     except RuntimeError as error:
         version = ".".join(map(str, llvm.llvm_version_info))
+        said = ": ".join(str(error).splitlines()[:2])[:300]
+        hint = "a newer llvmlite, or an older clang" if isinstance(code, bytes) else None
         raise TraceError(
-            f"LLVM {version} cannot read the device code: {str(error).splitlines()[0][:200]}",
-            hint="a newer llvmlite, or an older clang",
+            f"LLVM {version} cannot read the device code: {said}", hint=hint
         ) from error
 
 

@@ -80,7 +80,7 @@ _CALLS: tuple[_Rule, ...] = (
 _DEVICE_WORDS: tuple[_Rule, ...] = (
     (r" addrspace\(\d+\)", ""),
     (r"= addrspacecast ptr (\S+) to ptr", r"= getelementptr i8, ptr \1, i64 0"),
-    (r"ptr addrspacecast \(ptr (@[\w.$]+) to ptr\)", r"ptr \1"),
+    (r"addrspacecast \(ptr (@[\w.$]+|null) to ptr\)", r"\1"),
     (r"(@llvm\.[\w.]+?)((?:\.p\d+)+)(?=[.(])", lambda m: m[1] + re.sub(r"p\d+", "p0", m[2])),
     (r'syncscope\("[^"]*"\) ', ""),
     (r"\b(?:protected|weak_odr|linkonce_odr|weak|hidden|amdgpu_kernel|local_unnamed_addr|"

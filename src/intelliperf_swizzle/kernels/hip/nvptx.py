@@ -26,6 +26,7 @@ _KERNEL = re.compile(
     r"(?ms)^(define [^\n]*? amdgpu_kernel [^\n]*\{[^\n]*\n(?:[^\s:]+:[^\n]*\n)?)(.*?^\}$)"
 )
 _BY_VALUE = re.compile(r"ptr ((?:\w+ )*)byval\((.*?)\) align (\d+) %([\w.$-]+)(?=[,)])")
+_HELPER = re.compile(r"(?m)^(define (?![^\n]*amdgpu_kernel )[^\n]*\bbyval\([^\n]*\) )(#\d+)(?= )")
 _REFLECT = re.compile(r"(?:tail )?call i32 @__nvvm_reflect\(ptr [^@\n]*@([\w.$]+)[^\n,]*")
 _ASSEMBLY = re.compile(
     r'call ((?:[a-z]+ )*?)(\w+|<[^>]*>|\{[^}]*\}) asm (sideeffect )?"([^"]*)", "([^"]*)"'
@@ -76,6 +77,7 @@ def retargeted(bitcode: bytes, arch: str) -> bytes:
         r"\1%\2 = addrspacecast ptr addrspace(5) %own.\2 to ptr\4", text
     )  # fmt: skip
     text = _KERNEL.sub(lambda found: _with_copies(found, sizes), text)
+    text = _inlined(text)
     whole = llvm.parse(text)
     llvm.link(whole, llvm.parse(llvm.MODULE_HEAD + nvvm.definitions()))
     return whole.as_bitcode()
@@ -123,6 +125,15 @@ def _constants_moved(text: str) -> str:
         return f"ptr {found[1]}addrspacecast (ptr addrspace(4) @{found[2]} to ptr)"
 
     return re.sub(r'\bptr ((?:\w+(?:\(\d+\))? |align \d+ )*)@([\w.$]+|"[^"]+")', cast, text)
+
+
+def _inlined(text: str) -> str:
+    """Functions that take structures by value are inlined, which LLVM does for AMD of itself only
+    where these lie in an address space of their own."""
+    stays = set(re.findall(r"(?m)^attributes (#\d+) = \{[^}\n]*\b(?:noinline|optnone)\b", text))
+    return _HELPER.sub(
+        lambda one: one[0] if one[2] in stays else f"{one[1]}alwaysinline {one[2]}", text
+    )
 
 
 def _size(kind: str, sizes: Mapping[str, int]) -> int:

@@ -3,6 +3,7 @@
 //
 // What nvcc declares for host code in every CUDA source, and clang for device code alone.
 #pragma once
+#include <math.h>
 #define EXTREMES(type) \
   __attribute__((host)) inline type min(type a, type b) { return b < a ? b : a; } \
   __attribute__((host)) inline type max(type a, type b) { return a < b ? b : a; }
