@@ -38,5 +38,7 @@ def energy(joules: float | None) -> str:
 
 
 def milliseconds(time_ms: float | None) -> str:
-    """Milliseconds with three significant digits; None as `not measured`."""
-    return "not measured" if time_ms is None else f"{time_ms:.3g} ms"
+    """Milliseconds, three significant digits or all before the point; None as `not measured`."""
+    if time_ms is None:
+        return "not measured"
+    return f"{time_ms:.0f} ms" if time_ms >= 1000 else f"{time_ms:.3g} ms"
