@@ -92,7 +92,7 @@ class TensorArgument:
     @property
     def item_bytes(self) -> int:
         """Of an element; Triton's names of types tell their bits first: `fp8e4nv`."""
-        return max(1, int(re.findall(r"\d+", self.dtype)[0]) // 8)
+        return max(1, int((re.findall(r"\d+", self.dtype) or "8")[0]) // 8)
 
     def index(self, place: int) -> tuple[int, ...] | None:
         """Which element the byte at a place of the storage belongs to; None if to none."""

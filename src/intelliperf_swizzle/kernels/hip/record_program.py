@@ -187,8 +187,11 @@ class _LaunchJournal:
             f"a launch of {name} was not recorded: it has no bitcode" for name in self.refused
         ]
         sentence = _ending(ended_by, exit_code)
-        after = f"{sentence}, after its launches were recorded" if ended_by == "exit" else sentence
-        return (*([] if exit_code == 0 else [after]), *refused)
+        if ended_by == "exit":
+            sentence += ", after its launches were recorded"
+        if ended_by == "exit" and not all(one["computed"] for one in self.ran.values()):
+            sentence += "; not all of them were computed, so a check of its own may have failed"
+        return (*([] if exit_code == 0 else [sentence]), *refused)
 
 
 def _ending(ended_by: _EndedBy, exit_code: int | None) -> str:
