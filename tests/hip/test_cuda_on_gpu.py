@@ -13,9 +13,9 @@ from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware import Device, devices
 from intelliperf_swizzle.kernels.base import RecordRequest
+from intelliperf_swizzle.kernels.hip.gpu_trials import CppOnGpu
 from intelliperf_swizzle.kernels.hip.language import CUDA
 from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
-from intelliperf_swizzle.kernels.hip.trials import CppOnGpu
 from intelliperf_swizzle.language import parse
 
 pytestmark = [pytest.mark.gpu, pytest.mark.hip]

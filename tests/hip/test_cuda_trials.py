@@ -21,7 +21,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
-from intelliperf_swizzle.kernels.hip import trials
+from intelliperf_swizzle.kernels.hip import gpu_trials as trials
 from intelliperf_swizzle.kernels.hip.flavours import FLAVOURS
 from intelliperf_swizzle.kernels.hip.language import CUDA, HIP, Cpp
 from intelliperf_swizzle.kernels.hip.trace_slices import trace_here

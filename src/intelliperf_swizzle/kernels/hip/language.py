@@ -14,10 +14,10 @@ from intelliperf_swizzle.kernels.hip import flavours
 from intelliperf_swizzle.kernels.hip.building import names_device_code
 from intelliperf_swizzle.kernels.hip.code_resources import read_build
 from intelliperf_swizzle.kernels.hip.gpu_builds import build_copy, builds_for_gpu
+from intelliperf_swizzle.kernels.hip.gpu_trials import on_gpu
 from intelliperf_swizzle.kernels.hip.record_program import capture
 from intelliperf_swizzle.kernels.hip.shadowing import splice
 from intelliperf_swizzle.kernels.hip.tracing import find_dependences, trace
-from intelliperf_swizzle.kernels.hip.trials import on_gpu
 from intelliperf_swizzle.kernels.hip.validate import find_flaw, validate
 from intelliperf_swizzle.records import Capture, Launch, Trace
 
