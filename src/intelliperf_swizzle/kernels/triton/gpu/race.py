@@ -81,8 +81,7 @@ def race(
     Raises:
         torch.cuda.OutOfMemoryError: there is no room for two sets.
     """
-    bytes_ = sum(view.nbytes for view in memory.values())
-    count = _sets(bytes_, cache_bytes, rows)
+    count = _sets(sum(view.nbytes for view in memory.values()), cache_bytes, rows)
     sets = [_copied(arguments, memory, rows) for _ in range(count)]
     turns = itertools.cycle(sets)
     copies = max(len(put) for _, put in sets[0])
@@ -106,10 +105,8 @@ def race(
     rounds = min(MOST_ROUNDS, max(FEWEST_ROUNDS, int(1e9 * seconds / sum(warm[-1]))))
     # Behind one that leaves the GPU cool, or data in its caches, a kernel is up to 3 % faster.
     draw = random.Random(0)
-    orders = [draw.sample(every, len(kernels)) for _ in range(rounds)]
-    times = [one_round(order) for order in orders]
-    joules = _joules(kernels, turns, times) if on_gpu and not copies else None
-    return Raced(times, len(sets), joules)
+    times = [one_round(draw.sample(every, len(kernels))) for _ in range(rounds)]
+    return Raced(times, count, _joules(kernels, turns, times) if on_gpu and not copies else None)
 
 
 def _joules(
