@@ -184,6 +184,73 @@ def test_a_call_tells_how_its_child_died_and_what_it_was_doing() -> None:
     assert "nothing" in error.value.ended.last_lines(1)[0]
 
 
+@pytest.fixture
+def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module of the child process that writes down each process which imports it."""
+    imports = tmp_path / "imports"
+    (tmp_path / "counted.py").write_text(
+        f"""\
+import os, time
+with open({str(imports)!r}, "a") as file:
+    print(os.getpid(), file=file)
+if os.environ.get("DIES"):
+    os.abort()
+changed = []
+
+def look(request, folder):
+    changed.append(request)
+    return os.getpid(), os.getcwd(), list(changed)
+
+def wait(request, folder):
+    time.sleep(600)
+"""
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return imports
+
+
+def test_calls_share_their_imports_and_nothing_else(counted: Path) -> None:
+    first, second = (call("counted:look", n, limit_seconds=60) for n in (1, 2))
+    (importer,) = counted.read_text().split()
+    assert len({first[0], second[0], int(importer)}) == 3
+    assert first[1] != second[1]
+    assert (first[2], second[2]) == ([1], [2])
+
+
+def test_calls_in_another_environment_import_anew(counted: Path) -> None:
+    call("counted:look", 1, limit_seconds=60)
+    call("counted:look", 1, environment={"TRITON_INTERPRET": "1"}, limit_seconds=60)
+    assert len(set(counted.read_text().split())) == 2
+
+
+def test_a_process_that_dies_while_it_imports_is_replaced(counted: Path) -> None:
+    with pytest.raises(CallError):
+        call("counted:look", 1, environment={"DIES": "1"}, limit_seconds=60)
+    with pytest.raises(CallError):
+        call("counted:look", 1, environment={"DIES": "1"}, limit_seconds=60)
+    assert len(counted.read_text().split()) == 2
+    assert call("counted:look", 1, limit_seconds=60)
+
+
+def test_a_call_that_takes_too_long_ends_alone(counted: Path) -> None:
+    with pytest.raises(CallError) as error:
+        call("counted:wait", None, limit_seconds=1)
+    assert error.value.too_late
+    call("counted:look", 1, limit_seconds=60)
+    assert len(counted.read_text().split()) == 1
+
+
+def test_what_is_imported_ends_with_its_caller(counted: Path) -> None:
+    calls = (
+        "from intelliperf_swizzle.children import call; call('counted:wait', 0, limit_seconds=9)"
+    )
+    caller = subprocess.Popen([sys.executable, "-c", calls])
+    importer = written(counted)
+    caller.kill()
+    caller.wait(60)
+    assert ends(importer)
+
+
 def count_and_crash(request: int, folder: Path) -> Iterator[int]:
     yield from range(request)
     os.abort()

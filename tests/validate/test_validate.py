@@ -37,10 +37,10 @@ from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.kernels.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.kernels.triton.source import splice
 from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.kernels.triton.validate import compare, validate
-from intelliperf_swizzle.kernels.triton.validate.compare import CHILD_ENVIRONMENT
 from intelliperf_swizzle.kernels.triton.validate.request import EDITED, Answer, Request
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove

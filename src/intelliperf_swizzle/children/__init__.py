@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Child processes: started, waited for and ended in one way, and none outlives this process.
 
-Each is kept by `keeper`, which kills all that the command has started when it ends, when it is
-told to, and when this process is gone.
+Each is kept by `keeper`, which kills all that it has started when it ends, when it is told to, and
+when this process is gone. A call is a fork of a process that has imported what it needs (`warm`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,12 +26,98 @@ from intelliperf_swizzle import stopping
 from intelliperf_swizzle.disk import remove_temporary, temporary_folder
 
 _KEEPER = Path(__file__).parent / "keeper.py"
-_CALLED = f"{__name__}.called"
+_WARM = f"{__name__}.warm"
+_OUTPUT = "output.txt"
 _END_SECONDS = 1.0
 """What a killed process may take to be gone; one that hangs in a driver is not waited for."""
 
 
-class Child:
+class KeptProcess:
+    """A process that a keeper keeps (`keeper.py`), with all that it starts.
+
+    Args:
+        start: has a keeper started that talks to this end of a socket.
+
+    Raises:
+        OSError: the process cannot be started.
+        Interrupted: the run is being stopped.
+    """
+
+    def __init__(self, start: Callable[[socket.socket], None]):
+        stopping.check()
+        self._socket, theirs = socket.socketpair()
+        self._said = b""
+        self._exit_code: int | None = None
+        try:
+            with theirs:
+                start(theirs)
+            with _lock:
+                _running.add(self)
+            while not self._said and self._exit_code is None:
+                self._listen(stopping.TICK_SECONDS)
+            started = self._said.partition(b"\n")[0]
+            if started not in (b"ok", b""):
+                raise OSError(int(started), os.strerror(int(started)))
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def exit_code(self) -> int | None:
+        """As `subprocess` has it: negative for a signal; None while it runs."""
+        self._listen(0)
+        return self._exit_code
+
+    def _listen(self, seconds: float) -> None:
+        """Waits for what the keeper says (`keeper.py`)."""
+        if self._exit_code is not None:
+            return
+        try:
+            self._socket.settimeout(seconds)
+            said = self._socket.recv(64)
+        except (BlockingIOError, TimeoutError):
+            return
+        except OSError:  # closed, or the keeper was killed
+            said = b""
+        self._said += said
+        _, _, status = self._said.partition(b"\n")
+        if not said or status.endswith(b"\n"):
+            self._exit_code = int(status or -signal.SIGKILL)
+
+    def wait(self, seconds: float) -> int | None:
+        """Its exit code; None where it runs for longer.
+
+        Raises:
+            Interrupted: the run is being stopped, so how it ended says nothing.
+        """
+        self._until_gone(seconds)
+        stopping.check()
+        return self._exit_code
+
+    def _until_gone(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while self.exit_code is None and time.monotonic() < deadline:
+            self._listen(stopping.TICK_SECONDS)
+
+    def end(self) -> None:
+        """Ends it with all that it started.
+
+        What is not gone after a second is left to the keeper, which is never killed: without it
+        nobody would know what the process has started.
+        """
+        self.kill()
+        self._until_gone(_END_SECONDS)
+        self._socket.close()
+        with _lock:
+            _running.discard(self)
+
+    def kill(self) -> None:
+        """Kills it with all that it started, and does not wait."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+
+
+class Child(KeptProcess):
     """A command that runs, with all that it starts.
 
     Args:
@@ -54,62 +140,24 @@ class Child:
         environment: Mapping[str, str],
         output: IO[bytes],
     ):
-        stopping.check()
         self.command = tuple(command)
-        self._socket, theirs = socket.socketpair()
+
+        def start(theirs: socket.socket) -> None:
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-IS", str(_KEEPER), str(theirs.fileno()), *command],
+                cwd=cwd,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+
         try:
-            with theirs:
-                self._keeper = subprocess.Popen(
-                    [sys.executable, "-IS", str(_KEEPER), str(theirs.fileno()), *command],
-                    cwd=cwd,
-                    env=dict(environment),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    pass_fds=(theirs.fileno(),),
-                    start_new_session=True,
-                )
-            with _lock:
-                _running.add(self)
-            said = self._socket.recv(16)
-            if said not in (b"ok", b""):
-                raise OSError(int(said), os.strerror(int(said)), self.command[0])
-        except BaseException:
-            if hasattr(self, "_keeper"):
-                self.end()
-            self._socket.close()
-            raise
-
-    @property
-    def exit_code(self) -> int | None:
-        """As `subprocess` has it: negative for a signal; None while it runs."""
-        return self._keeper.poll()
-
-    def wait(self, seconds: float) -> int | None:
-        """Its exit code; None where it runs for longer.
-
-        Raises:
-            Interrupted: the run is being stopped, so how it ended says nothing.
-        """
-        self._until_gone(seconds)
-        stopping.check()
-        return self.exit_code
-
-    def _until_gone(self, seconds: float) -> None:
-        deadline = time.monotonic() + seconds
-        with suppress(ConnectionError, subprocess.TimeoutExpired):
-            while not self._is_gone():
-                if time.monotonic() >= deadline:
-                    return
-            self._keeper.wait(_END_SECONDS)
-
-    def _is_gone(self) -> bool:
-        """Looks for a moment: nothing is sent, so what can be received is the end."""
-        self._socket.settimeout(stopping.TICK_SECONDS)
-        with suppress(TimeoutError):
-            self._socket.recv(1)
-            return True
-        return False
+            super().__init__(start)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, error.filename or command[0]) from None
 
     def ask(self) -> None:
         """Asks the command to end (SIGTERM)."""
@@ -117,29 +165,92 @@ class Child:
             self._keeper.send_signal(signal.SIGTERM)
 
     def end(self, patience_seconds: float = 0.0) -> None:
-        """Ends it with all that it started; it may be asked and waited for first.
-
-        What is not gone after a second is left to the keeper, which is never killed: without it
-        nobody would know what the command has started.
-        """
+        """Ends it with all that it started; it may be asked and waited for first."""
         try:
             if patience_seconds:
                 self.ask()
                 self.wait(patience_seconds)
         finally:  # a signal, too
-            self.kill()
-            self._until_gone(_END_SECONDS)
-            self._socket.close()
-            with _lock:
-                _running.discard(self)
-
-    def kill(self) -> None:
-        """Kills it with all that it started, and does not wait."""
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_WR)
+            super().end()
+            if hasattr(self, "_keeper"):
+                with suppress(subprocess.TimeoutExpired):
+                    self._keeper.wait(_END_SECONDS)
 
 
-_running: set[Child] = set()
+class Warm:
+    """A process that has imported what calls need; each call is a fork of it (`warm.py`).
+
+    Args:
+        folder: an empty one, where its Python looks for modules first: not among the user's.
+        environment: all of it.
+    """
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]):
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", _WARM, str(theirs.fileno())],
+                cwd=folder,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.poll() is None
+
+    def prepare(self, function: str) -> None:
+        """Has the module of `module:name` imported, and does not wait."""
+        with suppress(OSError):  # it is gone
+            self._socket.sendall(f"{function}\n".encode())
+
+    def call(self, folder: Path, function: str, output: IO[bytes]) -> KeptProcess:
+        """Starts a call; its request lies in the folder."""
+
+        def start(theirs: socket.socket) -> None:
+            asked = f"{function}\0{folder}\n".encode()
+            with suppress(OSError), _lock:  # gone: so the call is, too
+                socket.send_fds(self._socket, [asked], [theirs.fileno(), output.fileno()])
+
+        return KeptProcess(start)
+
+    def let_go(self) -> None:
+        """Ends it; not the calls."""
+        self._socket.close()
+
+
+_warm: dict[frozenset[tuple[str, str]], Warm] = {}
+_MOST_WARM = 3
+_DIFFERS = ("TMPDIR", "PYTEST_CURRENT_TEST")
+"""What differs between calls, and is not looked at by what they import."""
+
+
+def _warm_for(environment: Mapping[str, str], folder: Path) -> Warm:
+    """The process for calls in an environment; the last few are kept."""
+    same = {name: text for name, text in environment.items() if name not in _DIFFERS}
+    key = frozenset(same.items())
+    with _lock:
+        warm = _warm.pop(key, None)
+        if warm is None or not warm.is_running:
+            warm = Warm(folder, same)
+        _warm[key] = warm
+        while len(_warm) > _MOST_WARM:
+            _warm.pop(next(iter(_warm))).let_go()
+    return warm
+
+
+def prepare(function: str, environment: Mapping[str, str] = {}) -> None:
+    """Has what a call will need imported while something else is done; see `call`."""
+    with temporary_folder("prepare") as folder:
+        _warm_for({**os.environ, **environment}, folder).prepare(function)
+
+
+_running: set[KeptProcess] = set()
 _lock = threading.Lock()
 
 
@@ -209,14 +320,24 @@ def run(
         Interrupted: the run is being stopped.
     """
     with temporary_folder("output") as folder:
-        log = folder / "output.txt"
-        with log.open("wb") as output:
-            child = Child(command, cwd=cwd, environment=environment, output=output)
-        try:
-            exit_code = child.wait(limit_seconds)
-        finally:
-            child.end()
-        return Ended(exit_code, log.read_text(encoding="utf-8", errors="replace"))
+        return _until_ended(
+            folder,
+            limit_seconds,
+            lambda output: Child(command, cwd=cwd, environment=environment, output=output),
+        )
+
+
+def _until_ended(
+    folder: Path, limit_seconds: float, start: Callable[[IO[bytes]], KeptProcess]
+) -> Ended:
+    log = folder / _OUTPUT
+    with log.open("wb") as output:
+        child = start(output)
+    try:
+        exit_code = child.wait(limit_seconds)
+    finally:
+        child.end()
+    return Ended(exit_code, log.read_text(encoding="utf-8", errors="replace"))
 
 
 class CallError(Exception):
@@ -294,12 +415,10 @@ def _answers(
 ) -> tuple[list[Any], CallError]:
     """All answers, and how the child ended as an error."""
     with temporary_folder(function.rpartition(":")[2]) as folder:
-        (folder / REQUEST).write_bytes(pickle.dumps((function, request)))
-        ended = run(
-            [sys.executable, "-m", _CALLED, str(folder)],
-            cwd=folder,  # Python looks there for modules first, and must not find the user's
-            environment={**os.environ, "TMPDIR": str(folder), **environment},
-            limit_seconds=limit_seconds,
+        (folder / REQUEST).write_bytes(pickle.dumps(request))
+        warm = _warm_for({**os.environ, **environment}, folder)
+        ended = _until_ended(
+            folder, limit_seconds, lambda output: warm.call(folder, function, output)
         )
         stage = folder / STAGE
         error = CallError(ended, stage.read_text() if stage.exists() else "")

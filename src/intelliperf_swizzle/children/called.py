@@ -1,12 +1,11 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""In the child process of a call: `python -m intelliperf_swizzle.children.called FOLDER`."""
+"""In the child process of a call."""
 
 from __future__ import annotations
 
 import importlib
 import pickle
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,17 +24,13 @@ def answer(folder: Path, value: object, kind: str = RETURNED) -> None:
         pickle.dump((kind, value), stream)
 
 
-def main(folder: Path) -> None:
-    """Calls the function of the request and writes what it returns, yields or raises."""
-    function, request = pickle.loads((folder / REQUEST).read_bytes())
+def perform(function: str, folder: Path) -> None:
+    """Calls `module:name` with the request in the folder; writes what comes of it."""
     module, _, name = function.partition(":")
+    request = pickle.loads((folder / REQUEST).read_bytes())
     try:
         value = getattr(importlib.import_module(module), name)(request, folder)
         for one in value if isinstance(value, Iterator) else (value,):
             answer(folder, one)
     except SwizzleError as error:
         answer(folder, error, RAISED)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

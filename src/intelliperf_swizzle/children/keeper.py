@@ -4,18 +4,19 @@
 
 All that the command starts is a descendant of this process, also what left the process group or
 lost its parent. When the command has ended, or the caller's end of the socket is closed (as by
-SIGKILL), they are all killed. The socket says first whether the command was started: `ok`, or the
-number of the error. SIGTERM is passed on to the command. The exit status is the command's.
+SIGKILL), they are all killed. Two lines are written to the socket: `ok`, or the number of the error
+that kept the command from starting; in the end its exit code, negative for a signal. SIGTERM is
+passed on to the command.
 """
 
 import os
-import resource
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
@@ -26,24 +27,38 @@ _PAUSE_SECONDS = 0.01
 
 def main() -> NoReturn:
     """Runs the command to its end."""
-    caller = socket.socket(fileno=int(sys.argv[1]))
+    arguments = sys.argv[2:]
+    keep(
+        socket.socket(fileno=int(sys.argv[1])),
+        lambda: subprocess.Popen(arguments, start_new_session=True).pid,
+    )
+
+
+def keep(caller: socket.socket, start: Callable[[], int]) -> NoReturn:
+    """Starts a process, says so, and waits until it and all that it started are gone."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # not ignored: the command would inherit that
     _adopt_orphans()
     asked = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: asked.set())
     try:
-        command = subprocess.Popen(sys.argv[2:], start_new_session=True)
+        command = start()
     except OSError as error:
-        caller.send(str(error.errno or 0).encode())
+        caller.send(b"%d\n" % (error.errno or 0))
         sys.exit(127)
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(command.pid, signal.SIGTERM))
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(command, signal.SIGTERM))
     if asked.is_set():
-        os.kill(command.pid, signal.SIGTERM)
-    with suppress(OSError):  # the caller is gone
-        caller.send(b"ok")
+        os.kill(command, signal.SIGTERM)
+    _say(caller, "ok")
     threading.Thread(target=_kill_when_left, args=(caller,), daemon=True).start()
-    _end_as(_wait_for_all(command.pid))
+    status = _wait_for_all(command)
+    _say(caller, str(os.waitstatus_to_exitcode(status)))
+    os._exit(0)
+
+
+def _say(caller: socket.socket, text: str) -> None:
+    with suppress(OSError):  # the caller is gone
+        caller.send(f"{text}\n".encode())
 
 
 def _adopt_orphans() -> None:
@@ -92,16 +107,6 @@ def _descendants() -> list[int]:
         found += below
         unvisited += below
     return found
-
-
-def _end_as(status: int) -> NoReturn:
-    """Ends as the command did."""
-    if os.WIFSIGNALED(status):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if os.WTERMSIG(status) != signal.SIGKILL:
-            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
-        os.kill(os.getpid(), os.WTERMSIG(status))
-    os._exit(os.WEXITSTATUS(status))
 
 
 if __name__ == "__main__":

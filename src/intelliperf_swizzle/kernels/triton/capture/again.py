@@ -18,16 +18,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from intelliperf_swizzle.children import prepare
 from intelliperf_swizzle.kept import digest
 from intelliperf_swizzle.kernels.triton.capture import opened
 from intelliperf_swizzle.kernels.triton.capture.recording import capture
 from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, gpu_told
+from intelliperf_swizzle.kernels.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.kernels.base import RecordRequest
 
+_TRACER = "intelliperf_swizzle.kernels.triton.tracing.interpret:trace_here"
 SAME_ANYWAY = (
     *("COLORTERM", "COLUMNS", "DBUS_", "DISPLAY", "INTELLIPERF_SWIZZLE_", "LINES", "OLDPWD", "PWD"),
     *("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "SHLVL", "SSH_", "TERM", "TMUX", "VSCODE_"),
@@ -45,7 +48,7 @@ def record(request: RecordRequest) -> Capture:
     program = shutil.which(request.command[0], path=request.environment.get("PATH"))
     unseen = request.device is not None or program is None or not _is_python(Path(program))
     if unseen or request.kept.folder is None:
-        return capture(request)
+        return _capture_and_prepare(request)
     gpu = gpu_told(request.target)
     run = f"record-{digest(_decided_by(request, str(program)))}"
     for entry in request.kept.find(run):
@@ -53,11 +56,17 @@ def record(request: RecordRequest) -> Capture:
             again = _Record.load(entry)
             if again.holds_for(gpu):
                 return again.unpack(entry, request.folder)
-    recorded = capture(request, note_opened=True)
+    recorded = _capture_and_prepare(request, note_opened=True)
     made = _made(recorded, gpu)
     if made is not None:
         request.kept.keep(f"{run}-{digest(gpu)}", lambda folder: made.save(recorded, folder))
     return recorded
+
+
+def _capture_and_prepare(request: RecordRequest, *, note_opened: bool = False) -> Capture:
+    """Captures, while what traces the launches afterwards is imported."""
+    prepare(_TRACER, CHILD_ENVIRONMENT)
+    return capture(request, note_opened=note_opened)
 
 
 def _is_python(program: Path) -> bool:

@@ -11,17 +11,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from intelliperf_swizzle.codec import encode
-from intelliperf_swizzle.kernels.triton.capture import journal
+from intelliperf_swizzle.kernels.trials import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import Call
 from intelliperf_swizzle.kernels.triton.capture.graphs import is_capturing
 from intelliperf_swizzle.kernels.triton.capture.identity import Identified
-from intelliperf_swizzle.kernels.triton.capture.journal import Execution
 from intelliperf_swizzle.kernels.triton.capture.ledger import (
     LaunchKind,
     Ledger,
     RecordedLaunch,
     integers,
 )
+from intelliperf_swizzle.kernels.triton.capture.settings import Execution
 from intelliperf_swizzle.kernels.triton.capture.store import MOST_VARIANTS
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
 

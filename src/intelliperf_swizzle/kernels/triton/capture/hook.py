@@ -15,7 +15,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from intelliperf_swizzle.kernels.triton.capture import journal
+from intelliperf_swizzle.kernels.trials import journal
 from intelliperf_swizzle.kernels.triton.capture.settings import (
     FOLDER_VARIABLE,
     OPENED,

@@ -14,17 +14,16 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle.codec import encode
-from intelliperf_swizzle.kernels.triton.capture import journal
+from intelliperf_swizzle.kernels.trials import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import Call, Execute, JitFunction
 from intelliperf_swizzle.kernels.triton.capture.identity import Identified
-from intelliperf_swizzle.kernels.triton.capture.journal import Execution
 from intelliperf_swizzle.kernels.triton.capture.ledger import (
     LaunchKind,
     Ledger,
     RecordedLaunch,
     integers,
 )
-from intelliperf_swizzle.kernels.triton.capture.settings import Settings
+from intelliperf_swizzle.kernels.triton.capture.settings import Execution, Settings
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses
 from intelliperf_swizzle.kernels.triton.interpreter.fixes import reaching
 from intelliperf_swizzle.records import Grid, UInt8Array

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from intelliperf_swizzle.kernels.triton.capture import journal
+from intelliperf_swizzle.kernels.trials import journal
 from intelliperf_swizzle.kernels.triton.capture.calls import Call
 from intelliperf_swizzle.kernels.triton.capture.counts import LaunchCounts
 from intelliperf_swizzle.kernels.triton.capture.describe import describe, host_bytes
 from intelliperf_swizzle.kernels.triton.capture.graphs import Graphs
 from intelliperf_swizzle.kernels.triton.capture.identity import Identified, Identity
-from intelliperf_swizzle.kernels.triton.capture.journal import Execution
+from intelliperf_swizzle.kernels.triton.capture.settings import Execution
 from intelliperf_swizzle.kernels.triton.capture.sources import NotUtf8Error, UnreadableKernelError
 from intelliperf_swizzle.kernels.triton.capture.store import MOST_LAUNCHES, Store, digest
 from intelliperf_swizzle.kernels.triton.capture.uses import Uses

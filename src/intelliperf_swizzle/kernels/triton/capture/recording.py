@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.errors import CaptureError, UsageError
-from intelliperf_swizzle.kernels.triton.capture import journal, opened
+from intelliperf_swizzle.kernels.trials import journal
+from intelliperf_swizzle.kernels.trials.journal import Journal
+from intelliperf_swizzle.kernels.triton.capture import opened
 from intelliperf_swizzle.kernels.triton.capture.counts import read_counts
-from intelliperf_swizzle.kernels.triton.capture.journal import Execution, Journal
 from intelliperf_swizzle.kernels.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.kernels.triton.capture.settings import (
     OTHER_CONFIGS,
+    Execution,
     Settings,
     gpu_told,
     save_settings,

@@ -1,6 +1,20 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What the parent tells the application's processes: a file in the folder of the capture."""
+"""What the parent and the application's processes tell each other, in the folder of the capture.
+
+The parent writes `Settings`; the processes append events to a `trials.journal`:
+
+    {"event": "python"}                                a Python process of the command started
+    {"event": "triton"}                                it imported Triton
+    {"event": "new", "record": name}                   a launch was seen for the first time
+    {"event": "further", "record": name}               … after many on the same grid
+    {"event": "ran", "record": name, …}                the first one is over: how it was `Execution`
+    {"event": "uses", "name": …, "user": place, "used": [place, …]}    of a jit function: `uses`
+    {"event": "refused", "text": sentence, "usage": …} a launch could not be recorded; the user's
+                                                       to mend
+    {"event": "caution", "text": sentence}             what is missing or doubtful of the recording
+    {"event": "note", "text": sentence}                something else for the report
+"""
 
 from __future__ import annotations
 
@@ -118,3 +132,18 @@ def save_settings(settings: Settings, folder: Path) -> None:
 def load_settings(folder: Path) -> Settings:
     """Read them in the application."""
     return decode(Settings, loads((folder / _FILE).read_bytes()))
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Whether a recorded launch was executed.
+
+    Attributes:
+        computed: whether all its programs were run.
+        seconds: what that took, or would have taken; None where it was not tried.
+        for_integers: whether it went on beyond the budget because it writes integers.
+    """
+
+    computed: bool
+    seconds: float | None
+    for_integers: bool = False

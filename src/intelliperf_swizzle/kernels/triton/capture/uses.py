@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from weakref import ref
 
-from intelliperf_swizzle.kernels.triton.capture import journal
+from intelliperf_swizzle.kernels.trials import journal
 from intelliperf_swizzle.kernels.triton.capture.sources import python_function
 from intelliperf_swizzle.records import Launch
 

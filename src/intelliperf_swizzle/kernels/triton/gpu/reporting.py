@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from intelliperf_swizzle.codec import encode
+from intelliperf_swizzle.kernels.trials import journal
 from intelliperf_swizzle.kernels.trials.trial import Check, Failure, FailureKind
-from intelliperf_swizzle.kernels.triton.capture import journal
 
 
 @dataclass

@@ -12,6 +12,7 @@ from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.codec import load_arrays
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.kept import Kept
+from intelliperf_swizzle.kernels.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.kernels.triton.source_proofs.judge import (
     RemapVerdict,
     SizesTried,
@@ -135,7 +136,7 @@ def _watch(folder: Path, limit_seconds: float) -> str | None:
         call(
             "intelliperf_swizzle.kernels.triton.source_proofs.child:watch",
             folder,
-            environment={"TRITON_INTERPRET": "1"},
+            environment=CHILD_ENVIRONMENT,
             limit_seconds=limit_seconds,
         )
     except CallError as error:

@@ -12,9 +12,8 @@ from intelliperf_swizzle.kernels.in_child import (
     trace_each_in_child,
     trace_in_child,
 )
+from intelliperf_swizzle.kernels.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.records import Launch, Trace
-
-_ENVIRONMENT = {"TRITON_INTERPRET": "1"}
 
 
 def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
@@ -28,13 +27,13 @@ def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
             crashed the interpreter or took longer than the limit.
     """
     function = "intelliperf_swizzle.kernels.triton.tracing.interpret:trace_here"
-    return trace_in_child(function, launch, _ENVIRONMENT, timeout_seconds)
+    return trace_in_child(function, launch, CHILD_ENVIRONMENT, timeout_seconds)
 
 
 def trace_each(launches: Sequence[Launch], *, timeout_seconds: float = 600.0) -> list[Trace | None]:
     """The traces of launches, all made in one child process; None where there is none."""
     function = "intelliperf_swizzle.kernels.triton.tracing.interpret:trace_each_here"
-    return trace_each_in_child(function, launches, _ENVIRONMENT, timeout_seconds)
+    return trace_each_in_child(function, launches, CHILD_ENVIRONMENT, timeout_seconds)
 
 
 def find_dependences(launches: Sequence[Launch], *, timeout_seconds: float) -> list[Dependence]:
@@ -48,4 +47,4 @@ def find_dependences(launches: Sequence[Launch], *, timeout_seconds: float) -> l
         timeout_seconds: for all of them.
     """
     function = "intelliperf_swizzle.kernels.triton.tracing.dependences:dependences_of"
-    return find_dependences_in_child(function, launches, _ENVIRONMENT, timeout_seconds)
+    return find_dependences_in_child(function, launches, CHILD_ENVIRONMENT, timeout_seconds)

@@ -14,6 +14,7 @@ from intelliperf_swizzle.children import CallError, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.kernels.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.kernels.triton.tile_loops.marks import END, WATCH, mark
 from intelliperf_swizzle.kernels.triton.validate.probe import Probe, probe
 from intelliperf_swizzle.kernels.triton.validate.request import EDITED, Answer, Request
@@ -34,8 +35,6 @@ from intelliperf_swizzle.records import (
 )
 from intelliperf_swizzle.trace.touched import touched_storages
 
-CHILD_ENVIRONMENT = {"TRITON_INTERPRET": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-"""Products of tiles are small: on a busy machine with 2 cores, threads made one 10 times slower."""
 ACCESS_SECONDS = 3e-4
 """What Triton's interpreter takes for a load or store of one program with the arithmetic around it,
 and `LINE_SECONDS` more for each cache line of it: a GEMM 1024³ of 64³ tiles (8448 accesses of 64
