@@ -18,10 +18,11 @@ import pytest
 
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import SwizzleError, ValidationError
+from intelliperf_swizzle.errors import BuildError, SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
 from intelliperf_swizzle.kernels.hip import gpu_trials as trials
+from intelliperf_swizzle.kernels.hip.device_code import read_kernel
 from intelliperf_swizzle.kernels.hip.flavours import FLAVOURS
 from intelliperf_swizzle.kernels.hip.language import CUDA, HIP, Cpp
 from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
@@ -73,6 +74,11 @@ class Bed:
         target = load_target(self.language.default_target)
         return Device(0, "a test", target.backend, target.arch, target=target)
 
+    def enter(self, patch: pytest.MonkeyPatch, **variables: str) -> None:
+        """Makes this process's environment that of the machine, with other variables."""
+        for name in ("PATH", "FAKE_CUDA", "FAKE_LANGUAGE", "FAKE_CODE", "LD_LIBRARY_PATH"):
+            patch.setenv(name, (self.environment | variables)[name])
+
     def edit(self, old: str, new: str) -> Edit:
         before = self.file.read_text()
         assert old in before
@@ -117,13 +123,16 @@ def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     )
     (folder / "libcuda.so.1").symlink_to(soname)
     (bin_folder := folder / "bin").mkdir()
-    for compiler in ("nvcc", "hipcc"):
-        script = f'#!/bin/sh\nexec {sys.executable} "{STANDIN}/nvcc.py" "$@"\n'
-        (bin_folder / compiler).write_text(script)
-        (bin_folder / compiler).chmod(0o755)
+    tools = {"nvcc": "nvcc.py", "hipcc": "nvcc.py", "cuobjdump": "cuobjdump.py"}
+    for tool, script in tools.items():
+        (bin_folder / tool).write_text(
+            f'#!/bin/sh\nexec {sys.executable} "{STANDIN}/{script}" "$@"\n'
+        )
+        (bin_folder / tool).chmod(0o755)
     environment = {
         **os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", "FAKE_CUDA": str(folder),
-        "FAKE_LANGUAGE": language.name, "LD_LIBRARY_PATH": str(folder),
+        "FAKE_LANGUAGE": language.name, "FAKE_CODE": "sm_90 _Z5otherv",
+        "LD_LIBRARY_PATH": str(folder),
     }  # fmt: skip
     bed = Bed(language, folder / names["app.cu"], environment, [])
     captured = language.record(
@@ -213,8 +222,7 @@ def test_the_plain_command_measures(
     """From recording to the report, on a machine that seems to have the GPU."""
     monkeypatch.setattr(setup, "devices", lambda: [bed.device])
     monkeypatch.setattr(trials, "RACE_SECONDS", 0.2)
-    for name in ("PATH", "FAKE_CUDA", "FAKE_LANGUAGE", "LD_LIBRARY_PATH"):
-        monkeypatch.setenv(name, bed.environment[name])
+    bed.enter(monkeypatch)
     run = optimize(
         ["./app"], project_directory=str(bed.file.parent),
         build_command=f"{bed.compiler} {bed.file.name} -o app",
@@ -225,3 +233,37 @@ def test_the_plain_command_measures(
     assert timed
     assert all(one.validation and one.validation.method == "gpu" for one in timed)
     assert run.baseline.time_ms is not None
+
+
+@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
+@pytest.mark.parametrize("arch", ["sm_90", "sm_75"])
+def test_what_nvcc_makes_decides_how_many_workgroups_an_sm_holds(
+    bed: Bed, arch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the program has only PTX for the GPU; LLVM's code takes fewer registers."""
+    launch, target = bed.traced[0][0], load_target("h200")
+    bed.enter(monkeypatch, FAKE_CODE=f"{arch} {read_kernel(launch).code.symbol}")
+    edit = bed.edit(*CHANGES["reverses"])
+    for build in (CUDA.build(launch, target), CUDA.build(launch, target, edit)):
+        assert (build.registers, build.stack_bytes, build.lds_bytes) == (64, 8, 8448)
+
+
+@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
+def test_without_nvccs_code_llvms_decides(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nvcc builds has no such kernel, or there is no nvcc."""
+    launch, target = bed.traced[0][0], load_target("h200")
+    bed.enter(monkeypatch)
+    other = CUDA.build(launch, target)
+    bed.enter(monkeypatch, PATH="/usr/bin:/bin")
+    assert CUDA.build(launch, target) == other
+    assert other.registers == read_kernel(launch).code.registers
+
+
+@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
+def test_an_edit_that_nvcc_does_not_compile_is_refused(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch, target = bed.traced[0][0], load_target("h200")
+    bed.enter(monkeypatch, FAKE_CODE=f"sm_90 {read_kernel(launch).code.symbol}")
+    with pytest.raises(BuildError, match="fails with the compiler for the GPU"):
+        CUDA.build(launch, target, bed.edit(*CHANGES["does not compile"]))

@@ -157,7 +157,7 @@ def resident_workgroups(launch: Launch, target: Target) -> tuple[int, tuple[str,
     try:
         built = build(launch, target)
     except BuildError as error:
-        return 1, (f"one workgroup a CU is assumed: {error.fact}",)
+        return 1, (f"one workgroup a {target.cu_name} is assumed: {error.fact}",)
     spilled = built.stack_bytes or 0
     note = f"each thread spills {spilled} bytes to local memory, in the counters and not modelled"
     return occupancy(built, target), (note,) if spilled else ()

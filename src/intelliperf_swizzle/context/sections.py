@@ -107,14 +107,14 @@ def _with_these_requests(measured: Measurement) -> float:
 
 def _target(context: HardwareContext, _: Collection[str]) -> str:
     target, wave = context.target, context.wave
-    domain = target.domain_name
+    domain, cu = target.domain_name, target.cu_name
     lines = [
         f"{target.product} ({target.arch})",
-        f"- {target.domain_count} of {target.cus_per_xcd} CUs: {target.cus} CUs",
+        f"- {target.domain_count} of {target.cus_per_xcd} {cu}s: {target.cus} {cu}s",
         f"- L2: {size(target.l2_bytes_per_xcd)} an {domain}, {target.l2_ways} ways, lines of "
-        f"{LINE_BYTES} B; it serves the CUs of its {domain} only, so a line that two {domain}s "
+        f"{LINE_BYTES} B; it serves the {cu}s of its {domain} only, so a line that two {domain}s "
         "need is fetched twice",
-        f"- L1: {size(target.l1_bytes)} a CU",
+        f"- L1: {size(target.l1_bytes)} a {cu}",
         *_places(target),
     ]
     if target.llc_bytes is not None:
@@ -127,7 +127,7 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
             *lines,
             f"- bandwidth of the device: {', '.join(named)}",
             f"- {wave.occupancy} workgroup{'s' if wave.occupancy > 1 else ''} of this kernel on a "
-            f"CU at once: {wave.workgroups_per_domain} on an {domain}, "
+            f"{cu} at once: {wave.workgroups_per_domain} on an {domain}, "
             f"{wave.workgroups_per_domain * target.num_xcds} on the device (one wave)",
         ]
     )

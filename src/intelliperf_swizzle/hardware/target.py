@@ -159,6 +159,11 @@ class Target:
         )
 
     @property
+    def cu_name(self) -> str:
+        """What the vendor calls a CU."""
+        return "CU" if self.vendor == "AMD" else "SM"
+
+    @property
     def domain_name(self) -> str:
         """What the vendor calls a domain."""
         return "XCD" if self.vendor == "AMD" else "L2 partition"

@@ -45,7 +45,7 @@ def compile_variants(
                 functools.partial(setup.language.build, launch, gpu),
             )
         except BuildError as error:
-            failures.append(f"one workgroup a CU is assumed: {error.fact}")
+            failures.append(f"one workgroup a {gpu.cu_name} is assumed: {error.fact}")
     return builds, tuple(failures)
 
 
@@ -56,7 +56,7 @@ def resident_workgroups(build: Build | None, target: Target) -> int:
 
 def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
     """What a launch takes of a CU, before and with an edit, in words."""
-    rows = [("workgroups a CU", before.occupancy, occupancy(after, target))]
+    rows = [(f"workgroups a {target.cu_name}", before.occupancy, occupancy(after, target))]
     registers = before.build.registers if before.build else None
     if registers is not None and after.registers is not None:
         rows = [("registers a thread", registers, after.registers), *rows]

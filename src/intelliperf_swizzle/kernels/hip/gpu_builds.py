@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,8 @@ from intelliperf_swizzle.kernels.hip.toolchain import RUNTIME
 
 NVCC_FLAGS = "-cudart shared"
 """So that the program calls a runtime before which another library can stand."""
+GPU_BUILDS = "gpu"
+"""Folder of a recording in which programs are built for a GPU."""
 _SHIM_FLAGS = (
     "-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,initfirst",
 )  # fmt: skip
@@ -80,17 +82,39 @@ def _library_folders(environment: Mapping[str, str]) -> list[str]:
 def build_program(
     recipe: Recipe, folder: Path, environment: Mapping[str, str], edit: Edit | None = None
 ) -> GpuProgram:
-    """Builds a copy of the project and takes out its device code.
+    """Builds a copy of the project and takes out its device code; once for each edit.
 
     Args:
         recipe: how the program that was recorded is made.
-        folder: for the copy and the code; made.
+        folder: for all builds; of one with an edit only the device code stays.
         environment: as of `gpu_environment`.
         edit: of files of the project.
 
     Raises:
         BuildError: it does not build, or has no device code.
     """
+    made_of = f"{recipe} {edit.diff if edit else None}".encode()
+    folder = folder / f"built-{hashlib.blake2b(made_of, digest_size=8).hexdigest()}"
+    place = folder / PROJECT
+    command = tuple(moved_command(recipe.command, Path(recipe.project), place))
+    if not (folder / "done").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            _build(recipe, command, folder, environment, edit)
+            (folder / "done").touch()
+        finally:
+            if edit:
+                shutil.rmtree(place, ignore_errors=True)
+    return GpuProgram(place, command, tuple(sorted(folder.glob("*.code"))))
+
+
+def _build(
+    recipe: Recipe,
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    edit: Edit | None,
+) -> None:
     project, place = Path(recipe.project), folder / PROJECT
     folder.mkdir(parents=True)
     if recipe.build_command is None:
@@ -100,15 +124,12 @@ def build_program(
         )
     copy_project(project, place, edit)
     build_copy(recipe.build_command, project, place, environment)
-    command = tuple(moved_command(recipe.command, project, place))
     files = device_files(command, place, recipe.flavour, below=True)
     code = [binary for file in files for binary in read_fat_binaries(file)]
     if not code:
         raise BuildError(f"the build for the GPU has left no device code in {place}")
-    kept = tuple(folder / f"{number}.code" for number in range(len(code)))
-    for path, binary in zip(kept, code, strict=True):
-        path.write_bytes(binary)
-    return GpuProgram(place, command, kept)
+    for number, binary in enumerate(code):
+        (folder / f"{number}.code").write_bytes(binary)
 
 
 def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str, str]) -> None:
@@ -128,21 +149,6 @@ def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str
         raise BuildError(
             f"`{command}` fails with the compiler for the GPU: {said}", details=error.details
         ) from None
-
-
-def build_edited(
-    recipe: Recipe, folder: Path, environment: Mapping[str, str], edit: Edit
-) -> tuple[Path, ...]:
-    """The device code of the program with an edit, built once; raises BuildError."""
-    place = folder / f"edited-{hashlib.blake2b(edit.diff.encode(), digest_size=8).hexdigest()}"
-    if not (place / "done").exists():
-        shutil.rmtree(place, ignore_errors=True)
-        try:
-            build_program(recipe, place, environment, edit)
-            (place / "done").touch()
-        finally:
-            shutil.rmtree(place / PROJECT, ignore_errors=True)
-    return tuple(sorted(place.glob("*.code")))
 
 
 def build_shim(language: str, folder: Path, environment: Mapping[str, str]) -> Path:

@@ -20,8 +20,8 @@ from intelliperf_swizzle.errors import SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
 from intelliperf_swizzle.kernels.hip.gpu_builds import (
+    GPU_BUILDS,
     GpuProgram,
-    build_edited,
     build_program,
     build_shim,
     gpu_environment,
@@ -59,12 +59,14 @@ class CppOnGpu:
         self._device, self._target = gpu
         self._traced = traced
         self._tolerance = tolerance
+        recording = Path(traced[0][0].options["device_kernel"]).parents[1]
         self._recipe = replace(
-            recipe_of(Path(traced[0][0].options["device_kernel"]).parents[1]),
+            recipe_of(recording),
             command=tuple(request.command),
             project=str(request.cwd.resolve()),
             build_command=request.build_command,
         )
+        self._builds = recording / GPU_BUILDS
         self._folder = Path(request.folder).resolve() / "gpu"
         self._environment = gpu_environment(self._recipe.language, request.variables)
         self._journal: Path | None = None
@@ -98,10 +100,11 @@ class CppOnGpu:
     @cached_property
     def _program(self) -> GpuProgram:
         """The unmodified program."""
-        return build_program(self._recipe, self._folder / "original", self._environment)
+        return build_program(self._recipe, self._builds, self._environment)
 
     @cached_property
     def _shim(self) -> Path:
+        self._folder.mkdir(parents=True, exist_ok=True)
         return build_shim(self._recipe.language, self._folder, self._environment)
 
     def _build(
@@ -115,7 +118,7 @@ class CppOnGpu:
 
         def build(edit: Edit) -> tuple[Path, ...] | GpuOutcome:
             try:
-                return build_edited(self._recipe, self._folder, self._environment, edit)
+                return build_program(self._recipe, self._builds, self._environment, edit).code
             except SwizzleError as error:
                 return GpuOutcome(("does not build", error.fact))
 
