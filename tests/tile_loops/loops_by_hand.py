@@ -73,6 +73,35 @@ TAKEN = {
 }
 """Of each the number of a tile is `tile`."""
 
+READ = {
+    "tiles of all": """
+    count = tl.load(sizes) * 2
+    for tile in range(pid, count, P):
+        copied(x, y, tile, columns, B)
+""",
+    "groups, as in tutorial 08": """
+    tile = pid
+    last = 0
+    for group in range(4):
+        more = tl.load(sizes + group) // 2
+        while tile >= last and tile < last + more:
+            copied(x, y, tile, columns, B)
+            tile += P
+        last = last + more
+""",
+    "groups to their ends": """
+    tile = pid
+    before = 0
+    for group in range(4):
+        end = before + tl.load(sizes + group) // 2
+        while tile < end:
+            copied(x, y, tile, columns, B)
+            tile += P
+        before = end
+""",
+}
+"""Of each the number of a tile is `tile`, and `sizes` says how many there are."""
+
 KEPT = {
     "ticket": (
         """
@@ -93,7 +122,28 @@ KEPT = {
             copied(x, y, tile, columns, B)
             tile += P
 """,
-        "read from `sizes`",
+        "read from `sizes`, and its text does not tell",
+    ),
+    "a step of an input": (
+        """
+    step = tl.load(sizes) - 7
+    for tile in range(pid, tl.load(sizes) * 2, step):
+        copied(x, y, tile, columns, B)
+""",
+        "its text does not tell",
+    ),
+    "an end that only fits": (
+        """
+    tile = pid
+    before = 0
+    for group in range(4):
+        end = before + tl.load(sizes + group) // 2
+        while tile < end:
+            copied(x, y, tile, columns, B)
+            tile += P
+        before = (group + 1) * 5
+""",
+        "its text does not tell",
     ),
     "carried": (
         """

@@ -9,16 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from loops_by_hand import COLUMNS, KEPT, PROGRAMS, TAKEN, loop_launch
+from loops_by_hand import COLUMNS, KEPT, PROGRAMS, READ, TAKEN, loop_launch
 
 from intelliperf_swizzle.cache import Screen, ceiling, replay
 from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kernels.triton.language import TRITON
 from intelliperf_swizzle.kernels.triton.tile_loops.candidates import Seen
 from intelliperf_swizzle.language import Owners, evaluate, parse
 from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
+from intelliperf_swizzle.search.stages import EVERY_COUNT, refuse_other_counts
 
 TARGET = load_target("mi300x")
 TURNED = "pid = (num_pids - 1 - pid + program * 0) * 3 % num_pids"
@@ -29,7 +31,7 @@ TILES = 4 * COLUMNS
 def launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
     """Each kernel's launch, with its loop if that was found."""
     folder = tmp_path_factory.mktemp("loops")
-    bodies = {**TAKEN, **{name: body for name, (body, _) in KEPT.items()}}
+    bodies = {**TAKEN, **READ, **{name: body for name, (body, _) in KEPT.items()}}
     return {name: loop_launch(folder, body) for name, body in bodies.items()}
 
 
@@ -53,8 +55,8 @@ def looped(name: str, launches: dict[str, Launch], seen: dict[str, Seen]) -> Lau
 @pytest.fixture(scope="module")
 def traces(launches: dict[str, Launch], seen: dict[str, Seen]) -> dict[str, Trace]:
     """Of each launch with a loop, its tiles."""
-    made = TRITON.trace_each([looped(name, launches, seen) for name in TAKEN])
-    return {name: one for name, one in zip(TAKEN, made, strict=True) if one is not None}
+    made = TRITON.trace_each([looped(name, launches, seen) for name in (*TAKEN, *READ)])
+    return {name: one for name, one in zip((*TAKEN, *READ), made, strict=True) if one is not None}
 
 
 def mapping(launch: Launch, text: str) -> Int64Array:
@@ -65,7 +67,7 @@ def mapping(launch: Launch, text: str) -> Int64Array:
         launch.constants,
         num_xcds=8,
         cus_per_xcd=38,
-        owners=Owners(launch.loop.program, launch.programs),
+        owners=Owners(launch.loop.program, launch.programs, launch.loop.starts),
     )
 
 
@@ -91,6 +93,60 @@ def test_the_number_of_a_tile_is_found(name: str, seen: dict[str, Seen]) -> None
     assert np.flatnonzero(loop.program == 0).tolist() == sorted(first)
     assert loop.turn[first].tolist() == list(range(7))
     assert [one.name for one in loop.counters[1:]] == ["done"] * (name == "epilogue")
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_count_that_is_read_is_that_of_its_group(
+    name: str, launches: dict[str, Launch], seen: dict[str, Seen], traces: dict[str, Trace]
+) -> None:
+    launch = looped(name, launches, seen)
+    assert launch.loop
+    grouped = name.startswith("groups")
+    assert (launch.loop.tiles, launch.loop.read_from) == (TILES, ("sizes",))
+    assert launch.loop.starts == ((0, 5, 10, 15) if grouped else (0,))
+    text = "pid = num_pids - 1 - pid"
+    tile = mapping(launch, text)
+    assert tile[:5].tolist() == ([4, 3, 2, 1, 0] if grouped else [19, 18, 17, 16, 15])
+    outcome = validation(launch, traces[name], edit(launch, text), tile)
+    assert (outcome.same_bits, outcome.method) == (True, "all-tiles"), outcome.difference
+
+
+def test_a_run_longer_than_proofs_reach_is_renumbered_in_pieces(
+    tmp_path: Path, seen: dict[str, Seen]
+) -> None:
+    launch = replace(loop_launch(tmp_path, READ["tiles of all"]), loop=seen["tiles of all"].loop)
+    text = edit(launch, "pid = num_pids - 1 - pid").functions[launch.source.kernel]
+    inserted = text.partition("# swizzle")[2].partition("copied")[0].split("\n")[1:-1]
+    lines = "\n".join(line.strip().replace("tl.minimum", "min") for line in inserted)
+    new = []
+    for tile in range(9000):
+        names = {"tile": tile, "count": 9000}
+        exec(lines, {"min": min}, names)
+        new.append(names["swizzle2_tile"])
+    assert new == [*range(4095, -1, -1), *range(8191, 4095, -1), *range(8999, 8191, -1)]
+
+
+def test_a_count_that_the_launch_itself_writes_is_refused(tmp_path: Path) -> None:
+    body = READ["tiles of all"] + "    tl.store(sizes, count // 2)\n"
+    [launch], reasons = TRITON.with_loops([loop_launch(tmp_path, body)], None)
+    assert launch.loop
+    assert not reasons
+    with pytest.raises(TraceError, match="depends on what the launch itself writes"):
+        TRITON.trace(launch)
+
+
+def test_a_mapping_must_hold_for_every_count_that_may_be_read(
+    launches: dict[str, Launch], seen: dict[str, Seen]
+) -> None:
+    launch = looped("tiles of all", launches, seen)
+
+    def refused(text: str) -> str:
+        verdict = refuse_other_counts(parse(text), [launch], TARGET, EVERY_COUNT)
+        return verdict.reason if verdict else ""
+
+    assert refused("pid = num_pids - 1 - pid") == ""
+    assert "one for num_pids % 4 == 0 only" in refused("pid = pid // 4 * 4 + 3 - pid % 4")
+    assert "`program`" in refused("pid = pid + program * 0")
 
 
 @pytest.mark.parametrize("name", KEPT)

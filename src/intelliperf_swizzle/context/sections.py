@@ -198,7 +198,10 @@ def _loop_words(launch: Launch) -> list[str]:
         f"number, `num_pids` = {loop.tiles} for how many there are, `program` for the launch index "
         f"and `num_programs` = {launch.programs} for the workgroups. Workgroup 0 takes the numbers "
         f"{', '.join(map(str, own))}, … A remap changes which tile a number computes."
-    ]
+    ] + [
+        f"These are {len(loop.starts)} runs, whose lengths are read from memory. Each is remapped "
+        "as if it were all: the remap must hold for every `num_pids` and not read `program`."
+    ] * bool(loop.read_from)
 
 
 def _cycle_words(target: Target) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -62,10 +63,12 @@ class Owners:
     Attributes:
         program: int32[numbers] or int64[numbers].
         programs: how many there are.
+        starts: the first numbers of the runs that are renumbered each as if it were all there is.
     """
 
     program: npt.NDArray[np.integer[Any]]
     programs: int
+    starts: tuple[int, ...] = (0,)
 
 
 def evaluate(
@@ -101,6 +104,12 @@ def evaluate(
     """
     check(swizzle, constants)
     programs = grid[0] * grid[1] * grid[2]
+    if owners and len(owners.starts) > 1:
+        gpu, runs = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}, []
+        for at, end in pairwise((*owners.starts, programs)):
+            some = Owners(owners.program[at:end], owners.programs)
+            runs.append(at + evaluate(swizzle, (end - at, 1, 1), constants, **gpu, owners=some))
+        return np.concatenate(runs)
     tile = np.empty(programs, np.int64)
     numbers = _numbers(swizzle.names, grid, constants, num_xcds, cus_per_xcd)
     if owners and "num_programs" in numbers:

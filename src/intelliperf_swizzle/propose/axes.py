@@ -92,6 +92,8 @@ def column_expressions(launches: Sequence[Launch], lengths: Collection[int] = ()
     """What patterns may take for the number of tile columns, likeliest first."""
     columns = {choice[-1].expression: choice[-1] for choice in axis_choices(launches, lengths)}
     columns.pop("num_pids", None)
+    if any(one.loop and one.loop.read_from for one in launches):  # sizes that no argument holds
+        columns |= {str(length): Axis(str(length), length) for length in sorted(lengths)}
     return list(columns.values())
 
 

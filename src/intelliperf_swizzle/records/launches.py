@@ -173,6 +173,11 @@ class TileLoop:
         program: int32[tiles]; number -> the program that takes it.
         turn: int32[tiles]; number -> how many the program has taken before.
         most_turns: tiles of each program that are traced; None = all.
+        base: the first of the `count` numbers, as an expression.
+        starts: the first numbers of the runs that are renumbered each in itself, as if its first
+            one were 0 and its length `num_pids`.
+        read_from: the tensors that tell how many there are; such runs end with a group, and have
+            at most `mapping.sweep.LONGEST` numbers.
     """
 
     line: int
@@ -181,6 +186,9 @@ class TileLoop:
     program: Int32Array
     turn: Int32Array
     most_turns: int | None = None
+    base: str = "0"
+    starts: tuple[int, ...] = (0,)
+    read_from: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -29,6 +29,10 @@ from intelliperf_swizzle.search.subject import Subject, check_editable
 
 PROGRAM = "program"
 """What `--renumber` calls the programs themselves."""
+READ = (
+    "the number of tiles is read from `{}`: mappings are proved for every one, gains hold for this"
+)
+"""What is said of numbers of tiles that memory holds."""
 
 
 @contextmanager
@@ -125,6 +129,9 @@ def _examine_numbered(
                 if to_edit:
                     check_editable(setup, looped)
                 subject = examine_kernel(looped, setup, progress)
+                if loop.read_from:
+                    told = READ.format("`, `".join(loop.read_from))
+                    subject = replace(subject, cautions=(told, *subject.cautions))
                 return replace(subject, notes=(note, *reasons, *subject.notes))
             except (SpliceError, TraceError) as error:
                 reasons = (*reasons, f"the tiles of the loop at {where} keep their order: "

@@ -48,7 +48,8 @@ def tiles_of(swizzle: Swizzle, traced: Sequence[TracedLaunch], target: Target) -
 
 def owners_of(launch: Launch) -> Owners | None:
     """The programs that take the tiles of a loop; None where there is none."""
-    return Owners(launch.loop.program, launch.programs) if launch.loop else None
+    loop = launch.loop
+    return Owners(loop.program, launch.programs, loop.starts) if loop else None
 
 
 def with_rest(tile: Int64Array, trace: Trace) -> Int64Array:

@@ -19,6 +19,7 @@ from intelliperf_swizzle.errors import LanguageError, SpliceError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import describe, prove, sweep_grids
+from intelliperf_swizzle.mapping.sweep import LONGEST
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
@@ -38,6 +39,11 @@ from intelliperf_swizzle.units import points
 RANKING_STRIDE = 15
 """Of the sweep's grids every so-many-th tells how wide a proof is when attempts are ranked; odd, so
 that all remainders by a power of two are met."""
+
+
+EVERY_COUNT = range(1, LONGEST + 1)
+"""Numbers of tiles that memory may hold (longer runs are cut); what is proposed is tried on few."""
+FEW_COUNTS = (*range(1, 33), *range(33, LONGEST + 1, 271))
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,8 @@ def prove_candidate(candidate: Candidate, subject: Subject, target: Target) -> P
         for one, proof in zip(subject.traced, proofs, strict=True):
             if reason := subject.unsafe_order(one.launch, proof.tile):
                 return Verdict("unsafe order", reason)
+        if refusal := refuse_other_counts(swizzle, subject.launches, target, FEW_COUNTS):
+            return refusal
         if refusal := _refuse_elsewhere(swizzle, subject, target):
             return refusal
     except LanguageError as error:
@@ -144,6 +152,23 @@ def _refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> Ver
             if reason := subject.unsafe_order(launch, proofs[0].tile):
                 where = f"launch {launch.ordinal + 1}, on the grid {launch.grid}"
                 return Verdict("unsafe order", f"{where}: {reason}")
+    return None
+
+
+def refuse_other_counts(
+    swizzle: Swizzle, launches: Sequence[Launch], target: Target, counts: Sequence[int]
+) -> Verdict | None:
+    """The refusal of a swizzle that is no permutation of some count which memory may hold."""
+    read = [launch for launch in launches if launch.loop and launch.loop.read_from]
+    constants = {frozenset((n, one.constants.get(n)) for n in swizzle.names): one for one in read}
+    for launch in constants.values():
+        told = "the number of tiles is read from memory, and"
+        if "program" in swizzle.names:
+            return Verdict("not a permutation", f"{told} with it `program` of each changes")
+        proof = _prove_launch(swizzle, launch, target, [(count, 1, 1) for count in counts])
+        holds = "none" if isinstance(proof, Witness) else proof.condition
+        if holds:
+            return Verdict("not a permutation", f"{told} it is one for {holds} only")
     return None
 
 
@@ -183,6 +208,9 @@ def screen_candidate(proved: Proved, number: int, rate: float, baseline: float) 
 def edit_source(screened: Screened, setup: Setup) -> Edited | Verdict:
     """Puts the swizzle into the kernel's source, or says why that cannot be done."""
     proved = screened.proved
+    launches = proved.subject.launches
+    if refusal := refuse_other_counts(proved.swizzle, launches, proved.target, EVERY_COUNT):
+        return refusal
     try:
         edit = edit_launches(setup, proved.subject.launches, proved.swizzle, proved.candidate.name)
     except SpliceError as error:

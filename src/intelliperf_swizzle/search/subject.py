@@ -90,7 +90,8 @@ class Subject:
         for launch in self.untraced:
             constants = launch.constants
             read = tuple(constants.get(name) for name in sorted(names))
-            groups.setdefault((launch.grid, launch.numbers, read), []).append(launch)
+            cut = launch.loop and launch.loop.starts
+            groups.setdefault((launch.grid, launch.numbers, cut, read), []).append(launch)
         return list(groups.values())
 
     def unsafe_order(self, launch: Launch, tile: Int64Array) -> str | None:

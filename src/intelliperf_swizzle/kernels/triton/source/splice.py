@@ -56,7 +56,8 @@ from intelliperf_swizzle.kernels.triton.source.reads import (
 from intelliperf_swizzle.kernels.triton.source.scopes import scope_of
 from intelliperf_swizzle.language import INPUTS, Swizzle
 from intelliperf_swizzle.language.emit import emit_triton
-from intelliperf_swizzle.records import KernelSource, Launch, SourceFunction, TileLoop
+from intelliperf_swizzle.mapping.sweep import LONGEST
+from intelliperf_swizzle.records import Counter, KernelSource, Launch, SourceFunction, TileLoop
 
 __all__ = ["Edit", "splice"]
 
@@ -319,6 +320,8 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
                 hint="give the statement before which they would stand a line of its own",
             )
         prefix = _free_prefix(tree, len(insertions))
+        own = _free_prefix(tree, len(insertions) + 1)
+        begin, pid, tiles, end = _run(loop, counter, own, language)
         code = emit_triton(
             request.swizzle,
             [0],
@@ -326,8 +329,8 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             num_xcds=request.target.num_xcds,
             cus_per_xcd=request.target.cus_per_xcd,
             inputs={
-                "pid_0": counter.name,
-                "grid_0": loop.count if loop.count.isidentifier() else f"({loop.count})",
+                "pid_0": pid,
+                "grid_0": tiles,
                 **_program(language, request.axes),
             },
             prefix=prefix,
@@ -336,16 +339,41 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
         outputs, naming = _named(code.outputs, prefix)
         insertions[counter.line] = (
             f"# {headline(request.name, request.target.name)}",
+            *begin,
             *code.lines,
             *naming,
+            *(line.format(outputs[0]) for line in end),
         )
+        output = end[-1].partition(" ")[0] if end else outputs[0]
         replacements += [
-            (place(function.text, node), outputs[0])
+            (place(function.text, node), output)
             for statement in scope
             for node in ast.walk(statement)
             if isinstance(node, ast.Name) and node.id == counter.name
         ]
     return _Change(tuple(sorted(replacements, key=_order)), insertions)
+
+
+def _run(
+    loop: TileLoop, counter: Counter, prefix: str, language: str
+) -> tuple[list[str], str, str, list[str]]:
+    """What stands before the block, its number, how many there are, and what stands after it.
+
+    A count that is read from memory is that of a run of at most `LONGEST`, which proofs cover.
+    """
+    count = loop.count if loop.count.isidentifier() else f"({loop.count})"
+    if not loop.read_from:
+        return [], counter.name, count, []
+    offset, base = counter.name, ""
+    if loop.base != "0":
+        offset, base = f"({counter.name} - {loop.base})", f"{loop.base} + "
+    begin = [
+        f"{prefix}begin = {offset} // {LONGEST} * {LONGEST}",
+        f"{prefix}number = {offset} - {prefix}begin",
+        f"{prefix}tiles = {language}.minimum({count} - {prefix}begin, {LONGEST})",
+    ]
+    after = f"{prefix}tile = {base}{prefix}begin + {{}}"
+    return begin, f"{prefix}number", f"{prefix}tiles", [after]
 
 
 def _check_arguments(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from intelliperf_swizzle.kernels.triton.source.reads import bound_names, definition
 from intelliperf_swizzle.kernels.triton.source.scopes import scope_of
+from intelliperf_swizzle.kernels.triton.tile_loops.spans import span_of
 from intelliperf_swizzle.records import Counter, Launch, TileLoop
 
 
@@ -25,6 +26,7 @@ class CandidateLoop:
         carried: names that an iteration takes from the one before it.
         read_after: names that the loop assigns and what follows it reads.
         ticket: whether a number is drawn with an atomic operation.
+        span: as of `span_of`.
     """
 
     line: int
@@ -34,6 +36,7 @@ class CandidateLoop:
     carried: frozenset[str]
     read_after: frozenset[str]
     ticket: bool
+    span: tuple[str, str, str] | None
 
 
 @dataclass(frozen=True)
@@ -64,16 +67,19 @@ def find_candidates(launch: Launch) -> list[CandidateLoop]:
         ]
         if counters:
             exposed = _exposed([loop] if isinstance(loop, ast.While) else loop.body, known)
+            span = span_of(tree, loop)
+            counts = [*_counts(tree, loop, own), *(span or ())[1:]]
             targets = bound_names(loop.target) if isinstance(loop, ast.For) else frozenset()
             found.append(
                 CandidateLoop(
                     loop.lineno,
                     loop,
                     tuple(counters),
-                    tuple(_counts(tree, loop, own)),
+                    tuple(dict.fromkeys(counts)),
                     frozenset((exposed & own) - targets),
                     frozenset(_exposed(after, known) & own),
                     any(one.name in tickets for one in counters),
+                    span,
                 )
             )
     return found

@@ -10,7 +10,7 @@ takes from the program's own number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,7 @@ from intelliperf_swizzle.kernels.triton.tile_loops.candidates import (
     find_candidates,
 )
 from intelliperf_swizzle.kernels.triton.tile_loops.marks import WATCH, listen, mark
+from intelliperf_swizzle.mapping.sweep import LONGEST
 from intelliperf_swizzle.records import Access, Counter, Int64Array, Launch, TileLoop
 
 _PROGRAM = 1 << 256
@@ -58,11 +59,11 @@ def _look_at(launch: Launch, name: str | None, folder: Path) -> Seen:
     kernel, text = launch.source.kernel, launch.source.entry.text
     before: dict[int, list[str]] = {}
     for number, one in enumerate(candidates):
+        counts = f"{WATCH}({number}, None, {', '.join(one.counts)})"
+        before.setdefault(one.loop.body[0].lineno, []).append(counts)
         for place, counter in enumerate(one.counters):
             call = f"{counter.name} = {WATCH}({number}, {place}, {counter.name})"
             before.setdefault(counter.line, []).append(call)
-        counts = f"{WATCH}({number}, None, {', '.join(one.counts)})"
-        before.setdefault(one.loop.body[0].lineno, []).append(counts)
     after = {one.line: f"{WATCH}({number}, -1)" for number, one in enumerate(candidates)}
     try:
         live = revive(launch, folder, edits={kernel: mark(text, before, after)})
@@ -105,9 +106,8 @@ class _Visits:
     Attributes:
         first_bit: of its counters in origins.
         program: int64[n] of each row.
-        values: of each counter, int64[n]; None where it is no known integer.
+        values: of each counter and each count, int64[n]; None where it is no known integer.
         origins: of each counter, what it was computed from.
-        counts: of each expression, the value that it has always had; None if there are several.
         bounds: what they were computed from.
         used: what the body does -> what that was computed from.
     """
@@ -116,7 +116,6 @@ class _Visits:
     program: list[Int64Array] = field(default_factory=list)
     values: list[dict[int, Int64Array | None]] = field(default_factory=list)
     origins: dict[int, int] = field(default_factory=dict)
-    counts: dict[int, int | None] = field(default_factory=dict)
     bounds: int = 0
     used: dict[str, int] = field(default_factory=dict)
 
@@ -133,24 +132,23 @@ class _CounterWatch:
         self.begin(np.zeros(0, np.int64))
 
     def call(self, loop: int, place: int | None, *values: object) -> object:
-        """A counter has a value; or (place None) the counts have; or (-1) the loop is over."""
+        """An iteration begins (place None); a counter has a value; or (-1) the loop is over."""
         visits = self.loops[loop]
         if place is None:
-            self._note_counts(visits, values)
+            self._note_control()
+            self._inside.add(loop)
+            row = {-1 - at: _integers(value) for at, value in enumerate(values)}
+            self._latest[loop] = row
+            self._rows.append((loop, row))
+            for value in values:
+                visits.bounds |= origin_of(getattr(value, "handle", None))
             return None
         if place == -1:
             self._note_control()
             self._inside.discard(loop)
             return None
         [value] = values
-        row = self._latest.get(loop)
-        if row is None or place in row:
-            self._note_control()
-            row = {}
-            self._latest[loop] = row
-            self._rows.append((loop, row))
-        self._inside.add(loop)
-        row[place], plain = self._counter(visits, place, value)
+        self._latest[loop][place], plain = self._counter(visits, place, value)
         return plain
 
     def _counter(self, visits: _Visits, place: int, value: object) -> tuple[Array | None, object]:
@@ -162,14 +160,6 @@ class _CounterWatch:
         visits.origins[place] = visits.origins.get(place, 0) | origin
         origin = origin & _STORAGES | visits.first_bit << place
         return known, tl.tensor(Block((known,), value.handle.dtype, (), origin), value.type)
-
-    def _note_counts(self, visits: _Visits, values: Sequence[object]) -> None:
-        for place, value in enumerate(values):
-            known = _integers(value)
-            unique = np.unique(known) if known is not None else np.zeros(0)
-            now = int(unique[0]) if len(unique) == 1 else None
-            visits.counts[place] = now if visits.counts.get(place, now) == now else None
-            visits.bounds |= origin_of(getattr(value, "handle", None))
 
     def _note_control(self) -> None:
         """What decided something since the last call, which is then forgotten."""
@@ -268,7 +258,8 @@ def _judge(
 ) -> TileLoop | str | None:
     """The loop, or why its tiles cannot be renumbered; None where it deals in no tiles."""
     columns = _columns(candidate, visits)
-    numbers = {place: one for place, one in columns.items() if _is_number(one)}
+    counts = {candidate.counts[-1 - at]: one for at, one in columns.items() if at < 0}
+    numbers = {at: one for at, one in columns.items() if at >= 0 and _is_number(one)}
     if not numbers:
         return None
     program = np.concatenate(visits.program)
@@ -280,37 +271,52 @@ def _judge(
     first = places[0]
     number = numbers[first]
     counters = [candidate.counters[first]]
-    for place, other in numbers.items():
+    loaded = visits.bounds | visits.origins.get(first, 0)
+    storages = [n for at, n in enumerate(memory.numbers) if loaded >> at + 1 & 1]
+    read = tuple(sorted(name for storage in storages for name in memory.names(storage)))
+    for place, other in () if read else numbers.items():
         counter = candidate.counters[place]
         same = np.array_equal(other, number) and counter.name not in {c.name for c in counters}
         if same and (counter.name in candidate.carried or _is_target(candidate, counter)):
             counters.append(counter)
     turns = _turns(program)
-    counts = [text for place, text in enumerate(candidate.counts)
-              if visits.counts.get(place) == len(number)]  # fmt: skip
-    flaw = _flaw(candidate, visits, counters, memory)
-    if flaw is None and not counts:
+    fitting = [
+        one for one in candidate.counts if (counts.get(one, np.zeros(1)) == len(number)).all()
+    ]
+    flaw = _flaw(candidate, visits, counters)
+    if flaw is None and not fitting and not read:
         flaw = f"no expression of the loop says that there are {len(number)}"
     if flaw is not None:
         return flaw if turns.any() else None  # else each program takes one
     owner, turn = np.empty(len(number), np.int32), np.empty(len(number), np.int32)
     owner[number], turn[number] = program, turns
-    return TileLoop(candidate.line, counts[0], tuple(counters), owner, turn)
+    loop = TileLoop(candidate.line, "".join(fitting[:1]), tuple(counters), owner, turn)
+    return _with_runs(candidate, loop, counts, read) if read else loop
 
 
-def _flaw(
-    candidate: CandidateLoop, visits: _Visits, counters: Sequence[Counter], memory: Memory
-) -> str | None:
+def _with_runs(
+    candidate: CandidateLoop,
+    loop: TileLoop,
+    counts: Mapping[str, Int64Array],
+    read: tuple[str, ...],
+) -> TileLoop | str:
+    """As of `_judge`, of a loop whose bounds are read from memory."""
+    told = f"its bounds are read from `{'`, `'.join(read)}`"
+    name, base, count = candidate.span or ("", "", "")
+    if name != loop.name or not _is_target(candidate, loop.counters[0]):
+        return f"{told}, and its text does not tell that it takes each number once for all others"
+    turn = loop.program[: int(loop.program.max()) + 1]
+    if len(np.unique(turn)) < len(turn) or (np.resize(turn, loop.tiles) != loop.program).any():
+        return f"{told}, and its programs do not take numbers in turn"
+    ends = {*zip(counts[base].tolist(), counts[count].tolist(), strict=True)}
+    runs = sorted(at for first, tiles in ends for at in range(first, first + tiles, LONGEST))
+    return replace(loop, count=count, base=base, starts=tuple(runs), read_from=read)
+
+
+def _flaw(candidate: CandidateLoop, visits: _Visits, counters: Sequence[Counter]) -> str | None:
     """Why tiles may not come in another order, by what the loop's body does; None if they may."""
     names = {counter.name for counter in counters}
     taken = [place for place, counter in enumerate(candidate.counters) if counter in counters]
-    loaded = visits.bounds
-    for place in taken:
-        loaded |= visits.origins.get(place, 0)
-    if loaded & _STORAGES:
-        storages = [n for at, n in enumerate(memory.numbers) if loaded >> at + 1 & 1]
-        told = sorted(name for number in storages for name in memory.names(number))
-        return f"its bounds are read from `{'`, `'.join(told)}`"
     if carried := sorted(candidate.carried - names):
         return f"`{carried[0]}` is carried from one tile to the next"
     if left := sorted(candidate.read_after - names):
@@ -322,9 +328,9 @@ def _flaw(
 
 
 def _columns(candidate: CandidateLoop, visits: _Visits) -> dict[int, Int64Array]:
-    """The values of the counters that were known integers in every iteration."""
+    """The values of the counters, and counts, that were known integers in every iteration."""
     columns = {}
-    for place in range(len(candidate.counters)):
+    for place in range(-len(candidate.counts), len(candidate.counters)):
         rows = [row.get(place) for row in visits.values]
         known = [row for row in rows if row is not None]
         if rows and len(known) == len(rows):

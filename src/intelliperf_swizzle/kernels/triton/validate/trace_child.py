@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 import numpy as np
+import triton.runtime.interpreter as triton_interpreter
 
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.kernels.triton.interpreter.batched import NotBatchableError, Origins
@@ -66,8 +67,9 @@ class _NumberCheck:
         """A counter's number and the new one, of each program or one for all."""
         if len(values) != 2:
             return
-        number, new = np.broadcast_arrays(*values)
-        inside = (number >= 0) & (number < len(self._tile))  # others leave the loop
+        active = triton_interpreter.interpreter_builder.active  # others have left the loop
+        number, new, active = np.broadcast_arrays(*values, active)
+        inside = active & (number >= 0) & (number < len(self._tile))
         wrong = inside & (self._tile[np.where(inside, number, 0)] != new)
         for at in np.flatnonzero(wrong)[:1]:
             self.difference = self.difference or (
