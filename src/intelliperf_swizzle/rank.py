@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from intelliperf_swizzle.language.parse import MAX_CHARACTERS
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing, Verdict
 
 NOISE_BAND = 0.005
@@ -97,7 +98,7 @@ NAMES = {
     "memory_bytes": "fewer bytes from memory",
     "time": "less time",
     "proof": "more grids on which it is proved",
-    "length": "the shorter text",
+    "length": "a named pattern, then the shorter text",
 }
 """What people call the criteria."""
 
@@ -283,7 +284,8 @@ def _merit(attempt: Attempt, criterion: str) -> float:
     if criterion == "proof":
         return -(attempt.proof.grids_checked if attempt.proof else 0)
     if criterion == "length":
-        return len(attempt.candidate.text)
+        found = attempt.candidate.origin == "search"
+        return len(attempt.candidate.text) + (MAX_CHARACTERS if found else 0)
     value: float | None = measured.memory_bytes
     if criterion == "time":
         modelled = measured.modelled_time_ms

@@ -76,6 +76,22 @@ def test_a_shorter_text_wins_between_equals_and_the_order_does_not_depend_on_the
         assert [one.number for one in order(shuffled)] == [2, 3, 1]
 
 
+def test_of_equals_a_named_pattern_wins_over_a_shorter_text_that_the_search_has_found() -> None:
+    found, named = attempt(1, 0.7), attempt(2, 0.7, text="pid = pid + 0")
+    named = replace(named, candidate=replace(named.candidate, origin="pattern"))
+    assert [one.number for one in order([found, named])] == [2, 1]
+    assert order([attempt(3, 0.71), named])[0].number == 3
+
+
+def test_a_formula_may_rank_by_modelled_time_first() -> None:
+    slower, faster = attempt(1, 0.9), attempt(2, 0.8)
+    assert faster.measurement is not None
+    quick = replace(faster.measurement, modelled_memory_time_ms=0.95)
+    both = [slower, replace(faster, measurement=quick)]
+    assert [one.number for one in order(both)] == [1, 2]
+    assert [one.number for one in order(both, ("time", "l2_hit_rate"))] == [2, 1]
+
+
 def test_what_is_refused_or_not_measured_is_not_ranked() -> None:
     refused = replace(attempt(1, 0.99), verdict=Verdict("output differs", "tile 3"))
     unmeasured = replace(attempt(2, 0.99), measurement=None)

@@ -35,7 +35,7 @@ def words_of(face: str, run: Run) -> str:
 def test_a_caution_stands_beside_the_verdict(run_with_a_caution: Run, face: str) -> None:
     [caution] = run_with_a_caution.cautions
     text = words_of(face, run_with_a_caution)
-    assert re.search(rf"Better\. .{{,400}} Caution: {re.escape(caution)}\.", text)
+    assert re.search(rf"Better\. .{{,500}} Caution: {re.escape(caution)}\.", text)
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -51,3 +51,11 @@ def test_a_domain_has_the_name_that_the_vendor_gives_it(
     if face != "md":  # it speaks of no domains
         assert re.search(r"\bXCD\b", words_of(face, run))
         assert "L2 partition" in words_of(face, partitions)
+
+
+def test_the_verdict_speaks_of_time(run: Run) -> None:
+    assert re.match(r"Modelled: Better\. Modelled memory time -\d+\.\d %\. L2 hit rate", said(run))
+    bound = replace(run.baseline, arithmetic_time_ms=2.0, modelled_memory_time_ms=1.5)
+    text = said(replace(run, best=None, nothing_to_gain=True, baseline=bound))
+    assert "nothing to gain" in text
+    assert "its operations take at least 2 ms, its memory traffic 1.5 ms" in text

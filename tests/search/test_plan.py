@@ -19,7 +19,7 @@ from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.records import Measurement
 from intelliperf_swizzle.search.all_kernels import combine_edits, kernel_row
-from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, plan_searches
+from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, is_promising, plan_searches
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import Interrupted
@@ -142,3 +142,20 @@ def test_where_no_kernel_is_worth_a_search_the_first_says_so() -> None:
     two = [subject(name, hits=0.5, ceiling=0.5, ms=1.0) for name in ("a", "b")]
     [one] = plan_searches(two, setup_of())
     assert one.subject in two
+
+
+@pytest.mark.parametrize(
+    ("rank", "arithmetic_ms", "promising"),
+    [
+        (("l2_hit_rate", "time"), 0.9, True),
+        (("l2_hit_rate", "time"), 1.0, False),
+        (("l2_hit_rate", "memory_bytes"), 1.0, True),
+    ],
+)
+def test_a_kernel_bound_by_arithmetic_is_not_searched_if_time_ranks(
+    rank: tuple[str, ...], arithmetic_ms: float, promising: bool
+) -> None:
+    one = subject("a", hits=0.0, ceiling=0.5, ms=1.0)
+    one = replace(one, baseline=replace(one.baseline, arithmetic_time_ms=arithmetic_ms))
+    setup = replace(setup_of(), formula=cast(Any, SimpleNamespace(rank=rank)))
+    assert is_promising(setup, one) is promising

@@ -143,6 +143,12 @@ class Measurement:
             return memory
         return max(memory, self.arithmetic_time_ms or 0.0) * self.imbalance
 
+    @property
+    def bound_by_arithmetic(self) -> bool:
+        """Whether the operations take as long as the traffic of memory, both modelled."""
+        arithmetic, memory = self.arithmetic_time_ms, self.modelled_memory_time_ms
+        return bool(arithmetic and memory and arithmetic >= memory)
+
 
 @dataclass(frozen=True)
 class Ceiling:

@@ -66,7 +66,7 @@ class Run:
         ceiling: the bound.
         best: the attempt that is named, None where none is eligible and better.
         attempts: all of them by number.
-        nothing_to_gain: the bound leaves less than a point; nothing was tried.
+        nothing_to_gain: the bound leaves less than a point, or no time; nothing was tried.
         notes: sentences for the report.
         history: path of the history file.
         usage: what the language model took; None where there was none.

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from intelliperf_swizzle.context.miss_causes import CLASSES, describe_causes, total
-from intelliperf_swizzle.records import Cure, Measurement, MissCauses, Picture, Run, TensorPicture
-from intelliperf_swizzle.report.words import relative_time
-from intelliperf_swizzle.units import milliseconds, percent, size
+from intelliperf_swizzle.records import Cure, MissCauses, Picture, Run, TensorPicture
+from intelliperf_swizzle.report.words import bound_by_arithmetic, relative_time
+from intelliperf_swizzle.units import percent, size
 
 TOGETHER = 0.1
 """How much more often neighbours must run on one domain before that is called the reason."""
@@ -23,7 +23,9 @@ def lines(run: Run) -> list[str]:
     said = [f"{title}: {describe_causes(causes, run.domain_name)}." for title, causes in (
         ("Why it misses", before), ("With the swizzle", after)
     ) if causes]  # fmt: skip
-    told = (why_it_helps(run), bound_by_arithmetic(run.predicted or run.baseline))
+    told = [why_it_helps(run)]
+    if not run.nothing_to_gain:  # else the verdict says so
+        told.append(bound_by_arithmetic(run.predicted or run.baseline))
     return [*said, *(one for one in told if one)]
 
 
@@ -32,17 +34,6 @@ def takes(run: Run) -> list[str]:
     validation = run.best.validation if run.best else None
     build = validation.build if validation else None
     return [f"The kernel with the swizzle takes {build}."] if build else []
-
-
-def bound_by_arithmetic(kernel: Measurement) -> str:
-    """Says so where the kernel's operations take longer than its traffic, else nothing."""
-    arithmetic, memory = kernel.arithmetic_time_ms, kernel.modelled_memory_time_ms
-    if not arithmetic or not memory or arithmetic < memory:
-        return ""
-    return (
-        f"Bound by arithmetic: its operations take at least {milliseconds(arithmetic)}, its memory "
-        f"traffic {milliseconds(memory)} (modelled); fewer misses save little time."
-    )
 
 
 def _causes(run: Run) -> tuple[tuple[MissCauses, ...] | None, tuple[MissCauses, ...] | None]:

@@ -58,13 +58,25 @@ def outcome(run: Run) -> str:
         return (
             f"{source}nothing to gain. {run.kernel} has an L2 hit rate of "
             f"{percent(run.baseline.l2_hit_rate)} on {run.target}; no permutation of its "
-            f"workgroups can exceed {percent(run.ceiling.l2_hit_rate)}."
-        )
+            f"workgroups can exceed {percent(run.ceiling.l2_hit_rate)}. "
+            f"{bound_by_arithmetic(run.baseline)}"
+        ).rstrip()
     return (
         f"{source}nothing found. None of {len(run.attempts)} attempts is eligible and better than "
         f"the unmodified {run.kernel} (L2 hit rate {percent(run.baseline.l2_hit_rate)} on "
         f"{run.target}, ceiling {percent(run.ceiling.l2_hit_rate)}). "
         f"{outcomes(run)}{_obstacle(run)}"
+    )
+
+
+def bound_by_arithmetic(kernel: Measurement) -> str:
+    """Says so where the kernel's operations take longer than its traffic, else nothing."""
+    if not kernel.bound_by_arithmetic:
+        return ""
+    return (
+        f"Bound by arithmetic: its operations take at least "
+        f"{milliseconds(kernel.arithmetic_time_ms)}, its memory traffic "
+        f"{milliseconds(kernel.modelled_memory_time_ms)} (modelled); fewer misses save little time."
     )
 
 
@@ -362,9 +374,9 @@ def _improved(run: Run, best: Attempt, measured: Measurement) -> str:
     before, after = run.baseline.l2_hit_rate, measured.l2_hit_rate
     times = run.baseline.modelled_time_ms, measured.modelled_time_ms
     time = ""
-    if run.modelled and measured.imbalance and times[0] and times[1]:
-        change = 100 * (times[1] / times[0] - 1)
-        time = f"Workgroups differ in work: modelled time {change:+.1f} %. "
+    if run.modelled and times[0] and times[1]:
+        what = "Workgroups differ in work: modelled" if measured.imbalance else "Modelled memory"
+        time = f"{what} time {100 * (times[1] / times[0] - 1):+.1f} %. "
     return (
         f"Better. {time}L2 hit rate of {run.kernel} {percent(before)} → {percent(after)} "
         f"({points(before, after)}) on {run.target} with `{best.candidate.name}`, "

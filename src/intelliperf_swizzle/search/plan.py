@@ -94,10 +94,12 @@ def is_promising(setup: Setup, subject: Subject) -> bool:
     """Whether a search may find anything.
 
     On a GPU always: a mapping may gain time without hits, as column-major does 1.20× on an H200 for
-    a kernel that only writes.
+    a kernel that only writes. Without one not where arithmetic takes as long as memory, and evenly,
+    unless the formula does not rank by time.
     """
-    gain = max(subject.headroom, _uneven(subject))
-    return setup.device is not None or gain >= LEAST_GAIN
+    read = subject.baseline
+    hits = 0.0 if read.bound_by_arithmetic and "time" in setup.formula.rank else subject.headroom
+    return setup.device is not None or max(hits, _uneven(subject)) >= LEAST_GAIN
 
 
 def _uneven(subject: Subject) -> float:

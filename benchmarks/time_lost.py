@@ -1,0 +1,76 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Measured time lost by the mapping that the model alone would name, by what it ranks first.
+
+From benchmarks/records/model_accuracy.json, see docs/decisions/0004-time-first.md. Needs no GPU.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from intelliperf_swizzle.rank import judge, order
+from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
+
+RECORD = Path(__file__).parent / "records" / "model_accuracy.json"
+RANKS = {
+    "L2 hit rate first": ("l2_hit_rate", "memory_bytes", "time"),
+    "modelled memory time first": ("time", "l2_hit_rate", "memory_bytes"),
+}
+UNMODIFIED = ("unmodified", "identity", "row-major")
+
+
+def lost(pairs: Sequence[Mapping[str, Any]], rank: Sequence[str]) -> float:
+    """The part by which the mapping named takes longer than the fastest measured one.
+
+    The unmodified mapping (else the first) is named where no other is judged better.
+    """
+    known = [one for one in pairs if one["measured_time_ms"] and one["modelled_memory_time_ms"]]
+    modelled = [
+        Measurement(
+            "model",
+            "",
+            one["predicted_hit_rate"],
+            memory_bytes=one["predicted_memory_bytes"],
+            modelled_memory_time_ms=one["modelled_memory_time_ms"],
+        )
+        for one in known
+    ]
+    names = [one["mapping"] for one in known]
+    base = next((n for n, name in enumerate(names) if name in UNMODIFIED), 0)
+    attempts = [
+        Attempt(
+            n + len(known) * (n != base),
+            Candidate("", names[n], "pattern"),
+            Verdict("no difference", "") if n == base else judge(one, modelled[base]),
+            measurement=one,
+        )
+        for n, one in enumerate(modelled)
+    ]
+    named = order(attempts, rank)[0].number % len(known)
+    times = [float(one["measured_time_ms"]) for one in known]
+    return times[named] / min(times) - 1
+
+
+def main() -> None:
+    """A line for each set of measurements and each rank."""
+    sets = json.loads(RECORD.read_text(encoding="utf-8"))["sets"]
+    for name, one in sets.items():
+        configurations: dict[str, list[Mapping[str, Any]]] = {}
+        for pair in one["pairs"]:
+            if pair["measured_time_ms"] and pair["modelled_memory_time_ms"]:
+                configurations.setdefault(pair["config"], []).append(pair)
+        for title, rank in RANKS.items():
+            each = [lost(pairs, rank) for pairs in configurations.values() if len(pairs) > 1]
+            print(
+                f"{name}, {title}: mean {fmean(each):.1%}, worst {max(each):.1%} "
+                f"({len(each)} configurations)"
+            )
+
+
+if __name__ == "__main__":
+    main()
