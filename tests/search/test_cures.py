@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -111,14 +112,16 @@ def test_the_cheapest_within_one_percent_of_the_best_time_comes_first() -> None:
 def test_other_tile_sizes_do_what_was_said_of_them(tmp_path: Path, name: str) -> None:
     with examined(tmp_path, name, 0, 16) as (setup, subject):
 
-        def tiles_on(target: Target) -> list[Cure]:
-            return list(find_tile_sizes(Case(replace(setup, target=target), subject.traced[0])))
+        def tiles_on(target: Target, least_ms: float = math.inf) -> list[Cure]:
+            case = Case(replace(setup, target=target), subject.traced[0])
+            return find_tile_sizes(case, least_ms)
 
         found = {str(one.arguments): one for one in tiles_on(FAST)}
         sizes = ({"BM": 32}, {"BM": 128}, {"BN": 32}, {"BN": 128})
         assert found.keys() == set(map(str, sizes)), "of equal blocks, those whose grid fits"
         assert not tiles_on(replace(FAST, lds_bytes_per_cu=4096)), "no CU has room for them"
         assert not tiles_on(replace(FAST, flops_per_clock_cu=0.01)), "arithmetic takes longer"
+        assert not tiles_on(FAST, 0.0), "it does with what has been found"
     with examined(tmp_path, name, 0, 16, 128) as (_, then):
         cure = found[str({"BM": 128})]
         assert then.baseline.l2_hit_rate == pytest.approx(cure.l2_hit_rate, abs=0.001)

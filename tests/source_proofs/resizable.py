@@ -31,6 +31,19 @@ def tiles_by_eight(x, c, M, N, stride, BM: tl.constexpr, BN: tl.constexpr):
 
 
 @triton.jit
+def product(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    pid = tl.program_id(0)
+    rows = pid // tl.cdiv(N, BN) % tl.cdiv(M, BM) * BM + tl.arange(0, BM)
+    columns = pid % tl.cdiv(N, BN) * BN + tl.arange(0, BN)
+    sums = tl.zeros((BM, BN), tl.float32)
+    for first in range(0, K, BK):
+        at = first + tl.arange(0, BK)
+        left = tl.load(a + rows[:, None] * K + at[None, :])
+        sums += tl.dot(left, tl.load(b + at[:, None] * N + columns[None, :]))
+    tl.store(c + rows[:, None] * N + columns[None, :], sums)
+
+
+@triton.jit
 def anywhere(x, y, n, B: tl.constexpr):
     i = (tl.num_programs(0) - 1 - tl.program_id(0)) * B + tl.arange(0, B)
     tl.store(y + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
@@ -56,6 +69,9 @@ LAUNCHES = {
     ),
     "tiles_by_eight": lambda: tiles_by_eight[(40,)](
         floats(155, 64), floats(155, 64), 155, 64, 64, 16, 16
+    ),
+    "product": lambda: product[(64,)](
+        floats(128, 64), floats(64, 256), floats(128, 256), 128, 256, 64, 16, 32, 16
     ),
     "anywhere": lambda: anywhere[(20,)](floats(1280), floats(1280), 1280, 64),
     "by_a_list": lambda: by_a_list[(4,)](floats(256), floats(256), integers([3, 1, 0, 2]), 256, 64),

@@ -40,7 +40,7 @@ def shown() -> dict[str, str]:
 def launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
     captured = capture(
         RecordRequest(
-            [sys.executable, APPLICATION.name, "by_eight", "tiles_by_eight"],
+            [sys.executable, APPLICATION.name, "by_eight", "tiles_by_eight", "product"],
             folder=tmp_path_factory.mktemp("records"),
             cwd=APPLICATION.parent,
         )
@@ -88,6 +88,16 @@ def test_grid_tensors_and_strides_follow_the_size(launches: dict[str, Launch]) -
     assert isinstance(tensor, TensorArgument)
     assert (tensor.shape, tensor.strides) == ((155, 112), (112, 1))
     assert columns[112].storages[tensor.storage].bytes == 155 * 112 * 4
+
+
+def test_a_size_that_is_equal_to_the_grid_does_not_explain_it(
+    launches: dict[str, Launch],
+) -> None:
+    made = scale_launch(launches["product"], lambda count: [2 * count])
+    assert launches["product"].constants["K"] == launches["product"].programs
+    sizes = {(one.constants["M"], one.constants["N"]) for one in made}
+    assert sizes <= {(256, 256), (128, 512)}
+    assert sizes
 
 
 def test_a_tensor_with_an_element_a_program_follows_the_grid(launches: dict[str, Launch]) -> None:

@@ -15,7 +15,11 @@ from intelliperf_swizzle.records import Int64Array, Measurement
 
 
 def model_launches(
-    launches: Sequence[TracedLaunch], tiles: Sequence[Int64Array], target: Target
+    launches: Sequence[TracedLaunch],
+    tiles: Sequence[Int64Array],
+    target: Target,
+    *,
+    causes: bool = True,
 ) -> Measurement:
     """Replays launches with full physics, each as often as it was seen; every number is modelled.
 
@@ -23,12 +27,13 @@ def model_launches(
         launches: of one kernel.
         tiles: int64[programs] of each: program -> tile, a permutation.
         target: the GPU.
+        causes: also find out why requests miss; nothing else depends on it.
     """
     runs = [
         ReplayedLaunch(one.trace, tile, one.launch.count, one.occupancy)
         for one, tile in zip(launches, tiles, strict=True)
     ]
-    return replay(runs, target, causes=True)
+    return replay(runs, target, causes=causes)
 
 
 FULL_PHYSICS_LINES = 3_000_000

@@ -40,10 +40,17 @@ def cure_of(kind: CureKind, measured: Measurement) -> Cure:
 
 @dataclass(frozen=True)
 class Case:
-    """A launch on the model, by itself."""
+    """A launch on the model, by itself.
+
+    Attributes:
+        setup: of the run.
+        traced: the launch.
+        known: what the model says of it as it is, where that is known.
+    """
 
     setup: Setup
     traced: TracedLaunch
+    known: Measurement | None = None
 
     @property
     def launch(self) -> Launch:
@@ -53,7 +60,7 @@ class Case:
     @cached_property
     def before(self) -> Measurement:
         """The launch as it is."""
-        return self.replay()
+        return self.known or self.replay()
 
     def replay(
         self,

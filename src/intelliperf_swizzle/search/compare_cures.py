@@ -41,15 +41,19 @@ def compare_cures(
     a parameter and each tile size; these are compiled, too.
     """
     largest = subject.traced[0]
-    case = Case(setup, largest)
+    alone = len(subject.traced) == largest.launch.count == 1
+    case = Case(setup, largest, _modelled(subject.baseline) if alone else None)
     before = case.before
     time = before.modelled_memory_time_ms or 0.0
     if time < LEAST_MS:
         return None
     progress.phase(f"comparing cures for {subject.kernel} (model)")
-    found = [cure_of("swizzle", case.replay(tile=best.proved.tiles()[0]))] if best else []
+    found = []
+    if best:
+        known = _modelled(best.attempt.measurement) if alone else None
+        found.append(cure_of("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
     found += find_parameters(case, subject)
-    found += find_tile_sizes(case)
+    found += find_tile_sizes(case, min((one.memory_time_ms for one in found), default=time))
     found += find_paddings(case, subject, best)
     gaining = [one for one in found if one.memory_time_ms < time * (1 - LEAST_GAIN)]
     while gaining:
@@ -59,6 +63,10 @@ def compare_cures(
             return Cures(before.l2_hit_rate, time, (confirmed, *others))
         gaining = [one for one in gaining if one is not first]
     return Cures(before.l2_hit_rate, time, (), _no_cure(subject, before))
+
+
+def _modelled(measured: Measurement | None) -> Measurement | None:
+    return measured if measured and measured.profiler == "model" else None
 
 
 def _ranked(cures: Sequence[Cure]) -> list[Cure]:

@@ -29,6 +29,8 @@ MOST_WORK = 2
 """Programs that are traced at other sizes together, as a multiple of the largest launch's,"""
 FEWEST_PROGRAMS = 1 << 14
 """… which may be so many at least."""
+MOST_LINES, FEWEST_LINES = 3, 1 << 23
+"""The same of line accesses that are replayed."""
 FRACTIONS = (16, 8, 4, 2)
 """Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
 
@@ -53,7 +55,8 @@ class OtherSizes:
 
         The attempt as it is if it loses at none, or if no condition tells them apart.
 
-        Cost: traces of `MOST_WORK` times the largest launch, and two replays of each; once.
+        Cost: traces of `MOST_WORK` times the largest launch, and two replays of `MOST_LINES` times,
+        once.
         """
         if best.attempt.number not in self._found:
             self._found[best.attempt.number] = self._model(best)
@@ -75,7 +78,8 @@ class OtherSizes:
             return Sizes(()), None
         name = best.attempt.candidate.name
         self._progress.phase(f"modelling {name} at {len(launches)} other sizes")
-        others = tuple(_at_each(setup, subject, best.proved.swizzle, launches))
+        found = _at_each(setup, subject, best.proved.swizzle, launches)
+        others = tuple(sorted(found, key=lambda one: math.prod(one.grid)))
         if not any(one.loses for one in others):
             return Sizes(others), None
         guard = _guard(math.prod(subject.traced[0].launch.grid), others)
@@ -83,7 +87,8 @@ class OtherSizes:
 
 
 def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
-    """The largest launch at other sizes, the cheapest first, as many as may be looked at."""
+    """The largest launch at other sizes, as many as may be looked at: first the next grid below and
+    above its own, at which rows of tiles begin in other places, then the cheapest."""
     largest = subject.traced[0]
     tensors = {
         name for name, one in largest.launch.arguments.items() if isinstance(one, TensorArgument)
@@ -93,9 +98,13 @@ def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
     known = {one.grid for one in subject.launches}
     left = max(FEWEST_PROGRAMS, MOST_WORK * largest.launch.programs)
     chosen = []
-    for one in setup.language.resize(largest.launch, _counts):
-        left -= one.programs
-        if left >= 0 and one.grid not in known:
+    made = [one for one in setup.language.resize(largest.launch, _counts) if one.grid not in known]
+    own = largest.launch.programs
+    near = [*[one for one in made if one.programs < own][-1:],
+            *[one for one in made if one.programs > own][:1]]  # fmt: skip
+    for one in (*near, *(one for one in made if one not in near)):
+        if one.programs <= left:
+            left -= one.programs
             chosen.append(one)
     return chosen
 
@@ -109,9 +118,14 @@ def _counts(count: int) -> list[int]:
 def _at_each(
     setup: Setup, subject: Subject, swizzle: Swizzle, launches: Sequence[Launch]
 ) -> Iterator[OtherSize]:
+    recorded = subject.traced[0].trace
+    left = max(FEWEST_LINES, MOST_LINES * recorded.line_accesses)
     for launch, trace in zip(launches, setup.language.trace_each(launches), strict=True):
-        if trace is None:
+        if trace is None or trace.line_accesses > left:
             continue
+        if trace.elements_outside > recorded.elements_outside:  # nobody launches it so
+            continue
+        left -= trace.line_accesses
         case = Case(setup, TracedLaunch(launch, trace, subject.traced[0].occupancy))
         proofs = prove_on(swizzle, [launch], setup.target)
         if isinstance(proofs, Witness):

@@ -16,7 +16,7 @@ from intelliperf_swizzle.rank import distinct, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
-from intelliperf_swizzle.search.scoring import prepare_model
+from intelliperf_swizzle.search.scoring import prepare_model, with_causes
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
 
 FEWEST_MODELLED = 20
@@ -111,6 +111,9 @@ class OnModel:
             with ThreadPoolExecutor(2) as pool:  # beside the child processes that validate
                 building = pool.submit(self._build, one)
                 proving = pool.submit(one.proved.widened, 1)
+                explaining = pool.submit(
+                    with_causes, attempt, one.proved.swizzle, setting.subject.traced, setting.target
+                )
                 try:
                     outcome = setting.language.validate(
                         one.proved.mapped(),
@@ -128,7 +131,7 @@ class OnModel:
         if not outcome.same_bits:
             verdict = Verdict("output differs", outcome.difference or "outputs differ")
         attempt = replace(
-            attempt,
+            explaining.result(),
             proof=proving.result(),
             validation=replace(
                 outcome,

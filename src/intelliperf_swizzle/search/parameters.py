@@ -85,6 +85,7 @@ def _alike(one: Trace | None, other: Trace | None) -> bool:
         and other is not None
         and np.array_equal(one.tile_offset, other.tile_offset)
         and np.array_equal(one.shape_line, other.shape_line)
+        and np.array_equal(one.shape_sectors, other.shape_sectors)
         and np.array_equal(one.access_shape, other.access_shape)
     )
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
-from intelliperf_swizzle.records import Int64Array, Launch, Measurement, Trace
+from intelliperf_swizzle.records import Attempt, Int64Array, Launch, Measurement, Trace
 
 
 def prepare_screen(traced: Sequence[TracedLaunch], target: Target) -> Callable[[Swizzle], float]:
@@ -24,8 +25,21 @@ def prepare_screen(traced: Sequence[TracedLaunch], target: Target) -> Callable[[
 def prepare_model(
     traced: Sequence[TracedLaunch], target: Target
 ) -> Callable[[Swizzle], Measurement]:
-    """What gives the measurement of a swizzle by the model with full physics."""
-    return lambda swizzle: model_launches(traced, tiles_of(swizzle, traced, target), target)
+    """What gives the measurement of a swizzle by the model with full physics, without causes."""
+    return lambda swizzle: model_launches(
+        traced, tiles_of(swizzle, traced, target), target, causes=False
+    )
+
+
+def with_causes(
+    attempt: Attempt, swizzle: Swizzle, traced: Sequence[TracedLaunch], target: Target
+) -> Attempt:
+    """An attempt with the causes of its misses, a replay; as it is where no model measured it."""
+    measured = attempt.measurement
+    if measured is None or measured.profiler != "model" or measured.causes is not None:
+        return attempt
+    again = model_launches(traced, tiles_of(swizzle, traced, target), target)
+    return replace(attempt, measurement=replace(measured, causes=again.causes))
 
 
 def tiles_of(swizzle: Swizzle, traced: Sequence[TracedLaunch], target: Target) -> list[Int64Array]:

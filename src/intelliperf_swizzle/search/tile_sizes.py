@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -22,14 +23,20 @@ SECTORS = np.array([mask.bit_count() for mask in range(16)])
 """How many sectors a mask has."""
 
 
-def find_tile_sizes(case: Case) -> list[Cure]:
+def find_tile_sizes(case: Case, least_ms: float = math.inf) -> list[Cure]:
     """The launch with one tile size halved or doubled, where that touches the same memory.
 
     None where arithmetic takes longer than memory, or the build would spill more registers than it
     does, or take more shared memory than a CU has.
+
+    Args:
+        case: the launch.
+        least_ms: memory time with the best cure so far; if arithmetic takes as long, other tiles
+            have nothing left to gain.
     """
     before = case.before
-    if (before.arithmetic_time_ms or 0.0) >= (before.modelled_memory_time_ms or 0.0):
+    least_ms = min(least_ms, before.modelled_memory_time_ms or 0.0)
+    if (before.arithmetic_time_ms or 0.0) >= least_ms:
         return []
     every = case.setup.language.retile(case.launch)
     launches = [one for one in every if one.programs <= MOST_PROGRAMS]

@@ -167,8 +167,8 @@ def _storages(batch: Batch, ptr: TensorHandle, mask: TensorHandle | None) -> int
     common = _common_storage(batch, int(lanes.min()), int(lanes.max()))
     if common:
         return common
-    places = np.unique(np.searchsorted(batch.memory.begin, lanes, side="right") - 1)
-    return sum(2 << int(place) for place in places if place >= 0)
+    after = np.bincount(np.searchsorted(batch.memory.begin, lanes, side="right"))
+    return sum(1 << int(place) for place in np.flatnonzero(after) if place)
 
 
 def _common_storage(batch: Batch, low: int, high: int) -> int:

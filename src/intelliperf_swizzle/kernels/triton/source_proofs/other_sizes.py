@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,8 @@ from intelliperf_swizzle.records import (
 
 LEAST_BLOCK = 32
 """Elements along a side of a tile that may be halved."""
+_DIVISION = re.compile(r"cdiv\(\s*(\w+)\s*,\s*(\w+)\s*\)")
+"""What a kernel's text says of its tiles, `cdiv(M, BLOCK_M)`."""
 
 
 @dataclass(frozen=True)
@@ -116,12 +119,22 @@ def _with_block(
 def _explain(launch: Launch, extent: int) -> tuple[_Factor, ...] | None:
     """Sizes and blocks whose counts multiply to an extent of the grid; None if there are none.
 
-    Arguments come before constexprs, these before extents of tensors; blocks that are constexpr
-    before others.
+    Several divisions of the kernel's own text come first: one of the other sizes, K, may be equal
+    to the extent. Arguments come before constexprs, these before extents of tensors; blocks that
+    are constexpr before others.
     """
     if extent == 1:
         return ()
     constants = launch.constants
+    divided = [
+        _Factor(constants[size], constants[block])
+        for size, block in dict.fromkeys(_DIVISION.findall(launch.source.entry.text))
+        if size in constants and constants.get(block, 0) > 0
+    ]
+    for number in (2, 3):
+        for chosen in itertools.combinations(divided, number):
+            if math.prod(factor.count for factor in chosen) == extent:
+                return chosen
     blocks = sorted(
         {(name not in launch.constexprs, value) for name, value in constants.items() if value > 1}
     )
