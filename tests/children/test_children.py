@@ -184,6 +184,23 @@ def test_a_call_tells_how_its_child_died_and_what_it_was_doing() -> None:
     assert "nothing" in error.value.ended.last_lines(1)[0]
 
 
+def leave(code: int | str | None, folder: Path) -> None:
+    sys.exit(code)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("code", "exit_code", "said"), [("too bad", 1, ("too bad",)), (3, 3, ()), (None, 0, ())]
+)
+def test_a_call_that_leaves_ends_as_python_does(
+    code: int | str | None, exit_code: int, said: tuple[str, ...]
+) -> None:
+    with pytest.raises(CallError) as raised:
+        call("test_children:leave", code, limit_seconds=60)
+    ended = raised.value.ended
+    assert (ended.exit_code, ended.last_lines(9)) == (exit_code, said)
+
+
 @pytest.fixture
 def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A module of the child process that writes down each process which imports it."""

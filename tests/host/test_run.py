@@ -28,8 +28,10 @@ l2_channels_per_xcd: 1
 l2_channel_bits: hashed
 l2_set_bits: hashed
 cus_per_xcd: 4
+llc_gb_s: 400
+memory_gb_s: 100
 """
-"""An MI300X on which a small GEMM is large: its L2s hold 512 lines."""
+"""An MI300X on which a small GEMM is large: its L2s hold 512 lines, and memory is slow."""
 
 UPSTREAM_FIELDS = {
     "version", "optimized", "initial", "report_message", "bottleneck_report", "diff", "diff_lines",

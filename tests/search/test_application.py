@@ -20,6 +20,8 @@ l2_channels_per_xcd: 1
 l2_channel_bits: hashed
 l2_set_bits: hashed
 cus_per_xcd: 4
+llc_gb_s: 400
+memory_gb_s: 100
 """
 
 APPLICATION = """\

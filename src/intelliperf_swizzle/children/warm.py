@@ -83,6 +83,10 @@ def _perform(function: str, folder: Path) -> NoReturn:
     try:
         perform(function, folder)
         exit_code = 0
+    except SystemExit as left:
+        exit_code = left.code if isinstance(left.code, int) else int(left.code is not None)
+        if isinstance(left.code, str):
+            print(left.code, file=sys.stderr)
     except BaseException:
         traceback.print_exc()
     sys.stdout.flush()

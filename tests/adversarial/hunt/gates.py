@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hunt.applications import application
 from hunt.swizzles import texts_for
@@ -229,7 +229,7 @@ def _screen_anew(attempts: Attempts, *given: Any) -> Any:
 
 
 def _modelled(rate: float) -> Callable[..., Measurement]:
-    return lambda *_: Measurement("model", "none", rate, l2_requests=1)
+    return lambda *_, **__: Measurement("model", "none", rate, l2_requests=1)
 
 
 _ALL_BETTER = (
@@ -246,7 +246,8 @@ _ALL_BETTER = (
 def _in_this_process() -> Iterator[None]:
     """What the tool starts as a child process is run here while this lasts."""
     try:
-        with _replaced((children, "run", _run_here), (recording, "start", _start)):
+        here = _WarmHere()
+        with _replaced((children, "_warm_for", lambda *_: here), (recording, "start", _start)):
             yield
     finally:
         _clean()
@@ -268,20 +269,25 @@ def _replaced(*replacements: tuple[Any, str, Any]) -> Iterator[None]:
 _one_at_a_time = threading.RLock()
 
 
-def _run_here(command: Sequence[str], **_: Any) -> children.Ended:
-    """`children.run` of a call, here; a build succeeds unseen."""
-    folder = Path(command[-1])
-    function, request = pickle.loads((folder / children.REQUEST).read_bytes())
-    if function.endswith(":compile_all"):
-        build = asdict(Build(None, None, None, 0, 4, 0.0))
-        called.answer(folder, [build for _ in request[-1]])
-        return children.Ended(0, "")
-    with _one_at_a_time, _undone_afterwards():
-        try:
-            called.main(folder)
-        except Exception:
-            return children.Ended(1, traceback.format_exc())
-    return children.Ended(0, "")
+class _WarmHere:
+    """`children.Warm`, here; a build succeeds unseen."""
+
+    def prepare(self, function: str) -> None:
+        """It is imported when it is called."""
+
+    def call(self, folder: Path, function: str, output: IO[bytes]) -> _Ended:
+        if function.endswith(":compile_all"):
+            build = asdict(Build(None, None, None, 0, 4, 0.0))
+            request = pickle.loads((folder / children.REQUEST).read_bytes())
+            called.answer(folder, [build for _ in request[-1]])
+            return _Ended(0)
+        with _one_at_a_time, _undone_afterwards():
+            try:
+                called.perform(function, folder)
+            except Exception:
+                output.write(traceback.format_exc().encode())
+                return _Ended(1)
+        return _Ended(0)
 
 
 def _start(
@@ -317,7 +323,7 @@ def _start(
 
 @dataclass(frozen=True)
 class _Ended:
-    """An application that is over."""
+    """A process that is over."""
 
     exit_code: int
 
