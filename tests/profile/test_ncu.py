@@ -156,6 +156,18 @@ def test_an_application_that_compiles_nothing_did_not_run_the_edit(bench, profil
         ncu.measure([launched((64, 1, 1))], bench.edit(hits=900))
 
 
+@pytest.mark.parametrize("script", ["{project}/app.py", "../project/app.py"])
+def test_a_script_elsewhere_is_measured_in_a_copy_of_its_folder(bench, profiler, launched, script):
+    before = bench.app.read_bytes()
+    elsewhere = bench.folder / "elsewhere"
+    elsewhere.mkdir()
+    started = bench.application(sys.executable, script.format(project=bench.project))
+    ncu = profiler(row(), application=dataclasses.replace(started, project=elsewhere))
+    assert ncu.measure([launched((64, 1, 1))], bench.edit(hits=900)).l2_hit_rate == 0.9
+    assert ncu.measure([launched((64, 1, 1))]).l2_hit_rate == 0.6
+    assert bench.app.read_bytes() == before
+
+
 def test_an_edit_outside_the_project_is_not_measured(bench, profiler, launched):
     edit = dataclasses.replace(bench.edit(900), files={str(bench.folder / "x.py"): ""})
     with pytest.raises(ProfileError, match="lies outside") as caught:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from intelliperf_swizzle import children
@@ -43,6 +44,39 @@ def run_build(command: str, project: Path, environment: Mapping[str, str]) -> No
             f"the build command failed with exit code {build.exit_code}",
             details=build.last_lines(20),
         )
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """A copy that carries an edit.
+
+    Attributes:
+        original: the folder that was copied.
+        cwd: where the command starts.
+        command: as it runs the copy.
+    """
+
+    original: Path
+    cwd: Path
+    command: list[str]
+
+
+def carry(project: Path, command: Sequence[str], copy: Path, edit: Edit | None) -> Carrier:
+    """Copies the project with an edit; where that lies outside, the folder of the script.
+
+    Raises:
+        SpliceError: a file of the edit lies outside both.
+    """
+    files = edit.files if edit else ()
+    here = project.resolve()
+    named = [(project / word).parent.resolve() / Path(word).name for word in command]
+    folders = (here, *(one.resolve().parent for one in named if one.is_file()))
+    reaching = (one for one in folders if all(one in _parents(path) for path in files))
+    root = next(reaching, here)
+    copy_project(root, copy, edit)
+    words = [str(one) if one.is_file() and here not in one.parents else word
+             for one, word in zip(named, command, strict=True)]  # fmt: skip
+    return Carrier(root, copy if root == here else project, moved_command(words, root, copy))
 
 
 def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:

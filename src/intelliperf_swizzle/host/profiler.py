@@ -21,12 +21,11 @@ from pathlib import Path
 from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.edit.copy import copy_project, moved_command
-from intelliperf_swizzle.errors import ProfileError, SpliceError
+from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.host.cards import KernelReading, reading_of
 from intelliperf_swizzle.profile import Application, TracedLaunch
-from intelliperf_swizzle.profile.application import check_edited, profiling_environment
+from intelliperf_swizzle.profile.application import carrying, check_edited, profiling_environment
 from intelliperf_swizzle.profile.tools import misfit
 from intelliperf_swizzle.records import Measurement
 from intelliperf_swizzle.search.setup import Setup
@@ -84,24 +83,21 @@ class IntelliPerfProfiler:
         application = self._application
         with temporary_folder("profile") as folder:
             copy, cache = folder / "project", folder / "triton"
-            try:
-                copy_project(application.project, copy, edit)
-            except SpliceError as error:
-                raise ProfileError(error.fact, hint=error.hint) from error
+            carrier = carrying(application, copy, edit)
             request = {
                 "name": f"swizzle-{os.getpid()}",
                 "build_command": shlex.split(self._options.build_command or "") or None,
-                "project_directory": str(copy),
-                "app_cmd": moved_command(application.command, application.project, copy),
+                "project_directory": str(carrier.cwd),
+                "app_cmd": carrier.command,
                 "top_n": self._options.top_n,
             }
             environment = {
-                **profiling_environment(application, copy, cache),
+                **profiling_environment(application, carrier, copy, cache),
                 "TRITON_INTERPRET": "0",
             }
             profile = _ask_child(request, folder, environment, application.limit_seconds)
             if edit is not None and not application.language.builds:
-                check_edited(edit, kernel, application.project, copy, cache)
+                check_edited(edit, kernel, carrier.original, copy, cache)
             return profile
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.edit.copy import copy_project, moved_command
+from intelliperf_swizzle.edit.copy import Carrier, carry, moved_command
 from intelliperf_swizzle.errors import ProfileError, SpliceError, SwizzleError
 from intelliperf_swizzle.hardware import Device
 from intelliperf_swizzle.kernels.base import KernelLanguage
@@ -114,29 +114,39 @@ def profiled(
             compiled another kernel than the edited one.
     """
     with temporary_folder("profile") as folder:
-        project, output = folder / "project", folder / "output"
+        project, output, cache = (folder / name for name in ("project", "output", "triton"))
         output.mkdir()
-        try:
-            copy_project(application.project, project, edit)
-        except SpliceError as error:
-            raise ProfileError(error.fact, hint=error.hint) from error
+        carrier = carrying(application, project, edit)
         if application.build_command:
             _build(application, project)
-        words = moved_command(application.command, application.project, project)
+        words = carrier.command
         command = [*tool(output), *([shlex.join(words)] if quoted else words)]
-        environment = profiling_environment(application, project, folder / "triton")
-        ran = _run(command, project, environment, output, application.limit_seconds)
+        environment = profiling_environment(application, carrier, project, cache)
+        ran = _run(command, carrier.cwd, environment, output, application.limit_seconds)
         yield ran
         if edit is not None and not application.build_command:
-            cache = folder / "triton"
-            check_edited(edit, kernel, application.project, project, cache, ran.last_lines)
+            check_edited(edit, kernel, carrier.original, project, cache, ran.last_lines)
 
 
-def profiling_environment(application: Application, project: Path, triton: Path) -> dict[str, str]:
+def carrying(application: Application, copy: Path, edit: Edit | None) -> Carrier:
+    """A copy of the application that carries an edit.
+
+    Raises:
+        ProfileError: it does not reach all files of the edit.
+    """
+    try:
+        return carry(application.project, application.command, copy, edit)
+    except SpliceError as error:
+        raise ProfileError(error.fact, hint=error.hint) from error
+
+
+def profiling_environment(
+    application: Application, carrier: Carrier, copy: Path, triton: Path
+) -> dict[str, str]:
     """Ours, with the device, the copy's modules, and an empty cache for what Triton compiles."""
     ours = {name: text for name, text in os.environ.items() if name != "TRITON_INTERPRET"}
     search = ours.get("PYTHONPATH", "").split(os.pathsep)
-    moved = moved_command(search, application.project, project)
+    moved = moved_command(search, carrier.original, copy)
     return {
         **ours,
         **({"PYTHONPATH": os.pathsep.join(moved)} if "PYTHONPATH" in ours else {}),

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit, copy
-from intelliperf_swizzle.edit.copy import copy_project, moved_command
+from intelliperf_swizzle.edit.copy import carry
 from intelliperf_swizzle.errors import CaptureError, SpliceError, ValidationError
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.records import Attempt, Verdict
@@ -71,11 +71,11 @@ class UnitTest:
         with temporary_folder("unit-test") as folder:
             place = folder / "project"
             try:
-                copy_project(project, place, edit)
+                carrier = carry(project, shlex.split(command), place, edit)
                 tested = setup.language.record(
                     RecordRequest(
-                        command=tuple(moved_command(shlex.split(command), project, place)),
-                        cwd=place,
+                        command=tuple(carrier.command),
+                        cwd=carrier.cwd,
                         folder=folder / "records" / "capture",
                         device=setup.device,
                         limit_seconds=LIMIT_SECONDS,
