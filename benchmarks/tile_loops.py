@@ -362,13 +362,20 @@ def render(records: Sequence[Mapping[str, Any]]) -> str:
             ["GPU", "command", "time", "L2 hit rate %", "found", "whole run, s"],
             [_run_row(one) for one in others],
         ),
-        *(f"- `{one['kernel']}`: {note}" for one in others for note in one["notes"]),
+        *(
+            f"- `{one['kernel']}`: {'. '.join([*one['notes'], *_cautions(one['message'])])}."
+            for one in others
+        ),
         "## Hit rates, counted and modelled",
         "Orders of the tiles, their L2 hit rates counted by ncu (one launch each, one pass) and "
         "modelled, in percent, and the bytes from memory that were counted. Mean error of all: "
         f"{statistics.mean(errors):.1f} points.",
         *(text for one in counted for text in _rate_paragraphs(one)),
     )
+
+
+def _cautions(message: str) -> list[str]:
+    return re.findall(r"Caution: .*?(?=\. Caution: |\.$)", message)
 
 
 def _time_row(record: Mapping[str, Any]) -> list[object]:
