@@ -18,6 +18,7 @@ import pytest
 from openai_endpoint import KEY, Counting, Cut, Hang, Raw, Status, answer
 from PIL import Image
 
+from intelliperf_swizzle.children import CallError, Ended, call_each
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.hardware import load_target
@@ -304,11 +305,15 @@ def test_what_the_machine_has_no_time_to_validate_costs_no_iteration(
     kernel, tmp_path, endpoint, monkeypatch
 ):
     """An interpreter that is stopped at once stands for a machine that is too busy."""
-    monkeypatch.setattr(compare, "START_SECONDS", 0.0)
-    setup, subject = kernel
-    busy = replace(setup, options=replace(setup.options, validation_seconds=1e-3))
+
+    def stopped(function, *given, **options):
+        if function.endswith(":compare"):
+            return [], CallError(Ended(None, ""), "")
+        return call_each(function, *given, **options)
+
+    monkeypatch.setattr(compare, "call_each", stopped)
     endpoint.script = [answer(SHARES), answer(DROPS, critiques="{}")]
-    run = Stage((busy, subject), tmp_path, endpoint)
+    run = Stage(kernel, tmp_path, endpoint)
     run.run()
     assert run.verdicts == ["not validated", "not a permutation", "not a permutation"]
     told = endpoint.prompt(1)

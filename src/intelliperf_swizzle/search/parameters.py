@@ -62,16 +62,12 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
 
 def _renumbering(case: Case, names: Sequence[str]) -> list[str]:
     """The parameters with which one program, and many, still make accesses of the same shapes."""
-    if not names:
-        return []
-    rows = [
-        [few, *(with_arguments(few, {name: _another(few, name)}) for name in names)]
-        for few in (few_programs(case.launch, 1), few_programs(case.launch, PROBE_PROGRAMS))
-    ]
-    traces = case.trace([*rows[0], *rows[1]])
-    one, many = traces[: len(rows[0])], traces[len(rows[0]) :]
-    pairs = zip(names, one[1:], many[1:], strict=True)
-    return [name for name, a, b in pairs if _alike(one[0], a) and _alike(many[0], b)]
+    for programs in (1, PROBE_PROGRAMS):
+        few = few_programs(case.launch, programs)
+        changed = [with_arguments(few, {name: _another(few, name)}) for name in names]
+        same, *others = case.trace([few, *changed]) if names else [None]
+        names = [name for name, one in zip(names, others, strict=True) if _alike(same, one)]
+    return list(names)
 
 
 def _another(launch: Launch, name: str) -> int:
