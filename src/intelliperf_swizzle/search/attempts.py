@@ -15,7 +15,7 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.rank import NOISE_BAND
 from intelliperf_swizzle.records import Attempt, Candidate, Verdict
-from intelliperf_swizzle.search.scoring import prepare_screen
+from intelliperf_swizzle.search.scoring import prepare_screen, with_causes
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
     Edited,
@@ -94,6 +94,13 @@ class Attempts:
     def screened_as(self, attempt: Attempt | None) -> Screened | None:
         """The permutation of an attempt; None of one that is none."""
         return self._screened.get(attempt.fingerprint or "") if attempt else None
+
+    def explained(self, attempt: Attempt) -> Attempt:
+        """The attempt with the causes of its misses, if the model has measured it; a replay."""
+        known, target = self.screened_as(attempt), self._setup.target
+        if known is None:
+            return attempt
+        return with_causes(attempt, known.proved.swizzle, self._subject.traced, target)
 
     def all(self) -> Sequence[Attempt]:
         """All attempts by number, refused ones included."""

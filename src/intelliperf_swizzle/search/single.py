@@ -10,14 +10,12 @@ from pathlib import Path
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Attempt, Candidate, Capture, Picture
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.baseline import choose_evaluator, profile_baseline
 from intelliperf_swizzle.search.draw import draw
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
-from intelliperf_swizzle.search.scoring import with_causes
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, describe
 from intelliperf_swizzle.stopping import apart
@@ -66,7 +64,4 @@ def _score(
     evaluator.evaluate(attempts.edit(attempts.promising(screened, least=0.0)))
     [attempt] = attempts.current(screened)
     history.close()
-    if attempt.measurement is not None:
-        swizzle = parse(attempt.candidate.text)
-        attempt = with_causes(attempt, swizzle, subject.traced, setup.target)
-    return replace(subject, baseline=evaluator.baseline), attempt
+    return replace(subject, baseline=evaluator.baseline), attempts.explained(attempt)

@@ -18,8 +18,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import LanguageError, SpliceError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.mapping import describe, prove, sweep_grids
-from intelliperf_swizzle.mapping.sweep import LONGEST
+from intelliperf_swizzle.mapping import LONGEST, describe, prove, sweep_grids
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,

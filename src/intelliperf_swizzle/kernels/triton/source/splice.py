@@ -56,7 +56,7 @@ from intelliperf_swizzle.kernels.triton.source.reads import (
 from intelliperf_swizzle.kernels.triton.source.scopes import scope_of
 from intelliperf_swizzle.language import INPUTS, Swizzle
 from intelliperf_swizzle.language.emit import emit_triton
-from intelliperf_swizzle.mapping.sweep import LONGEST
+from intelliperf_swizzle.mapping import LONGEST
 from intelliperf_swizzle.records import Counter, KernelSource, Launch, SourceFunction, TileLoop
 
 __all__ = ["Edit", "splice"]
@@ -328,11 +328,7 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             axes=1,
             num_xcds=request.target.num_xcds,
             cus_per_xcd=request.target.cus_per_xcd,
-            inputs={
-                "pid_0": pid,
-                "grid_0": tiles,
-                **_program(language, request.axes),
-            },
+            inputs={"pid_0": pid, "grid_0": tiles, **_program(language, request.axes)},
             prefix=prefix,
             tl=language,
         )

@@ -36,7 +36,7 @@ from intelliperf_swizzle.kernels.triton.tile_loops.candidates import (
     find_candidates,
 )
 from intelliperf_swizzle.kernels.triton.tile_loops.marks import WATCH, listen, mark
-from intelliperf_swizzle.mapping.sweep import LONGEST
+from intelliperf_swizzle.mapping import LONGEST
 from intelliperf_swizzle.records import Access, Counter, Int64Array, Launch, TileLoop
 
 _PROGRAM = 1 << 256
