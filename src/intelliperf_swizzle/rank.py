@@ -32,6 +32,9 @@ TIMING_NOISE = 0.005
 """Two runs of one and the same kernel, timed against each other, differ by up to this ratio
 (`docs/gpu.md`)."""
 
+ENERGY_NOISE = 0.02
+"""Ratios of energies closer than this are equal (`docs/gpu.md`: 1 to 2 % from run to run)."""
+
 
 def judge(measured: Measurement, baseline: Measurement) -> Verdict:
     """Compares a measurement with the baseline's; both from the same profiler and device.
@@ -99,6 +102,7 @@ NAMES = {
     "time": "less time",
     "proof": "more grids on which it is proved",
     "length": "a named pattern, then the shorter text",
+    "energy": "less energy",
 }
 """What people call the criteria."""
 
@@ -107,7 +111,8 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     """The eligible attempts, best first; `rank` names the criteria of `RANK`, first one first.
 
     Where a GPU has timed all of them, or workgroups differ in work, time is the first criterion
-    whatever the rank: which workgroup ends last does not show in a hit rate.
+    whatever the rank: which workgroup ends last does not show in a hit rate. Of equal times the
+    least energy comes first, if the GPU has measured that of all.
     Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
     """
     eligible = _eligible(attempts)
@@ -148,7 +153,9 @@ def _criteria(eligible: Sequence[Attempt], rank: Sequence[str]) -> list[tuple[st
     if timed or (measured and all(one.imbalance for one in measured)):
         rank = ("time", *(criterion for criterion in rank if criterion != "time"))
     if timed:
-        noise = {**NOISE, "time": TIMING_NOISE}
+        noise = {**NOISE, "time": TIMING_NOISE, "energy": ENERGY_NOISE}
+        if all(one.timing and one.timing.joules for one in measured):
+            rank = ("time", "energy", *rank[1:])
     return [(criterion, noise[criterion]) for criterion in rank]
 
 
@@ -292,6 +299,8 @@ def _merit(attempt: Attempt, criterion: str) -> float:
         value = measured.time_ms if measured.time_ms is not None else modelled
         if measured.timing is not None:
             value = measured.timing.ratio.median
+    elif criterion == "energy" and (timing := measured.timing) and timing.joules:
+        value = timing.joules / (timing.original_joules or math.nan)
     return math.inf if not value else math.log(value)
 
 
