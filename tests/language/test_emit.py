@@ -11,6 +11,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.formulas import load_pattern, patterns
 from intelliperf_swizzle.language import Code, emit_cpp, emit_triton, parse
+from intelliperf_swizzle.language.syntax import Assignment
 
 
 def triton(text: str, axes: int = 1, **inputs: str) -> Code:
@@ -64,6 +65,29 @@ def test_axes_are_not_divided_out_of_a_launch_index_that_is_still_theirs() -> No
     )
     code = triton("pid = pid % grid_0 * (num_pids // grid_0) + pid // grid_0", axes=2)
     assert "swizzle_pid = swizzle_pid_0 * swizzle_grid_1 + swizzle_pid_1" in code.lines
+
+
+def test_factors_of_the_number_of_programs_are_read_where_the_kernel_has_them() -> None:
+    known = parse("factor = cdiv(N, BN)\npid = pid").statements[0]
+    assert isinstance(known, Assignment)
+
+    def lines(text: str) -> tuple[str, ...]:
+        return emit_triton(
+            parse(text), [0], axes=1, num_xcds=8, cus_per_xcd=38,
+            inputs={"pid_0": "tile", "grid_0": "tiles"}, factors={"m": None, "n": known.value},
+        ).lines  # fmt: skip
+
+    grouped = "cols = cdiv(N, BN)\nrows = num_pids // cols\npid = pid % rows * cols + pid // rows"
+    assert lines(grouped) == (
+        "swizzle_pid = tile",
+        "swizzle_pid = swizzle_pid % m * n + swizzle_pid // m",
+    )
+    assert not any(" n" in line for line in lines(f"N = 64\n{grouped}")), "another N"
+    assert lines("n = pid // 7\ncols = cdiv(N, BN)\npid = n * cols + pid % (num_pids // cols)") == (
+        "swizzle_pid = tile",
+        "swizzle_n = swizzle_pid // 7",
+        "swizzle_pid = swizzle_n * n + swizzle_pid % m",
+    )  # fmt: skip
 
 
 def test_an_axis_that_the_swizzle_leaves_alone_is_read_as_before() -> None:

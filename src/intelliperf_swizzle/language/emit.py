@@ -22,6 +22,7 @@ from intelliperf_swizzle.language.syntax import (
     Swizzle,
     assigned_names,
     free_names,
+    reads,
 )
 
 
@@ -46,6 +47,7 @@ def emit_triton(
     num_xcds: int,
     cus_per_xcd: int,
     inputs: Mapping[str, str] | None = None,
+    factors: Mapping[str, Expression | None] = {},
     prefix: str = "swizzle_",
     tl: str = "tl",
 ) -> Code:
@@ -61,6 +63,8 @@ def emit_triton(
         cus_per_xcd: of the target.
         inputs: expressions for names that are not to be read the usual way. Usual are
             `tl.program_id(k)`, `tl.num_programs(k)` and a kernel argument by its own name.
+        factors: two variables of the kernel whose product is `num_pids`, with their values if
+            these are known; they save a division and, in a loop, the registers for its result.
         prefix: of every variable that is introduced; the caller sees to it that no name of the
             kernel begins like this.
         tl: what the kernel calls `triton.language`.
@@ -69,14 +73,8 @@ def emit_triton(
         **{name: f"{tl}.program_id({axis})" for axis, name in enumerate(AXES)},
         **{name: f"{tl}.num_programs({axis})" for axis, name in enumerate(GRID)},
     }
-    forms = {
-        **_PYTHON,
-        "min": _call(f"{tl}.minimum({{}}, {{}})", 2),
-        "max": _call(f"{tl}.maximum({{}}, {{}})", 2),
-        "where": _call(f"{tl}.where({{}}, {{}}, {{}})", 3),
-    }
     constants = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
-    body = _lower(swizzle, axes_read, axes, constants, {**usual, **(inputs or {})})
+    body = _lower(swizzle, axes_read, axes, constants, {**usual, **(inputs or {})}, factors)
     symbols, lines = {}, []
     for name, expression in body.bindings.items():
         symbols[name] = prefix + name
@@ -84,7 +82,7 @@ def emit_triton(
             symbols[name] = expression
         else:
             lines.append(f"{prefix}{name} = {expression}")
-    printer = _Printer(forms, symbols, prefix)
+    printer = _Printer(_triton(tl), symbols, prefix)
     counter = f"for {prefix}_ in {tl}.static_range({{}}):"
     lines += printer.python(body.statements, counter)
     return Code(tuple(lines), printer.outputs(body))
@@ -145,8 +143,10 @@ def _lower(
     axes: int,
     constants: Mapping[str, int],
     expressions: Mapping[str, str],
+    factors: Mapping[str, Expression | None] = {},
 ) -> _Lowered:
     """From what the kernel has (`expressions` by input name) to the program ids that it reads."""
+    expressions = {**expressions, **{_own(text).name: text for text in factors}}
     if axes == 1:
         expressions = {"pid": expressions["pid_0"], "num_pids": expressions["grid_0"]} | {
             **expressions
@@ -162,7 +162,9 @@ def _lower(
     }
     own = (*swizzle.statements, *after)
     if linear and "pid" not in expressions:
-        own = _undivided(own, axes)
+        own = _undivided(own, _quotients(axes))
+    elif factors:
+        own = _undivided(own, _factored(factors, assigned_names(own)))
     statements, constants = simplify((*before, *own), known, set(results.values()))
     assigned = assigned_names(statements)
     unassigned = [
@@ -201,19 +203,21 @@ def _linear(first: int, axes: int) -> tuple[Expression, Expression]:
     return pid, programs
 
 
-def _undivided(statements: tuple[Statement, ...], axes: int) -> tuple[Statement, ...]:
-    """The statements, with axes and extents where they divide the launch index into these again.
+def _undivided(
+    statements: tuple[Statement, ...], forms: Mapping[Expression, Expression]
+) -> tuple[Statement, ...]:
+    """The statements, with what the kernel already has where they divide for it again.
 
     For two axes, `pid % grid_0` is `pid_0`, `pid // grid_0` is `pid_1` and `num_pids // grid_0` is
     `grid_1`: a division less each, of the twenty instructions that one takes. So it goes on until
     `pid` is assigned.
     """
-    forms = _quotients(axes)
-    names: dict[str, Name] = {}  # local names of axes and extents
+    names: dict[str, Name] = {}  # local names of what the kernel has
+    had = {*map(Name, INPUTS), *forms.values()}
 
     def undivided(expression: Expression) -> Expression:
         if isinstance(expression, Name):
-            return names.get(expression.name, expression)
+            return names.get(expression.name, forms.get(expression, expression))
         if isinstance(expression, Number):
             return expression
         whole = Operation(expression.operator, tuple(map(undivided, expression.operands)))
@@ -227,10 +231,33 @@ def _undivided(statements: tuple[Statement, ...], axes: int) -> tuple[Statement,
         if target in INPUTS and value != Name(target):
             return (*done, Assignment(target, value), *statements[index + 1 :])
         names.pop(target, None)
-        if isinstance(value, Name) and value.name in INPUTS:
+        if isinstance(value, Name) and value in had:
             names[target] = value
         done.append(Assignment(target, value))
     return tuple(done)
+
+
+def _factored(
+    factors: Mapping[str, Expression | None], assigned: Collection[str]
+) -> dict[Expression, Expression]:
+    """What the values of two factors of `num_pids`, and it divided by one, are called.
+
+    A value with a name that the statements assign is another.
+    """
+    forms: dict[Expression, Expression] = {
+        value: _own(text)
+        for text, value in factors.items()
+        if value and not any(name.name in assigned for name in reads(value))
+    }
+    one, other = map(_own, factors)
+    forms[Operation("//", (Name("num_pids"), one))] = other
+    forms[Operation("//", (Name("num_pids"), other))] = one
+    return forms
+
+
+def _own(text: str) -> Name:
+    """A variable of the kernel, apart from all names that a swizzle may have."""
+    return Name(f"kernel's {text}")
 
 
 def _quotients(axes: int) -> dict[Expression, Expression]:
@@ -307,6 +334,16 @@ _CPP = {
     "min": _call("min({}, {})", 2),
     "max": _call("max({}, {})", 2),
 }
+
+
+def _triton(tl: str) -> dict[str, _Form]:
+    """The forms in a kernel that calls `triton.language` so."""
+    return {
+        **_PYTHON,
+        "min": _call(f"{tl}.minimum({{}}, {{}})", 2),
+        "max": _call(f"{tl}.maximum({{}}, {{}})", 2),
+        "where": _call(f"{tl}.where({{}}, {{}}, {{}})", 3),
+    }
 
 
 @dataclass(frozen=True)

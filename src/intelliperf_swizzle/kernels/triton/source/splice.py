@@ -43,6 +43,7 @@ from intelliperf_swizzle.edit import (
 )
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kernels.triton.source.factors import find_factors
 from intelliperf_swizzle.kernels.triton.source.reads import (
     AXES,
     Read,
@@ -329,6 +330,7 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             num_xcds=request.target.num_xcds,
             cus_per_xcd=request.target.cus_per_xcd,
             inputs={"pid_0": pid, "grid_0": tiles, **_program(language, request.axes)},
+            factors=find_factors(tree, loop),
             prefix=prefix,
             tl=language,
         )
