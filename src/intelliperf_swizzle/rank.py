@@ -182,7 +182,7 @@ def distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
     digits.
     """
     kept: dict[str, list[Attempt]] = {}
-    for one in _by_screen(attempts):
+    for one in by_screen(attempts):
         family = kept.setdefault(_family(one.candidate), [])
         above = family[-1].screened_l2_hit_rate if family else None
         if above is None or above - (one.screened_l2_hit_rate or 0.0) > SAME_SCREEN:
@@ -190,7 +190,31 @@ def distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
     return [one for family in kept.values() for one in family]
 
 
-def _by_screen(attempts: Sequence[Attempt]) -> list[Attempt]:
+def within_reach(
+    waiting: Sequence[Attempt], measured: Sequence[Attempt], rank: Sequence[str] = RANK
+) -> list[Attempt]:
+    """Those of the screened attempts that can turn out better than all that are measured.
+
+    A replay may exceed the screened rate by as much as one has so far. All of them where none that
+    is measured is better than the baseline, or the hit rate does not come first.
+    """
+    better = [
+        one.measurement.l2_hit_rate
+        for one in measured
+        if one.measurement and one.verdict.kind == "better"
+    ]
+    if not better or rank[0] != "l2_hit_rate":
+        return list(waiting)
+    excess = [
+        one.measurement.l2_hit_rate - one.screened_l2_hit_rate
+        for one in measured
+        if one.measurement and one.screened_l2_hit_rate is not None
+    ]
+    least = max(better) + NOISE_BAND - max(0.0, *excess)
+    return [one for one in waiting if (one.screened_l2_hit_rate or 0.0) >= least]
+
+
+def by_screen(attempts: Sequence[Attempt]) -> list[Attempt]:
     """The screened ones, highest rate first, then by number."""
     screened = [one for one in attempts if one.screened_l2_hit_rate is not None]
     return sorted(screened, key=lambda one: (-(one.screened_l2_hit_rate or 0), one.number))
@@ -204,7 +228,7 @@ def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
     fail together: those with the highest L2 hit rates may all ruin the last-level cache. Orders
     that start the heaviest tiles first come before the others: the screen knows no time.
     """
-    screened = _by_screen(attempts)
+    screened = by_screen(attempts)
     chosen = screened[: (places + 1) // 2]
     families: dict[str, list[Attempt]] = {}
     left = screened[len(chosen) :]
@@ -239,7 +263,7 @@ def contenders(attempts: Sequence[Attempt], baseline: Measurement, places: int) 
     unlikely = [one for one in judged if one.verdict.kind != "better"]
     best = (*_round(order(likely)), *_round(order(unlikely)))
     chosen = [one.number for one in best][: (places + 1) // 2]
-    others = [one for one in _by_screen(attempts) if one.number not in chosen]
+    others = [one for one in by_screen(attempts) if one.number not in chosen]
     by_hand = _by_hand(others)
     rest = [one for one in _round(others) if one not in by_hand]
     chosen += [one.number for one in (*by_hand, *rest)][: places - len(chosen)]

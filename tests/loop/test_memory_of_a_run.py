@@ -49,7 +49,9 @@ def test_attempts_do_not_keep_their_permutations(
         first, *others = islice(pattern_candidates(problem), 61)
         stages.evaluate(*stages.screen(first))  # what the model keeps of a launch is there now
         screening, screened = arrays_kept_by(lambda: stages.screen(*others))
-        evaluating, evaluated = arrays_kept_by(lambda: stages.evaluate(*screened))
+        evaluating, evaluated = arrays_kept_by(
+            lambda: [one for attempt in screened for one in stages.evaluate(attempt)]
+        )
     permutation = 8 * stages.subject.traced[0].launch.programs
     assert len({one.fingerprint for one in screened if one.proof}) > 40
     assert sum(one.attempt.verdict.kind == "better" for one in evaluated) > 20

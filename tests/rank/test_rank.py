@@ -9,7 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from intelliperf_swizzle.rank import contenders, distinct, finalists, judge, order
+from intelliperf_swizzle.rank import (
+    contenders,
+    distinct,
+    finalists,
+    judge,
+    order,
+    within_reach,
+)
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
@@ -47,6 +54,23 @@ def test_a_higher_hit_rate_counts_only_without_loss_of_time(
 ) -> None:
     measured = replace(BASELINE, l2_hit_rate=rate, modelled_memory_time_ms=time_ms)
     assert judge(measured, BASELINE).kind == kind
+
+
+def test_what_cannot_win_any_more_is_out_of_reach() -> None:
+    """A replay exceeds its screened rate by 0.02, so one screened at 0.786 may reach 0.806."""
+    measured = [
+        replace(attempt(1, 0.80), screened_l2_hit_rate=0.84),
+        replace(attempt(2, 0.72), screened_l2_hit_rate=0.70),
+    ]
+    waiting = [
+        replace(attempt(number, 0.0), measurement=None, screened_l2_hit_rate=rate)
+        for number, rate in enumerate((0.79, 0.786, 0.784), 3)
+    ]
+    assert [one.number for one in within_reach(waiting, measured)] == [3, 4]
+    assert within_reach(waiting, measured[:1]) == [], "none has exceeded it"
+    worse = [replace(one, verdict=Verdict("slower", "")) for one in measured]
+    assert within_reach(waiting, worse) == waiting
+    assert within_reach(waiting, measured, ("time", "l2_hit_rate")) == waiting
 
 
 def test_measured_time_decides_before_modelled_time() -> None:

@@ -102,7 +102,8 @@ def test_scores_are_the_same_on_a_cluster(
                 evaluated = stages.evaluate(*screened)
                 found.append((screened, [one.attempt for one in evaluated]))
     assert found[0] == found[1]
-    assert len({one.measurement.l2_hit_rate for one in found[0][1]}) > 2
+    assert len({one.measurement.l2_hit_rate for one in found[0][1]}) > 1
+    assert len({one.screened_l2_hit_rate for one in found[0][0]}) > 2
 
 
 def test_no_scheduler_is_one_clear_error() -> None:

@@ -33,11 +33,13 @@ FAST = replace(TARGET, flops_per_clock_cu=1e6)
 
 
 @contextmanager
-def examined(folder: Path, *arguments: object) -> Iterator[tuple[Setup, Subject]]:
+def examined(
+    folder: Path, *arguments: object, target: Target = FAST
+) -> Iterator[tuple[Setup, Subject]]:
     """The application's kernel, as long as its records are there."""
     asked = Options(project_directory=str(folder), profiler="model", compute="never")
     command = (sys.executable, str(APPLICATION), *map(str, arguments))
-    setup = prepare(asked, command, Silent(), target=TARGET)
+    setup = prepare(asked, command, Silent(), target=target)
     with record_application(setup, Silent()) as recorded:
         subject = choose_kernel(recorded, setup, Silent())
         yield setup, subject
@@ -77,10 +79,17 @@ def test_a_kernel_without_the_stride_as_an_argument_cannot_be_padded(
         assert sum(one.conflict for one in before.causes or ()) > 0.1 * (before.l2_requests or 0)
         found = compare_cures(setup, subject, None, Silent())
         assert found
-        assert not found.cures
-        assert found.reason
+        assert {one.kind for one in found.cures} == {"tile size"}
         monkeypatch.setattr(cures, "LEAST_MS", 1.0)
         assert compare_cures(setup, subject, None, Silent()) is None, "a launch alone takes longer"
+
+
+def test_nothing_is_looked_for_where_arithmetic_takes_as_long(tmp_path: Path) -> None:
+    with examined(tmp_path, "product", 0, 1, target=TARGET) as (setup, subject):
+        found = compare_cures(setup, subject, None, Silent())
+    assert subject.baseline.bound_by_arithmetic
+    assert found
+    assert (found.cures, found.reason) == ((), "the kernel is bound by arithmetic")
 
 
 def test_a_parameter_that_renumbers_tiles_is_found(tmp_path: Path) -> None:

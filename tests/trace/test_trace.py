@@ -21,7 +21,7 @@ from zoo import TRITON, Case, add, block_pointers, cases, record, route_by_score
 
 from intelliperf_swizzle.codec import load_arrays, save_arrays
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.kernels.triton.tracing import trace
+from intelliperf_swizzle.kernels.triton.tracing import trace, trace_each
 from intelliperf_swizzle.records import Access, Launch, Storage, TensorArgument, Trace
 from intelliperf_swizzle.trace import overwrites
 from intelliperf_swizzle.trace.shapes import touched_lines
@@ -63,6 +63,13 @@ def test_arithmetic_counted_by_hand(runs: Path) -> None:
     row = 512 * (1 + 16 + 16)  # a difference, an exponential and a quotient
     rows = [len(range(program, 301, 37)) for program in range(37)]
     assert softmax[:, 2].tolist() == [row * count for count in rows]
+
+
+def test_made_up_launches_that_reach_outside_of_every_tensor_are_given_up(tmp_path: Path) -> None:
+    names = ("add", "outside", "outside_one_by_one")
+    launches = [record(ZOO[name], tmp_path / name) for name in names]
+    assert trace(launches[1]).elements_outside > 0
+    assert [made is None for made in trace_each(launches)] == [False, True, True]
 
 
 def accesses(found: Trace, tile: int) -> list[Any]:
@@ -200,9 +207,17 @@ def test_addresses_that_hang_on_unrecorded_floats_are_refused(tmp_path: Path) ->
         trace(record(case, tmp_path))
 
 
+@triton.jit
+def takes_minutes(x, times, BLOCK: tl.constexpr):  # noqa: N803
+    for number in range(times):
+        tl.store(x + tl.arange(0, BLOCK), number)
+
+
 def test_a_kernel_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    arguments = {"x": np.zeros(16, np.int32), "times": 10**7, "BLOCK": 16}
+    launch = record(Case(takes_minutes, (4, 1, 1), arguments), tmp_path)
     with pytest.raises(TraceError, match=r"took longer than 0\.2 s"):
-        trace(record(ZOO["gemm"], tmp_path), timeout_seconds=0.2)
+        trace(launch, timeout_seconds=0.2)
 
 
 @triton.jit

@@ -189,7 +189,8 @@ class KernelLanguage(Protocol):
         """The cache lines that each tile of a launch touches; raises TraceError."""
 
     def trace_each(self, launches: Sequence[Launch]) -> Sequence[Trace | None]:
-        """The same of several, which may be made up; None for what cannot be traced."""
+        """The same of several that are made up; None for what cannot be traced, or reaches outside
+        of every tensor."""
 
     def resize(self, launch: Launch, counts: Callable[[int], Iterable[int]]) -> Sequence[Launch]:
         """A launch at other problem sizes, the smallest first; empty if none can be made.

@@ -21,6 +21,7 @@ from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.search.tile_sizes import find_tile_sizes
 
+BOUND = "the kernel is bound by arithmetic"
 LEAST_MS = 0.005
 """Modelled memory time below which nothing is looked for: a launch alone takes that long."""
 
@@ -47,6 +48,8 @@ def compare_cures(
     time = before.modelled_memory_time_ms or 0.0
     if time < LEAST_MS:
         return None
+    if setup.device is None and subject.baseline.bound_by_arithmetic:
+        return Cures(before.l2_hit_rate, time, (), BOUND)
     progress.phase(f"comparing cures for {subject.kernel} (model)")
     found = []
     if best:
@@ -96,5 +99,5 @@ def _no_cure(subject: Subject, before: Measurement) -> str:
         return "the L2 hit rate is at its ceiling"
     whole = subject.baseline
     if (whole.arithmetic_time_ms or 0) > (whole.modelled_memory_time_ms or 0):
-        return "the kernel is bound by arithmetic"
+        return BOUND
     return "nothing that was tried gains 1 % of the modelled memory time"

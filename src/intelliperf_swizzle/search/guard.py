@@ -5,8 +5,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.profile import TracedLaunch
@@ -117,28 +120,33 @@ def _counts(count: int) -> list[int]:
 
 def _at_each(
     setup: Setup, subject: Subject, swizzle: Swizzle, launches: Sequence[Launch]
-) -> Iterator[OtherSize]:
+) -> list[OtherSize]:
     recorded = subject.traced[0].trace
     left = max(FEWEST_LINES, MOST_LINES * recorded.line_accesses)
+    cases = []
     for launch, trace in zip(launches, setup.language.trace_each(launches), strict=True):
         if trace is None or trace.line_accesses > left:
             continue
-        if trace.elements_outside > recorded.elements_outside:  # nobody launches it so
-            continue
         left -= trace.line_accesses
-        case = Case(setup, TracedLaunch(launch, trace, subject.traced[0].occupancy))
-        proofs = prove_on(swizzle, [launch], setup.target)
-        if isinstance(proofs, Witness):
-            yield OtherSize(launch.grid, case.before.l2_hit_rate, None, None, loses=True)
-            continue
-        after = case.replay(tile=proofs[0].tile)
-        yield OtherSize(
-            launch.grid,
-            case.before.l2_hit_rate,
-            after.l2_hit_rate,
-            (after.modelled_time_ms or 0.0) / (case.before.modelled_time_ms or 1.0),
-            loses=judge(after, case.before).kind in ("slower", "worse"),
-        )
+        cases.append(Case(setup, TracedLaunch(launch, trace, subject.traced[0].occupancy)))
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return list(pool.map(partial(_at, swizzle), cases))
+
+
+def _at(swizzle: Swizzle, case: Case) -> OtherSize:
+    """A mapping at one size, beside the unmodified kernel."""
+    before = case.before
+    proofs = prove_on(swizzle, [case.launch], case.setup.target)
+    if isinstance(proofs, Witness):
+        return OtherSize(case.launch.grid, before.l2_hit_rate, None, None, loses=True)
+    after = case.replay(tile=proofs[0].tile)
+    return OtherSize(
+        case.launch.grid,
+        before.l2_hit_rate,
+        after.l2_hit_rate,
+        (after.modelled_time_ms or 0.0) / (before.modelled_time_ms or 1.0),
+        loses=judge(after, before).kind in ("slower", "worse"),
+    )
 
 
 def _guard(programs: int, others: Sequence[OtherSize]) -> str | None:

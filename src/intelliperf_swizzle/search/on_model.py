@@ -12,7 +12,14 @@ from dataclasses import replace
 from intelliperf_swizzle.backends import Spread
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.rank import distinct, finalists, judge, order
+from intelliperf_swizzle.rank import (
+    by_screen,
+    distinct,
+    finalists,
+    judge,
+    order,
+    within_reach,
+)
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
@@ -20,6 +27,8 @@ from intelliperf_swizzle.search.scoring import prepare_model, with_causes
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
 
 FEWEST_MODELLED = 20
+WAVE = 4
+"""Finalists that are replayed before it is asked which others can still win."""
 
 
 class OnModel:
@@ -65,22 +74,34 @@ class OnModel:
         return [one for one in screened if one.attempt.number in numbers]
 
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
-        """Measures each that has no measurement yet."""
+        """Measures each that has no measurement yet, as long as one can still win."""
         if not edited:
             return []
-        self._setting.progress.phase(f"evaluating {len(edited)} finalists ({self.profiler})")
-        if not (self._model.local or self._setting.profiler):  # all at once, on all workers
-            new = [one for one in edited if one.attempt.measurement is None]
-            modelled = self._model.map([one.proved.swizzle for one in new])
-            numbers = [one.attempt.number for one in new]
-            self._modelled = dict(zip(numbers, modelled, strict=True))
-        done: list[Evaluated] = []
-        for one in edited:
-            done.append(self._evaluate(one))
-            leaders = order([other.attempt for other in done], self._setting.rank)
-            leader = leaders[0] if leaders else done[-1].attempt
-            self._setting.progress.step(len(done), len(edited), leader.verdict.reason)
+        setting = self._setting
+        setting.progress.phase(f"evaluating {len(edited)} finalists ({self.profiler})")
+        by_number = {one.attempt.number: one for one in edited}
+        waiting = by_screen([one.attempt for one in edited if one.attempt.measurement is None])
+        new = {one.number for one in waiting}
+        done = [self._evaluate(one) for one in edited if one.attempt.number not in new]
+        while waiting:
+            wave = [by_number[one.number] for one in waiting[:WAVE]]
+            waiting = waiting[WAVE:]
+            self._model_together(wave)
+            for one in wave:
+                done.append(self._evaluate(one))
+                leaders = order([other.attempt for other in done], setting.rank)
+                leader = leaders[0] if leaders else done[-1].attempt
+                setting.progress.step(len(done), len(edited), leader.verdict.reason)
+            if setting.profiler is None and setting.subject.baseline.imbalance is None:
+                waiting = within_reach(waiting, [one.attempt for one in done], setting.rank)
         return done
+
+    def _model_together(self, wave: Sequence[Edited]) -> None:
+        """All at once, on all workers, where there are others than this process."""
+        if self._model.local or self._setting.profiler:
+            return
+        modelled = self._model.map([one.proved.swizzle for one in wave])
+        self._modelled = dict(zip([one.attempt.number for one in wave], modelled, strict=True))
 
     def confirm(self, evaluated: Sequence[Evaluated], guard: Guard = unguarded) -> Evaluated | None:
         """Validates the better ones, best first, until one holds."""

@@ -72,9 +72,9 @@ def _build(case: Case, launch: Launch) -> Build | None:
     return None
 
 
-def _touched(trace: Trace) -> tuple[bytes, bytes, int, int]:
-    """Kind and line of all that a launch touches, and which sectors, each once; how many sectors it
-    stores in all; and elements outside of every tensor, which have no line."""
+def _touched(trace: Trace) -> tuple[bytes, bytes, int]:
+    """Kind and line of all that a launch touches, and which sectors, each once; and how many
+    sectors it stores in all."""
     key, times = np.unique(
         trace.access_shape.astype(np.int64) << 32 | trace.access_base, return_counts=True
     )
@@ -89,4 +89,4 @@ def _touched(trace: Trace) -> tuple[bytes, bytes, int, int]:
     order = np.argsort(at, kind="stable")
     lines, first = np.unique(at[order], return_index=True)
     masks = np.bitwise_or.reduceat(sectors[order], first)
-    return lines.tobytes(), masks.tobytes(), int(stored.sum()), trace.elements_outside
+    return lines.tobytes(), masks.tobytes(), int(stored.sum())

@@ -50,6 +50,7 @@ class TraceRecorder:
         wave_lanes: lanes of a wave, each of which touches a line for itself; 0 = a program touches
             a line once.
         loop: whose tiles are traced apart; `number` says when one begins.
+        inside_only: whether an access outside of every storage raises TraceError.
 
     Attributes:
         atomics: the words that atomics update.
@@ -62,8 +63,10 @@ class TraceRecorder:
         current_update: Callable[[], Update],
         wave_lanes: int = 0,
         loop: TileLoop | None = None,
+        inside_only: bool = False,
     ) -> None:
         self._loop = loop
+        self._inside_only = inside_only
         self._begin, self._end = begin, end
         self._wave_lanes = wave_lanes
         self._latest: dict[int, tuple[Int64Array, Int32Array]] = {}
@@ -378,7 +381,10 @@ class TraceRecorder:
         inside = active & (place >= 0) & (lanes < self._end[place])
         touched = touched_lines(lanes, inside, item_bytes, self._wave_lanes)
         first, shape = self._shapes.add(kind, *touched)
-        return first, shape, np.count_nonzero(active & ~inside, axis=1)
+        outside = np.count_nonzero(active & ~inside, axis=1)
+        if self._inside_only and outside.any():
+            raise TraceError("a program reaches outside of every tensor")
+        return first, shape, outside
 
     # --- the trace -----------------------------------------------------------------------------
 

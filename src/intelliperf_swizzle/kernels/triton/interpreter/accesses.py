@@ -26,7 +26,6 @@ from intelliperf_swizzle.kernels.triton.interpreter.batch import (
 from intelliperf_swizzle.kernels.triton.interpreter.blocks import (
     Array,
     Block,
-    align,
     array_of,
     is_floating,
     is_known,
@@ -158,36 +157,43 @@ def _storages(batch: Batch, ptr: TensorHandle, mask: TensorHandle | None) -> int
     """Bit set of the storages that the active lanes of the active programs lie in."""
     terms = [term.view(np.int64) for term in terms_of(ptr, len(shape_of(ptr)))]
     low, high = (sum(int(extreme(term)) for term in terms) for extreme in (np.min, np.max))
-    common = _common_storage(batch, low, high)
-    if common:
-        return common
-    lanes = _active_addresses(batch, ptr, mask)
-    if not len(lanes):
-        return 0
-    common = _common_storage(batch, int(lanes.min()), int(lanes.max()))
-    if common:
-        return common
-    after = np.bincount(np.searchsorted(batch.memory.begin, lanes, side="right"))
-    return sum(1 << int(place) for place in np.flatnonzero(after) if place)
-
-
-def _common_storage(batch: Batch, low: int, high: int) -> int:
-    """Bit of the storage that both addresses, and so all between them, lie in; else 0."""
     first = int(np.searchsorted(batch.memory.begin, low, side="right")) - 1
-    return 2 << first if first >= 0 and high < batch.memory.end[first] else 0
+    if first >= 0 and high < batch.memory.end[first]:
+        return 2 << first
+    lows, highs = (
+        sum(extreme(term, axis=tuple(range(1, term.ndim))) for term in terms)
+        for extreme in (np.min, np.max)
+    )
+    place = np.searchsorted(batch.memory.begin, lows, side="right") - 1
+    within = (place >= 0) & (highs < batch.memory.end[place])
+    programs = batch.active & _some_lane(mask)
+    found = np.unique(np.broadcast_to(place, programs.shape)[programs & within]) + 1
+    if (left := programs & ~within).any():  # lane by lane
+        lanes = _addresses_of(batch, left, ptr, mask)
+        after = np.bincount(np.searchsorted(batch.memory.begin, lanes, side="right"))
+        found = np.union1d(found, np.flatnonzero(after))
+    return sum(1 << int(place) for place in found if place)
 
 
-def _active_addresses(batch: Batch, ptr: TensorHandle, mask: TensorHandle | None) -> Int64Array:
-    """Of all active lanes of the active programs."""
+def _some_lane(mask: TensorHandle | None) -> Active:
+    """Which programs have an active lane: bool[programs or 1]."""
+    if mask is None:
+        return np.ones(1, np.bool_)
+    lanes = array_of(mask, len(shape_of(mask)))
+    return np.asarray(lanes.any(axis=tuple(range(1, lanes.ndim))))
+
+
+def _addresses_of(
+    batch: Batch, programs: Active, ptr: TensorHandle, mask: TensorHandle | None
+) -> Int64Array:
+    """Of all active lanes of some programs."""
     rank = len(shape_of(ptr))
-    arrays = [array_of(ptr, rank).view(np.int64)]
-    if mask is not None:
-        arrays.append(array_of(mask, rank))
-    arrays.append(align(batch.active, rank))
-    common = np.broadcast_shapes(*(array.shape for array in arrays))
+    arrays = [array_of(ptr, rank).view(np.int64), *([] if mask is None else [array_of(mask, rank)])]
+    rows = [array if len(array) == 1 else array[programs] for array in arrays]
+    common = (int(programs.sum()), *np.broadcast_shapes(*(row.shape[1:] for row in rows)))
     batch.check_size(int(np.prod(common)))
-    lanes, *conditions = (np.broadcast_to(array, common) for array in arrays)
-    return lanes[np.logical_and.reduce(conditions)]
+    lanes, *masks = (np.broadcast_to(row, common) for row in rows)
+    return lanes[masks[0]] if masks else lanes.reshape(-1)
 
 
 # --- programs that wait -------------------------------------------------------------------------

@@ -32,8 +32,10 @@ MOST_BYTES = LINE_BYTES << 31
 _WAITING_NOTE = "programs wait for each other; every wait was taken to end"
 
 
-def trace_here(launch: Launch, folder: Path) -> Trace:
+def trace_here(launch: Launch, folder: Path, *, inside_only: bool = False) -> Trace:
     """Trace a launch in this process (`TRITON_INTERPRET=1` must be set); see `trace.trace`.
+
+    `inside_only`: give up a launch as soon as it touches anything outside of every tensor.
 
     Raises:
         TraceError: the kernel cannot be interpreted or needs contents that were not recorded.
@@ -43,7 +45,9 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
     if live.memory.end.size and live.memory.end[-1] > MOST_BYTES:
         raise TraceError(f"the tensors of {launch.kernel} take more than {MOST_BYTES >> 30} GiB")
     try:
-        return _batched(live, lambda watch: run_batched(_again(launch, folder, watch), watch))
+        return _batched(
+            live, lambda watch: run_batched(_again(launch, folder, watch), watch), inside_only
+        )
     except NotBatchableError as refusal:
         missing = sorted(
             name
@@ -58,6 +62,8 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
                 hint="record the launch with the contents of its tensors",
             ) from refusal
         reason = refusal.reason
+    except TraceError:
+        raise
     except Exception as error:  # an operation that only the plain interpreter knows
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
     if launch.loop:
@@ -66,6 +72,7 @@ def trace_here(launch: Launch, folder: Path) -> Trace:
         revive(launch, folder),
         f"traced program by program: {reason}",
         lambda watch: run_sequential(revive(launch, folder), observer=watch),
+        inside_only,
     )
 
 
@@ -98,10 +105,11 @@ def listen_for_tiles(
 
 
 def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
-    """Trace launches one after the other as `trace_here` does; None where it raises."""
+    """Trace made-up launches one after the other as `trace_here` does; None where it raises, and
+    where a launch reaches outside of every tensor, which nobody's would."""
     for launch in launches:
         try:
-            yield trace_here(launch, folder)
+            yield trace_here(launch, folder, inside_only=True)
         except TraceError:
             yield None
 
@@ -110,17 +118,21 @@ def record_accesses(
     live: LiveLaunch,
     origins: Origins | None = None,
     also: Callable[..., None] = lambda *_: None,
+    inside_only: bool = False,
 ) -> tuple[Trace, BatchedRun, TraceRecorder]:
     """Runs all programs in batches and notes what they touch, not yet who else touches it.
 
-    `also`: as of `listen_for_tiles`.
+    `also`: as of `listen_for_tiles`; `inside_only`: as of `trace_here`.
 
     Raises:
         NotBatchableError: what a program does is not known without computing it.
+        TraceError: something outside of every tensor was touched and is not allowed.
         Exception: whatever the kernel raises.
     """
     loop = live.launch.loop
-    recorder = TraceRecorder(live.memory.begin, live.memory.end, current_update, loop=loop)
+    recorder = TraceRecorder(
+        live.memory.begin, live.memory.end, current_update, loop=loop, inside_only=inside_only
+    )
     listen_for_tiles(live, recorder.number, also)
     run = run_batched(live, recorder, origins=origins)
     trace = recorder.trace(
@@ -134,8 +146,10 @@ def record_accesses(
     return trace, run, recorder
 
 
-def _batched(live: LiveLaunch, run_again: Callable[[ByteWatch], object]) -> Trace:
-    trace, run, recorder = record_accesses(live)
+def _batched(
+    live: LiveLaunch, run_again: Callable[[ByteWatch], object], inside_only: bool
+) -> Trace:
+    trace, run, recorder = record_accesses(live, inside_only=inside_only)
     trace = replace(trace, immaterial=_immaterial(live, run))
     if reads_what_is_written(trace, run.control, recorder.value_loads):
         raise NotBatchableError("what a program does depends on what the launch itself writes")
@@ -151,10 +165,16 @@ def _immaterial(live: LiveLaunch, run: BatchedRun) -> tuple[str, ...]:
     return (*plain, *(name for name, bit in run.scalars.items() if not run.control & bit))
 
 
-def _sequential(live: LiveLaunch, note: str, run_again: Callable[[ByteWatch], object]) -> Trace:
-    recorder = TraceRecorder(live.memory.begin, live.memory.end, current_update)
+def _sequential(
+    live: LiveLaunch, note: str, run_again: Callable[[ByteWatch], object], inside_only: bool
+) -> Trace:
+    recorder = TraceRecorder(
+        live.memory.begin, live.memory.end, current_update, inside_only=inside_only
+    )
     try:
         run = run_sequential(live, observer=recorder)
+    except TraceError:
+        raise
     except Exception as error:
         if isinstance(error, NotImplementedError) and "block pointer" in str(error).lower():
             raise TraceError(
