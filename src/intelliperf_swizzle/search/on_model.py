@@ -83,7 +83,7 @@ class OnModel:
         waiting = by_screen([one.attempt for one in edited if one.attempt.measurement is None])
         new = {one.number for one in waiting}
         done = [self._evaluate(one) for one in edited if one.attempt.number not in new]
-        while waiting:
+        while waiting := self._within_reach(waiting, done):
             wave = [by_number[one.number] for one in waiting[:WAVE]]
             waiting = waiting[WAVE:]
             self._model_together(wave)
@@ -92,9 +92,13 @@ class OnModel:
                 leaders = order([other.attempt for other in done], setting.rank)
                 leader = leaders[0] if leaders else done[-1].attempt
                 setting.progress.step(len(done), len(edited), leader.verdict.reason)
-            if setting.profiler is None and setting.subject.baseline.imbalance is None:
-                waiting = within_reach(waiting, [one.attempt for one in done], setting.rank)
         return done
+
+    def _within_reach(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
+        """Those that can still win; all of them where something else than the model decides."""
+        if self._setting.profiler or self.baseline.imbalance is not None:
+            return waiting
+        return within_reach(waiting, [one.attempt for one in done], self._setting.rank)
 
     def _model_together(self, wave: Sequence[Edited]) -> None:
         """All at once, on all workers, where there are others than this process."""
