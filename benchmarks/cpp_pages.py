@@ -1,15 +1,17 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Writes docs/results/cuda.md: CUDA kernels on an H200, from the records.
+"""Writes docs/results/cuda.md and docs/results/hip.md: programs in C++, from the records.
 
-    python benchmarks/cuda_page.py
+    python benchmarks/cpp_pages.py
 
-`cuda_kernels.py` makes the records of the model's accuracy; those of whole runs on programs of
-others are `measured/h200_cuda_programs.jsonl`.
+`cuda_kernels.py` makes the records of the model's accuracy; whole runs on programs of others are
+`measured/h200_cuda_programs.jsonl` (CUDA, measured) and `records/hip_programs.json` (HIP,
+modelled).
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +22,9 @@ from harness.render import generated, page, table
 from intelliperf_swizzle.accuracy.comparison import ModelAccuracy
 from intelliperf_swizzle.accuracy.summary import scores, summarise
 
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "cuda.md"
+PAGES = Path(__file__).parents[1] / "docs" / "results"
+HIP_PROGRAMS = Path(__file__).parent / "records" / "hip_programs.json"
+HIP_KEYS = ("collection", "program", "kernel", "l2_hit_rate_pct", "outcome")
 PROGRAM_HEADS = (
     "program", "kernel", "time, new / old (95 % interval)", "L2 hit rate %", "whole run, s",
     "why requests miss, modelled", "changed in the program",
@@ -32,13 +36,41 @@ ACCURACY_HEADS = (
 
 
 def main() -> int:
-    """The page."""
-    PAGE.write_text(render(), encoding="utf-8")
+    """The pages."""
+    for name, text in render().items():
+        (PAGES / name).write_text(text, encoding="utf-8")
     return 0
 
 
-def render() -> str:
-    """The page, from all records."""
+def render() -> dict[str, str]:
+    """The pages by name, from all records."""
+    return {"cuda.md": cuda(), "hip.md": hip()}
+
+
+def hip() -> str:
+    """The page on HIP."""
+    return page(
+        generated("cpp_pages.py"),
+        "# HIP programs that others wrote",
+        "Examples of IntelliPerf's repository, of "
+        "[rocm-examples](https://github.com/ROCm/rocm-examples) and of "
+        "[HeCBench](https://github.com/zjin-lcf/HeCBench), unmodified and without ROCm, for an "
+        "MI300X; hit rates are modelled. Each swizzle is proved a permutation and passed all "
+        "[gates](../hip.md#what-happens-to-your-program), with the program's own run as "
+        "`--unittest_command`. The last column says how many workgroups were executed and left "
+        "the same bytes, or why there is no patch.",
+        table(
+            ("from", "program", "kernel", "L2 hit rate %", "workgroups compared, or why not"),
+            [
+                [one[key] or "" for key in HIP_KEYS]
+                for one in json.loads(HIP_PROGRAMS.read_text(encoding="utf-8"))
+            ],
+        ),
+    )
+
+
+def cuda() -> str:
+    """The page on CUDA."""
     pairs = lines_of(MEASURED / "h200_cuda.jsonl")
     accuracies = compared(pairs, lines_of(PREDICTIONS), "h200")
     both = summarise([one for found in accuracies.values() for one in found.outcomes])
@@ -47,7 +79,7 @@ def render() -> str:
         for name, found in accuracies.items()
     )
     return page(
-        generated("cuda_page.py"),
+        generated("cpp_pages.py"),
         "# CUDA C++ on an H200",
         "## Programs that others wrote",
         "Whole runs of the plain command, with kernels unmodified and built by nvcc 13.0. All "
