@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What docs/report.md tells people to type is what the commands understand."""
+"""What docs/report.md and docs/ci.yml have people run is what the commands understand."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from intelliperf_swizzle.options import add_options
 from intelliperf_swizzle.report.result import SCHEMA, result
 from intelliperf_swizzle.search.conclude import Outcome
 
-PAGE = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
-ACTION = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0])
+DOCUMENTS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCUMENTS / "report.md").read_text(encoding="utf-8")
+ACTION = yaml.safe_load((DOCUMENTS / "ci.yml").read_text(encoding="utf-8"))
 STEPS = {
     step.get("name"): step["run"] for step in ACTION["jobs"]["swizzle"]["steps"] if "run" in step
 }

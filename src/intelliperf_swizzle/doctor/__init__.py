@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What is here, what is missing, what would be used, and the command that mends each gap."""
+"""What is here, what is missing, what would be used, and the command that closes each gap."""
 
 from __future__ import annotations
 

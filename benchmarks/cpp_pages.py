@@ -1,0 +1,133 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Writes docs/results/cuda.md and docs/results/hip.md: programs in C++, from the records.
+
+    python benchmarks/cpp_pages.py
+
+`cuda_kernels.py` makes the records of the model's accuracy; whole runs on programs of others are
+`measured/h200_cuda_programs.jsonl` (CUDA, measured) and `records/hip_programs.json` (HIP,
+modelled).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cuda_kernels import MEASURED, PREDICTIONS, compared, lines_of
+from harness.render import generated, page, table
+from intelliperf_swizzle.accuracy.comparison import ModelAccuracy
+from intelliperf_swizzle.accuracy.summary import scores, summarise
+
+PAGES = Path(__file__).parents[1] / "docs" / "results"
+HIP_PROGRAMS = Path(__file__).parent / "records" / "hip_programs.json"
+HIP_KEYS = ("collection", "program", "kernel", "l2_hit_rate_pct", "outcome")
+PROGRAM_HEADS = (
+    "program", "kernel", "time, new / old (95 % interval)", "L2 hit rate %", "whole run, s",
+    "why requests miss, modelled", "changed in the program",
+)  # fmt: skip
+ACCURACY_HEADS = (
+    "kernel", "may it calibrate?", "spread of measured rates", "mean error", "worst", "τ",
+    "rate lost by the model's choice",
+)  # fmt: skip
+
+
+def main() -> int:
+    """The pages."""
+    for name, text in render().items():
+        (PAGES / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+def render() -> dict[str, str]:
+    """The pages by name, from all records."""
+    return {"cuda.md": cuda(), "hip.md": hip()}
+
+
+def hip() -> str:
+    """The page on HIP."""
+    return page(
+        generated("cpp_pages.py"),
+        "# HIP programs that others wrote",
+        "Examples of IntelliPerf's repository, of "
+        "[rocm-examples](https://github.com/ROCm/rocm-examples) and of "
+        "[HeCBench](https://github.com/zjin-lcf/HeCBench), unmodified and without ROCm, for an "
+        "MI300X; hit rates are modelled. Each swizzle is proved a permutation and passed all "
+        "[gates](../hip.md#what-happens-to-your-program), with the program's own run as "
+        "`--unittest_command`. The last column says how many workgroups were executed and left "
+        "the same bytes, or why there is no patch.",
+        table(
+            ("from", "program", "kernel", "L2 hit rate %", "workgroups compared, or why not"),
+            [
+                [one[key] or "" for key in HIP_KEYS]
+                for one in json.loads(HIP_PROGRAMS.read_text(encoding="utf-8"))
+            ],
+        ),
+    )
+
+
+def cuda() -> str:
+    """The page on CUDA."""
+    pairs = lines_of(MEASURED / "h200_cuda.jsonl")
+    accuracies = compared(pairs, lines_of(PREDICTIONS), "h200")
+    both = summarise([one for found in accuracies.values() for one in found.outcomes])
+    errors = ", ".join(
+        f"{summarise(found.outcomes).mean_error_points:.1f} on those that {name}"
+        for name, found in accuracies.items()
+    )
+    return page(
+        generated("cpp_pages.py"),
+        "# CUDA C++ on an H200",
+        "## Programs that others wrote",
+        "Whole runs of the plain command, with kernels unmodified and built by nvcc 13.0. All "
+        "candidates left the same bytes. Raw records: "
+        "`benchmarks/measured/h200_cuda_programs.jsonl`.",
+        table(PROGRAM_HEADS, map(_program_row, lines_of(MEASURED / "h200_cuda_programs.jsonl"))),
+        "## Accuracy of the model",
+        f"The twelve kernels of `benchmarks/cuda`, each under eight mappings: {both.pairs} pairs "
+        "of a measured and a modelled L2 hit rate. Mean absolute error "
+        f"{both.mean_error_points:.1f} points, worst {both.worst_error_points:+.1f} "
+        f"({both.worst_pair}); {errors}. No parameter of the model was fitted to any of the "
+        "twelve. Every other kernel by name is kept to judge the model; a rule may be calibrated "
+        "on the rest.",
+        table(
+            ACCURACY_HEADS,
+            [row for name, found in accuracies.items() for row in _accuracy_rows(name, found)],
+        ),
+        "All but τ in percentage points; τ is Kendall's τ-b of modelled and measured rates.",
+    )
+
+
+def _program_row(record: Mapping[str, Any]) -> Sequence[str]:
+    before, after = record["l2_hit_rate_pct"]
+    ratio = record["new_over_old"]
+    return (
+        f"{record['repository']}, `{record['source']}`",
+        f"`{record['kernel']}`",
+        "nothing faster found" if ratio is None else "{:.3f} ({:.3f} to {:.3f})".format(*ratio),
+        f"{before:.1f}" if after is None else f"{before:.1f} → {after:.1f}",
+        str(record["seconds"]),
+        record["why_it_misses"].rstrip("."),
+        record["changed"] or "nothing",
+    )
+
+
+def _accuracy_rows(name: str, found: ModelAccuracy) -> Iterator[Sequence[str]]:
+    for outcome in found.outcomes:
+        one = scores(outcome.pairs)
+        yield (
+            outcome.name,
+            "yes" if name == "calibrate" else "no",
+            f"{one.spread:.1f}",
+            f"{one.mean_error:.1f}",
+            f"{one.worst_error:+.1f}",
+            "–" if one.tau is None else f"{one.tau:.2f}",
+            f"{one.regret:.1f}",
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
