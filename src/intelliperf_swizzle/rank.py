@@ -203,7 +203,7 @@ def within_reach(
         for one in measured
         if one.measurement and one.verdict.kind == "better"
     ]
-    if not better or rank[0] != "l2_hit_rate":
+    if not better or _criteria(_eligible(measured), rank)[0][0] != "l2_hit_rate":
         return list(waiting)
     excess = [
         one.measurement.l2_hit_rate - one.screened_l2_hit_rate

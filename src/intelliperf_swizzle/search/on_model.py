@@ -95,8 +95,8 @@ class OnModel:
         return done
 
     def _within_reach(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
-        """Those that can still win; all of them where something else than the model decides."""
-        if self._setting.profiler or self.baseline.imbalance is not None:
+        """Those that can still win; all of them where a profiler decides."""
+        if self._setting.profiler:
             return waiting
         return within_reach(waiting, [one.attempt for one in done], self._setting.rank)
 
