@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -183,6 +184,20 @@ def _probe(folder: Path) -> Path:
     subprocess.run(build, cwd=folder, env=environment, check=True)
     assert choose_language(Options(), ["./probe"], folder).name == "CUDA"
     return folder
+
+
+def test_an_environment_that_goes_takes_no_toolchain_of_others_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    python = Path(sys.executable)
+    (tmp_path / "python").symlink_to(python)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    theirs = tools.find_toolchain()
+    (tmp_path / "python").unlink()
+    monkeypatch.setattr(sys, "executable", str(python))
+    assert tools.find_toolchain().root != theirs.root
+    _probe(tmp_path)
 
 
 @pytest.mark.parametrize("builder", ["clang", "cmake"])

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import util
@@ -180,7 +181,7 @@ def digest_of(clang: str, headers: Path, maker: Path) -> str:
         maker: the file that makes the root.
     """
     versions = (headers / "include" / name for name in ("hip/hip_version.h", "cuda.h"))
-    parts = [clang.encode(), bytes(headers), maker.read_bytes()]
+    parts = [clang.encode(), sys.executable.encode(), bytes(headers), maker.read_bytes()]
     parts += [file.read_bytes() for file in versions if file.is_file()]
     parts += [file.read_bytes() for file in sorted(RUNTIME.iterdir()) if file.is_file()]
     return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
