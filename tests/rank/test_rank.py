@@ -83,13 +83,21 @@ def test_of_equals_a_named_pattern_wins_over_a_shorter_text_that_the_search_has_
     assert order([attempt(3, 0.71), named])[0].number == 3
 
 
-def test_a_formula_may_rank_by_modelled_time_first() -> None:
+def test_modelled_time_comes_first_unless_a_formula_says_otherwise() -> None:
     slower, faster = attempt(1, 0.9), attempt(2, 0.8)
     assert faster.measurement is not None
     quick = replace(faster.measurement, modelled_memory_time_ms=0.95)
     both = [slower, replace(faster, measurement=quick)]
-    assert [one.number for one in order(both)] == [1, 2]
-    assert [one.number for one in order(both, ("time", "l2_hit_rate"))] == [2, 1]
+    assert [one.number for one in order(both)] == [2, 1]
+    assert [one.number for one in order(both, ("l2_hit_rate", "time"))] == [1, 2]
+
+
+def test_less_time_of_all_levels_is_better_at_the_same_hit_rate() -> None:
+    before = Measurement("model", "", 0.5, modelled_memory_time_ms=2.0, overlapped_time_ms=1.5)
+    for time_ms, kind in ((1.4, "better"), (1.49, "no difference"), (1.6, "slower")):
+        verdict = judge(replace(before, overlapped_time_ms=time_ms), before)
+        assert verdict.kind == kind
+        assert kind == "no difference" or "modelled time" in verdict.reason
 
 
 def test_what_is_refused_or_not_measured_is_not_ranked() -> None:
