@@ -142,12 +142,17 @@ def _rows(stream: ReferenceStream, target: Target) -> Rows:
     """The rows of memory, none open; none counted where sectors are written in parts."""
     from intelliperf_swizzle.cache.compiled import rows
 
-    banks = target.memory_channels or 0
-    banks *= target.memory_banks_per_channel or 0
-    if banks and rows.writers(stream.ref_unit, stream.ref_code, stream.unit_offset) > MOST_WRITERS:
-        banks = 0
-    row_lines = (target.memory_row_bytes or LINE_BYTES) // LINE_BYTES
-    return rows.closed(stream.unit_offset, stream.unit_line, row_lines, banks)
+    banks = (target.memory_channels or 0) * (target.memory_banks_per_channel or 0)
+    row_lines = (target.memory_row_bytes or 0) // LINE_BYTES
+    offset, row = np.zeros(1, np.int64), np.zeros(0, np.int32)
+    if row_lines and row_lines not in stream.rows:
+        writers = rows.writers(stream.ref_unit, stream.ref_code, stream.unit_offset)
+        if writers <= MOST_WRITERS:
+            offset, row = rows.rows_of(stream.unit_offset, stream.unit_line, row_lines)
+        stream.rows[row_lines] = offset, row
+    offset, row = stream.rows.get(row_lines, (offset, row))
+    opened = np.full(banks if len(row) else 0, -1, np.int64)
+    return rows.Rows(offset, row, opened, np.zeros(1, np.int64))
 
 
 def pace(

@@ -31,11 +31,13 @@ class Rows(NamedTuple):
 
 
 @jit
-def closed(unit_offset: Int64Array, unit_line: Int32Array, row_lines: int, banks: int) -> Rows:
-    """No row is open yet; rows are `row_lines` lines in a row. Cost linear in the lines."""
-    units = len(unit_offset) - 1 if banks > 0 else 0
+def rows_of(
+    unit_offset: Int64Array, unit_line: Int32Array, row_lines: int
+) -> tuple[Int64Array, Int32Array]:
+    """The first two fields of `Rows`, of rows of so many lines. Cost linear in the lines."""
+    units = len(unit_offset) - 1
     offset = np.zeros(2 * units + 1, np.int64)
-    row = np.empty(len(unit_line) if banks > 0 else 0, np.int32)
+    row = np.empty(len(unit_line), np.int32)
     n = 0
     for u in range(units):
         for domain in range(2):
@@ -47,7 +49,7 @@ def closed(unit_offset: Int64Array, unit_line: Int32Array, row_lines: int, banks
                         row[n] = number
                         n += 1
             offset[2 * u + domain + 1] = n
-    return Rows(offset, row[:n].copy(), np.full(banks, -1, np.int64), np.zeros(1, np.int64))
+    return offset, row[:n].copy()
 
 
 @loop
