@@ -21,7 +21,7 @@ from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Verdict
 
 RECORD = Path(__file__).parent / "records" / "model_accuracy.json"
 RANKS = {
-    "L2 hit rate first": ("l2_hit_rate", "memory_bytes", "time"),
+    "L2 hit rate first": ("l2_hit_rate", "memory_bytes"),
     "modelled time first": ("time", "l2_hit_rate", "memory_bytes"),
 }
 UNMODIFIED = ("unmodified", "identity", "row-major")

@@ -83,13 +83,23 @@ def test_of_equals_a_named_pattern_wins_over_a_shorter_text_that_the_search_has_
     assert order([attempt(3, 0.71), named])[0].number == 3
 
 
-def test_modelled_time_comes_first_unless_a_formula_says_otherwise() -> None:
+def test_a_formula_may_rank_by_modelled_time_first() -> None:
     slower, faster = attempt(1, 0.9), attempt(2, 0.8)
     assert faster.measurement is not None
     quick = replace(faster.measurement, modelled_memory_time_ms=0.95)
     both = [slower, replace(faster, measurement=quick)]
+    assert [one.number for one in order(both)] == [1, 2]
+    assert [one.number for one in order(both, ("time", "l2_hit_rate"))] == [2, 1]
+
+
+def test_the_modelled_time_of_all_levels_comes_first_unless_a_rank_leaves_time_out() -> None:
+    both = [
+        replace(one, measurement=replace(one.measurement, overlapped_time_ms=time_ms))
+        for one, time_ms in ((attempt(1, 0.9), 1.0), (attempt(2, 0.8), 0.95))
+        if one.measurement is not None
+    ]
     assert [one.number for one in order(both)] == [2, 1]
-    assert [one.number for one in order(both, ("l2_hit_rate", "time"))] == [1, 2]
+    assert [one.number for one in order(both, ("l2_hit_rate", "memory_bytes"))] == [1, 2]
 
 
 def test_less_time_of_all_levels_is_better_at_the_same_hit_rate() -> None:
