@@ -4,7 +4,8 @@
 
 The objective is the L2 hit rate, behind a guard: an order whose time is worse than the baseline's
 is not eligible, however high its hit rate. Source: HipKittens (arXiv 2511.08083) Table 4, where
-the order with the highest L2 hit rate (79 %) is slower than row-major (55 %).
+the order with the highest L2 hit rate (79 %) is slower than row-major (55 %). Where time is known
+better it comes first, see `order` and `docs/decisions/0004-time-first.md`.
 """
 
 from __future__ import annotations
@@ -52,12 +53,13 @@ def judge(measured: Measurement, baseline: Measurement) -> Verdict:
     if measured.timing is not None:
         return _judge_timed(measured, measured.timing, gain, change)
     slower = _relative_loss(measured, baseline)
-    uneven = measured.time_ms is None and measured.imbalance is not None
+    modelled_all = measured.imbalance is not None or measured.overlapped_time_ms is not None
+    whole = measured.time_ms is None and modelled_all
     if slower is not None and slower > TIME_TOLERANCE:
-        modelled = "modelled time" if uneven else "modelled memory time"
+        modelled = "modelled time" if whole else "modelled memory time"
         what = "time" if measured.time_ms is not None else modelled
         return Verdict("slower", f"{change}, {_link(gain)} {what} grows by {100 * slower:.1f} %")
-    if slower is not None and slower < -TIME_TOLERANCE and uneven:
+    if slower is not None and slower < -TIME_TOLERANCE and whole:
         return Verdict("better", f"modelled time falls by {-100 * slower:.1f} %, {change}")
     if abs(gain) < NOISE_BAND:
         by_model = measured.profiler == "model"
@@ -111,8 +113,9 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     """The eligible attempts, best first; `rank` names the criteria of `RANK`, first one first.
 
     Where a GPU has timed all of them, or workgroups differ in work, time is the first criterion
-    whatever the rank: which workgroup ends last does not show in a hit rate. Of equal times the
-    least energy comes first, if the GPU has measured that of all.
+    whatever the rank: which workgroup ends last does not show in a hit rate. So it is where the
+    modelled time of all levels is known, if the rank has time at all. Of equal times the least
+    energy comes first, if the GPU has measured that of all.
     Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
     """
     eligible = _eligible(attempts)
@@ -150,7 +153,8 @@ def _criteria(eligible: Sequence[Attempt], rank: Sequence[str]) -> list[tuple[st
     noise: Mapping[str, float] = NOISE
     measured = [one.measurement for one in eligible if one.measurement]
     timed = bool(measured) and all(one.timing for one in measured)
-    if timed or (measured and all(one.imbalance for one in measured)):
+    overlapped = "time" in rank and all(one.overlapped_time_ms for one in measured)
+    if timed or (measured and (overlapped or all(one.imbalance for one in measured))):
         rank = ("time", *(criterion for criterion in rank if criterion != "time"))
     if timed:
         noise = {**NOISE, "time": TIMING_NOISE, "energy": ENERGY_NOISE}

@@ -44,6 +44,13 @@ def test_times_within_noise_are_not_told_apart() -> None:
     assert order_agreement([3.0, 2.0, 1.0], measured, 0.02) == (0, 2)
 
 
+def test_a_pair_counts_where_both_readings_tell_it_apart_in_the_same_direction():
+    modelled, measured = [1.0, 2.0, 3.0], [1.0, 1.1, 1.2]
+    assert order_agreement(modelled, measured, 0.02, [2.0, 2.2, 2.4]) == (3, 3)
+    assert order_agreement(modelled, measured, 0.02, [2.0, 2.01, 2.4]) == (2, 2)
+    assert order_agreement(modelled, measured, 0.02, [2.2, 2.0, 2.4]) == (2, 2)
+
+
 def pair(mapping: str, predicted: float, measured: float, **others: float) -> Pair:
     return Pair(
         MeasuredPair("config", mapping, measured, time_ms=others.get("time_ms")),

@@ -45,6 +45,26 @@ def run(**fields: Any) -> dict[str, Any]:
     }
 
 
+def test_times_are_those_of_common_rounds_with_the_unmodified_kernel(tmp_path: Path) -> None:
+    """The last rounds count, which all orders had in common."""
+    earlier, common = ({"ratio": {"median": ratio}} for ratio in (0.25, 0.5))
+    attempt = {"name": "by columns", "text": COLUMNS}
+    records = [
+        run(
+            attempts=[{**attempt, "measurement": {**counted(0.75), "timing": earlier}}],
+            orders={"named": {"text": COLUMNS, "counted": None, "timing": common}},
+        ),
+        run(case="never together"),
+    ]
+    file = tmp_path / "runs.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in records))
+    readings, _ = MeasuredRuns(file).readings()
+    times = {(one.config, one.mapping): one.time_ms for one in readings}
+    assert times["gemm", "unmodified"] == 0.25
+    assert times["gemm", "by columns"] == 0.125
+    assert times["never together", "by columns"] == 0.25
+
+
 def test_every_counted_order_is_compared_once(tmp_path: Path) -> None:
     records = [
         run(),

@@ -116,6 +116,24 @@ def test_a_formula_may_rank_by_modelled_time_first() -> None:
     assert [one.number for one in order(both, ("time", "l2_hit_rate"))] == [2, 1]
 
 
+def test_the_modelled_time_of_all_levels_comes_first_unless_a_rank_leaves_time_out() -> None:
+    both = [
+        replace(one, measurement=replace(one.measurement, overlapped_time_ms=time_ms))
+        for one, time_ms in ((attempt(1, 0.9), 1.0), (attempt(2, 0.8), 0.95))
+        if one.measurement is not None
+    ]
+    assert [one.number for one in order(both)] == [2, 1]
+    assert [one.number for one in order(both, ("l2_hit_rate", "memory_bytes"))] == [1, 2]
+
+
+def test_less_time_of_all_levels_is_better_at_the_same_hit_rate() -> None:
+    before = Measurement("model", "", 0.5, modelled_memory_time_ms=2.0, overlapped_time_ms=1.5)
+    for time_ms, kind in ((1.4, "better"), (1.49, "no difference"), (1.6, "slower")):
+        verdict = judge(replace(before, overlapped_time_ms=time_ms), before)
+        assert verdict.kind == kind
+        assert kind == "no difference" or "modelled time" in verdict.reason
+
+
 def test_what_is_refused_or_not_measured_is_not_ranked() -> None:
     refused = replace(attempt(1, 0.99), verdict=Verdict("output differs", "tile 3"))
     unmeasured = replace(attempt(2, 0.99), measurement=None)

@@ -40,7 +40,7 @@ def regret_points(predicted: Numbers, measured: Numbers) -> float:
 
 
 def order_agreement(
-    modelled: Numbers, measured: Numbers, noise_fraction: float = 0.0
+    modelled: Numbers, measured: Numbers, noise_fraction: float = 0.0, again: Numbers | None = None
 ) -> tuple[int, int]:
     """Pairs that both put in the same order, and pairs that the measurement tells apart.
 
@@ -48,11 +48,20 @@ def order_agreement(
         modelled: times, in any unit.
         measured: times of the same mappings.
         noise_fraction: measured times that differ by no more than this are not told apart.
+        again: a second reading of them, which must tell a pair apart in the same direction.
     """
-    upper = np.triu_indices(len(measured), 1)
-    apart = np.abs(np.log(np.divide.outer(measured, measured)))[upper] > np.log1p(noise_fraction)
+    apart = _apart(measured, noise_fraction)
+    if again is not None:
+        apart &= _apart(again, noise_fraction) & (_signs(measured) * _signs(again) > 0)
     agree = _signs(modelled) * _signs(measured) > 0
     return int((agree & apart).sum()), int(apart.sum())
+
+
+def _apart(times: Numbers, noise_fraction: float) -> npt.NDArray[np.bool_]:
+    """Of all pairs: whether their times differ by more than this."""
+    ratios = np.abs(np.log(np.divide.outer(times, times)))
+    apart: npt.NDArray[np.bool_] = ratios[np.triu_indices(len(times), 1)] > np.log1p(noise_fraction)
+    return apart
 
 
 def _signs(numbers: Numbers) -> npt.NDArray[np.float64]:

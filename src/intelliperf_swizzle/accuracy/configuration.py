@@ -22,7 +22,7 @@ from intelliperf_swizzle.accuracy.order_table import (
     under_order,
 )
 from intelliperf_swizzle.cache import FULL, Physics
-from intelliperf_swizzle.cache.model import measurement, traffic
+from intelliperf_swizzle.cache.model import measurement, traffic, with_times
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
@@ -109,21 +109,13 @@ class Configuration:
         Raises:
             TraceError: it must be traced under each order, and cannot be.
         """
-        streams = [(work.under(order), resident) for work, resident in self.works]
-        return [
-            measurement(
-                reduce(
-                    add,
-                    (
-                        traffic(stream, tile, target, resident, one)
-                        for (stream, tile), resident in streams
-                    ),
-                ),
-                target,
-                one,
-            )
-            for one in physics
-        ]
+        runs = [(*work.under(order), 1, resident) for work, resident in self.works]
+
+        def replay(one: Physics) -> Measurement:
+            parts = (traffic(run[0], run[1], target, run[3], one) for run in runs)
+            return with_times(measurement(reduce(add, parts), target, one), runs, target)
+
+        return [replay(one) for one in physics]
 
 
 def work_of(launch: Launch, table: OrderTable, probe: Int64Array, folder: Path) -> Work:

@@ -34,6 +34,7 @@ class MeasuredPair:
             where it is the same quotient.
         llc_hit_rate: of the last-level cache.
         time_ms: of one launch.
+        profiled_time_ms: of one launch while it was profiled, a second reading.
         memory_read_bytes: from memory.
         occupancy: workgroups a CU, as the profiler says.
         axes: extents of the blocks' index, slowest first.
@@ -46,6 +47,7 @@ class MeasuredPair:
     counter_hit_rate: float | None = None
     llc_hit_rate: float | None = None
     time_ms: float | None = None
+    profiled_time_ms: float | None = None
     memory_read_bytes: float | None = None
     occupancy: int | None = None
     axes: tuple[int, ...] | None = None
@@ -93,6 +95,7 @@ def read(
         time_ms=_scaled(
             numbers(record, "time_ms_do_bench_median") or numbers(record, "time_ms"), 1, middle
         ),
+        profiled_time_ms=_scaled(numbers(record, "time_ns_under_ncu"), 1e6, middle),
         memory_read_bytes=_scaled(numbers(record, "dram_read_bytes"), 1, middle),
         occupancy=_occupancy(record.get("blocks_per_sm_limit")),
         axes=_axes(record.get("axes")),

@@ -46,6 +46,8 @@ class Scores:
         regret: measured rate of the mapping that the model prefers, less than the best.
         agreeing_times: pairs of mappings put in the same order by modelled and measured time.
         different_times: pairs whose measured times differ by more than noise.
+        agreeing_times_of_both, different_times_of_both: the same of pairs that both readings of
+            time tell apart in the same direction; of one reading where there is no second.
         measured_spread: between repeated readings, mean.
     """
 
@@ -61,6 +63,8 @@ class Scores:
     regret: float
     agreeing_times: int
     different_times: int
+    agreeing_times_of_both: int
+    different_times_of_both: int
     measured_spread: float
 
 
@@ -74,8 +78,7 @@ def scores(pairs: Sequence[Pair]) -> Scores:
     both = list(zip(modelled, pairs, strict=True))
     counters = errors_points(*_both((_counter(m), p.measured.counter_hit_rate) for m, p in both))
     last_level = errors_points(*_both((m.llc_hit_rate, p.measured.llc_hit_rate) for m, p in both))
-    times = _both((m.modelled_memory_time_ms, p.measured.time_ms) for m, p in both)
-    agreeing, different = order_agreement(*times, TIME_NOISE_FRACTION) if times[0] else (0, 0)
+    agreeing, different, agreeing_twice, different_twice = _times_in_order(pairs)
     return Scores(
         pairs=len(pairs),
         spread=spread_points(measured),
@@ -89,8 +92,28 @@ def scores(pairs: Sequence[Pair]) -> Scores:
         regret=regret_points(predicted, measured),
         agreeing_times=agreeing,
         different_times=different,
+        agreeing_times_of_both=agreeing_twice,
+        different_times_of_both=different_twice,
         measured_spread=fmean(pair.measured.spread_points for pair in pairs),
     )
+
+
+def _times_in_order(pairs: Sequence[Pair]) -> tuple[int, int, int, int]:
+    """The four counts of `Scores` that concern times."""
+    known = [
+        (modelled, pair.measured.time_ms, pair.measured.profiled_time_ms)
+        for pair in pairs
+        if (modelled := pair.modelled.modelled_time_ms) is not None
+        and pair.measured.time_ms is not None
+    ]
+    if not known:
+        return 0, 0, 0, 0
+    times, measured = [one[0] for one in known], [one[1] for one in known]
+    again = [one[2] for one in known if one[2] is not None]
+    once = order_agreement(times, measured, TIME_NOISE_FRACTION)
+    if len(again) < len(known):
+        return *once, *once
+    return *once, *order_agreement(times, measured, TIME_NOISE_FRACTION, again)
 
 
 @dataclass(frozen=True)
@@ -114,7 +137,8 @@ class Summary:
         agreeing_times: pairs of mappings that modelled and measured time put in the same order.
         different_times: pairs of mappings of one configuration whose measured times differ by more
             than `TIME_NOISE_FRACTION`.
-        time_order_agreement: their quotient.
+        agreeing_times_of_both, different_times_of_both: as `Scores` has them.
+        time_order_agreement: quotient of `agreeing_times` and `different_times`.
         measured_spread_points: between repeated readings of one pair, mean.
     """
 
@@ -132,6 +156,8 @@ class Summary:
     worst_regret_points: float | None
     agreeing_times: int
     different_times: int
+    agreeing_times_of_both: int
+    different_times_of_both: int
     time_order_agreement: float | None
     measured_spread_points: float | None
 
@@ -162,6 +188,8 @@ def summarise(outcomes: Sequence[ComparedConfiguration]) -> Summary:
         worst_regret_points=max(_known(each, "regret"), default=None),
         agreeing_times=agreeing,
         different_times=different,
+        agreeing_times_of_both=sum(one.agreeing_times_of_both for one in each),
+        different_times_of_both=sum(one.different_times_of_both for one in each),
         time_order_agreement=agreeing / different if different else None,
         measured_spread_points=_over_pairs(each, "measured_spread"),
     )

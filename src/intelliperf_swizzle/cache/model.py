@@ -20,6 +20,7 @@ from intelliperf_swizzle.cache.stream import (
     stream_of,
     tensors_of,
 )
+from intelliperf_swizzle.cache.times import memory_ms, overlapped_ms, replayed_ms
 from intelliperf_swizzle.cache.traffic import Traffic
 from intelliperf_swizzle.cache.two_sides import replay_two_sides
 from intelliperf_swizzle.hardware import Target
@@ -116,9 +117,10 @@ def with_times(
         if stream.program is not None:
             taken = np.bincount(stream.program, taken).astype(np.float64)
         each.append((taken, launches, occupancy))
-    return replace(
+    known = replace(
         measured, arithmetic_time_ms=computing or None, imbalance=imbalance(each, target)
     )
+    return replace(known, overlapped_time_ms=overlapped_ms(known, target))
 
 
 def _arithmetic_ms(stream: ReferenceStream, target: Target) -> float:
@@ -176,9 +178,6 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Meas
         1 - m / r if r else 0.0
         for m, r in zip(total.misses.tolist(), total.requests.tolist(), strict=True)
     )
-    seconds = total.l2_bytes / (target.l2_gb_s * 1e9) + memory / (target.memory_gb_s * 1e9)
-    if has_llc and target.llc_gb_s:
-        seconds += below_l2 / (target.llc_gb_s * 1e9)
     return Measurement(
         profiler="model",
         device=target.name,
@@ -194,7 +193,8 @@ def measurement(total: Traffic, target: Target, physics: Physics = FULL) -> Meas
         balance=float(total.requests.min() / total.requests.max()) if requests else None,
         l2_hit_rate_per_domain=per_domain,
         l2_requests_per_domain=tuple(total.requests.tolist()),
-        modelled_memory_time_ms=1e3 * seconds,
+        modelled_memory_time_ms=memory_ms(total, target, llc=has_llc),
+        replayed_time_ms=replayed_ms(total, target),
         fabric_bytes=total.crossed_bytes if target.l2_copies_remote_lines else None,
         l2_counter_hit_rate=_all_lookups(total, target),
     )

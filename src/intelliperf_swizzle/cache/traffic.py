@@ -28,6 +28,8 @@ class Traffic:
         crossed_misses: NVIDIA: sectors of them that were not there.
         causes: int64[tensors, 5]; of each tensor the requests, and the misses that are compulsory,
             of another domain, of capacity and of conflict. No tensor if nobody asked.
+        row_activations: NVIDIA: rows of memory that were opened.
+        clocks: NVIDIA: of the timed replay.
     """
 
     requests: Int64Array
@@ -41,6 +43,8 @@ class Traffic:
     crossed_bytes: int = 0
     crossed_misses: int = 0
     causes: Int64Array = field(default_factory=lambda: np.zeros((0, 5), np.int64))
+    row_activations: int = 0
+    clocks: float = 0.0
 
     def __add__(self, other: Traffic) -> Traffic:
         return Traffic(*(getattr(self, f) + getattr(other, f) for f in self.__dataclass_fields__))

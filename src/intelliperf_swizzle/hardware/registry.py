@@ -222,6 +222,11 @@ def _cache_demands(target: Target) -> dict[str, bool]:
             not target.l2_copies_remote_lines
             or (target.num_xcds == 2 and bool(target.gpc_cus) and None not in target.timing)
         ),
+        "facts about the rows of memory must all be given or all be null": len(
+            {one is None for one in target.memory_rows}
+        )
+        == 1,
+        "`overlap` must be at least 1, or null": target.overlap is None or target.overlap >= 1,
         "`l2_fill_bytes` must be 32, 64 or 128": target.l2_fill_bytes in (32, 64, 128),
         "bandwidths must be above 0": target.l2_gb_s > 0
         and target.memory_gb_s > 0

@@ -60,6 +60,12 @@ class Target:
         l2_gb_s: peak read bandwidth of all L2s, in 1e9 bytes a second.
         llc_gb_s: peak bandwidth of the last-level cache.
         memory_gb_s: peak bandwidth of memory.
+        memory_channels: that work by themselves (HBM3: pseudo channels); None = rows of memory are
+            not modelled.
+        memory_banks_per_channel: each with one open row.
+        memory_row_bytes: that one bank of one channel opens at once.
+        row_activation_ns: how far apart a channel can open rows, on average.
+        overlap: how levels overlap, see `cache.times`; None = they do not.
         dispatch_domains: domain of launch index i is entry `i % len` of this cycle.
         accesses_per_turn: accesses that a resident workgroup makes before another one's turn.
         turn_skip_fraction: how workgroups drift apart: the share of its turns that each one misses.
@@ -122,6 +128,11 @@ class Target:
     l2_gb_s: float
     llc_gb_s: float | None
     memory_gb_s: float
+    memory_channels: int | None
+    memory_banks_per_channel: int | None
+    memory_row_bytes: int | None
+    row_activation_ns: float | None
+    overlap: float | None
     dispatch_domains: tuple[int, ...]
     accesses_per_turn: int
     turn_skip_fraction: float
@@ -156,6 +167,16 @@ class Target:
             self.bytes_per_clock_cu,
             self.accesses_in_flight,
             self.arbitration_randomness,
+        )
+
+    @property
+    def memory_rows(self) -> tuple[float | None, ...]:
+        """What is known of the rows of memory."""
+        return (
+            self.memory_channels,
+            self.memory_banks_per_channel,
+            self.memory_row_bytes,
+            self.row_activation_ns,
         )
 
     @property

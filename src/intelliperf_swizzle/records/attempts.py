@@ -93,6 +93,9 @@ class Measurement:
         time_ms: measured, never modelled; of `timing` where there is one.
         arithmetic_time_ms: of all floating-point operations at the target's rates, on all CUs: no
             order of the workgroups takes less; modelled.
+        replayed_time_ms: when a timed replay ends; modelled.
+        overlapped_time_ms: of the L2, memory and arithmetic together; modelled. None where they are
+            not taken to overlap.
         imbalance: when the last workgroup ends, over the earliest that it may in any order;
             modelled. None where all tiles take the same.
         timing: on a GPU, also where the rates are modelled.
@@ -123,6 +126,8 @@ class Measurement:
     time_spread_ms: float | None = None
     modelled_memory_time_ms: float | None = None
     arithmetic_time_ms: float | None = None
+    replayed_time_ms: float | None = None
+    overlapped_time_ms: float | None = None
     imbalance: float | None = None
     timing: Timing | None = None
     fabric_bytes: int | None = None
@@ -133,12 +138,12 @@ class Measurement:
 
     @property
     def modelled_time_ms(self) -> float | None:
-        """What orders are compared by: the modelled memory time.
+        """What orders are compared by: the time of all levels that overlap, else that of memory.
 
-        Where workgroups differ in work, it is the longer one of memory and arithmetic times the
-        imbalance. Where they do not, what else takes time is the same in all orders.
+        Where workgroups differ in work, it is the longer one of that and arithmetic times the
+        imbalance.
         """
-        memory = self.modelled_memory_time_ms
+        memory = self.overlapped_time_ms or self.modelled_memory_time_ms
         if memory is None or self.imbalance is None:
             return memory
         return max(memory, self.arithmetic_time_ms or 0.0) * self.imbalance

@@ -246,6 +246,7 @@ def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
         row("bytes from last-level cache", "llc_bytes", counted, size),
         row("bytes from memory", "memory_bytes", counted, size),
         row("modelled memory time", "modelled_memory_time_ms", "modelled", milliseconds),
+        row("modelled time", "overlapped_time_ms", "modelled", milliseconds),
         row("load imbalance", "imbalance", "modelled", factor),
         row("arithmetic, at least", "arithmetic_time_ms", "modelled", milliseconds),
     ]
@@ -375,7 +376,9 @@ def _improved(run: Run, best: Attempt, measured: Measurement) -> str:
     times = run.baseline.modelled_time_ms, measured.modelled_time_ms
     time = ""
     if run.modelled and times[0] and times[1]:
-        what = "Workgroups differ in work: modelled" if measured.imbalance else "Modelled memory"
+        what = "Modelled" if measured.overlapped_time_ms else "Modelled memory"
+        if measured.imbalance:
+            what = "Workgroups differ in work: modelled"
         time = f"{what} time {100 * (times[1] / times[0] - 1):+.1f} %. "
     return (
         f"Better. {time}L2 hit rate of {run.kernel} {percent(before)} → {percent(after)} "

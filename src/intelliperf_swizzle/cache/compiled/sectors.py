@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from intelliperf_swizzle.cache.compiled import mix
+from intelliperf_swizzle.cache.compiled.rows import Rows, activate
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array, UInt8Array
 
@@ -38,12 +39,14 @@ class L2(NamedTuple):
         log: int32[8, n]; 4 * unit + part.
         marks: int64[8, 5]; BEGIN and END of each log, LINES that are there and how many have ROOM,
             and sectors WRITTEN back.
+        rows: of the memory behind.
     """
 
     parts: Int32Array
     sectors: UInt8Array
     log: Int32Array
     marks: Int64Array
+    rows: Rows
 
 
 PLACE, LINES = 0, 1
@@ -135,6 +138,8 @@ def touch(l2: L2, u: int, part: int) -> None:
             lines = l2.parts[v, LINES, oldest]
             marks[LINES] -= lines
             marks[WRITTEN] += lines * POPULATION[l2.sectors[v, DIRTY, oldest]]
+            if l2.sectors[v, DIRTY, oldest] > 0:
+                activate(l2.rows, v, oldest >> 1)
             l2.sectors[v, VALID, oldest] = 0
             l2.sectors[v, DIRTY, oldest] = 0
         marks[BEGIN] += 1
@@ -191,6 +196,8 @@ def fetch(l2: L2, u: int, part: int, sectors: Integer, granule: int) -> int:
     given = filled_sectors(sectors & ~valid, granule) & ~valid
     touch(l2, u, part)
     l2.sectors[u, VALID, part] |= np.uint8(sectors | given)
+    if given > 0:
+        activate(l2.rows, u, part >> 1)
     return POPULATION[given] * l2.parts[u, LINES, part]
 
 

@@ -22,6 +22,7 @@ from intelliperf_swizzle.cache.compiled.chip import (
     load,
     store,
 )
+from intelliperf_swizzle.cache.compiled.rows import activate
 from intelliperf_swizzle.cache.compiled.sectors import (
     DIRTY,
     L2,
@@ -101,6 +102,7 @@ class TimedTraffic(NamedTuple):
         remote_missed: those of them that were not in the L2 there either.
         fetched: that came from memory.
         written: that were written back, by the end.
+        activated: rows of memory that were opened, by the end.
         clocks: until the last workgroup was done.
         causes: as `Traffic` has them.
     """
@@ -113,6 +115,7 @@ class TimedTraffic(NamedTuple):
     remote_missed: int
     fetched: int
     written: int
+    activated: int
     clocks: float
     causes: Int64Array
 
@@ -178,6 +181,8 @@ def replay(
     for u in range(len(l2.parts)):
         for part in range(4):
             written += l2.parts[u, LINES, part] * POPULATION[l2.sectors[u, DIRTY, part]]
+            if l2.sectors[u, DIRTY, part] > 0:
+                activate(l2.rows, u, part >> 1)
     return TimedTraffic(
         chip.requests,
         chip.misses,
@@ -187,6 +192,7 @@ def replay(
         chip.counts[REMOTE_MISSED],
         chip.counts[FETCHED],
         written,
+        l2.rows.activated[0],
         clocks,
         causes.counted,
     )

@@ -1,0 +1,54 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Modelled times: what each level takes by itself, and all of them together."""
+
+from __future__ import annotations
+
+from intelliperf_swizzle.cache.traffic import Traffic
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.records import LINE_BYTES, Measurement
+
+
+def memory_ms(total: Traffic, target: Target, *, llc: bool) -> float:
+    """Bytes over bandwidth and rows opened, summed over the levels as if none overlapped.
+
+    Args:
+        total: what went through them.
+        target: the GPU.
+        llc: whether there is a last-level cache.
+    """
+    below_l2 = total.fill_lines * LINE_BYTES + total.written_bytes
+    memory = below_l2 - total.llc_hit_lines * LINE_BYTES
+    seconds = total.l2_bytes / (target.l2_gb_s * 1e9) + memory / (target.memory_gb_s * 1e9)
+    if llc and target.llc_gb_s:
+        seconds += below_l2 / (target.llc_gb_s * 1e9)
+    opening_ns = total.row_activations * (target.row_activation_ns or 0.0)
+    return 1e3 * seconds + 1e-6 * opening_ns / (target.memory_channels or 1)
+
+
+def replayed_ms(total: Traffic, target: Target) -> float | None:
+    """When a timed replay ends; None if rounds stand for time."""
+    if not target.l2_copies_remote_lines or not target.clock_ghz:
+        return None
+    return total.clocks / (target.clock_ghz * 1e6)
+
+
+def overlapped_ms(measured: Measurement, target: Target) -> float | None:
+    """The time of a launch whose L2, memory and arithmetic are at work at once, in part.
+
+    Each takes `t` by itself; together they take `(Σ t**p) ** (1/p)`, where `p` is `target.overlap`:
+    their sum for 1, the longest for infinity. Where arithmetic is the longest and all workgroups
+    have the same to do, data that come late hold it up, and the timed replay says by how much.
+
+    Returns:
+        None if the levels of the target do not overlap.
+    """
+    memory, power = measured.modelled_memory_time_ms, target.overlap
+    if memory is None or power is None or measured.l2_bytes is None:
+        return None
+    l2 = measured.l2_bytes / (target.l2_gb_s * 1e6)
+    below_l2 = max(memory - l2, 0.0)
+    computing = measured.arithmetic_time_ms or 0.0
+    if computing >= max(l2, below_l2) and measured.imbalance is None:
+        computing = max(computing, measured.replayed_time_ms or 0.0)
+    return float((l2**power + below_l2**power + computing**power) ** (1 / power))
