@@ -165,11 +165,10 @@ def replay(
     causes = watch(tensors.of_unit, tensors.number, lines, 2, crowding.capacity)
     chip = idle(l2, causes, places.cu.max() + 1, places.group.max() + 1)
     groups = _resident(tiles, refs, len(places.cu), rules)
-    slots = groups.slots
     events = Events(
         np.empty(len(places.cu)), np.empty(len(places.cu), np.int64), np.zeros(1, np.int64)
     )
-    for s in range(slots.taken[0]):
+    for s in range(groups.slots.taken[0]):
         chip.residents[places.cu[s]] += 1
         push(events, s + 50 * np.random.random(), s)
     period = max(1, len(l2.parts) // 2, 2 * len(crowding.unit))
