@@ -81,7 +81,7 @@ def _nvcc_code(
     here = recipe.language == "CUDA" and builds_for_gpu(recipe.language, os.environ)
     if not here or recording in _FAILED:
         return None
-    environment = gpu_environment(recipe.language, os.environ)
+    environment = gpu_environment(recipe, os.environ)
     with _NVCC:
         try:
             program = build_program(recipe, recording / GPU_BUILDS, environment, edit)
