@@ -9,7 +9,8 @@ code; all else is real: processes, the preloaded library, builds. `test_cuda_on_
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import shutil
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from intelliperf_swizzle.errors import BuildError, SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
 from intelliperf_swizzle.kernels.hip import gpu_trials as trials
-from intelliperf_swizzle.kernels.hip.device_code import read_kernel
+from intelliperf_swizzle.kernels.hip.device_code import read_kernel, recording_of
 from intelliperf_swizzle.kernels.hip.flavours import FLAVOURS
 from intelliperf_swizzle.kernels.hip.language import CUDA, HIP, Cpp
 from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
@@ -228,6 +229,21 @@ def test_without_nvccs_code_llvms_decides(bed: Bed, monkeypatch: pytest.MonkeyPa
     bed.enter(monkeypatch, PATH="/usr/bin:/bin")
     assert CUDA.build(launch, target) == other
     assert other.registers == read_kernel(launch).code.registers
+
+
+@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
+def test_it_is_said_if_nvcc_does_not_build(
+    bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch, target = bed.traced[0][0], load_target("h200")
+    recording = recording_of(launch)
+    shutil.copytree(recording, tmp_path / "copy", ignore=shutil.ignore_patterns("gpu", "project"))
+    moved = launch.options["device_kernel"].replace(str(recording), str(tmp_path / "copy"))
+    bed.enter(monkeypatch, FAKE_LANGUAGE="none")
+    build = CUDA.build(replace(launch, options={**launch.options, "device_kernel": moved}), target)
+    assert build.registers == read_kernel(launch).code.registers
+    assert (build.caution or "").startswith("registers and shared memory are those of LLVM's code")
+    assert CUDA.build(launch, target).caution is None
 
 
 @pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
