@@ -25,6 +25,7 @@ from intelliperf_swizzle.kernels.hip.language import CUDA, HIP
 from intelliperf_swizzle.kernels.hip.toolchain import PROBE as HIP_PROBE
 from intelliperf_swizzle.kernels.hip.trace_slices import execute_slice
 from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import TensorArgument
 from intelliperf_swizzle.search.setup import choose_language
 
@@ -182,7 +183,7 @@ def _probe(folder: Path) -> Path:
     build = [str(toolchain.root / "bin" / "nvcc"), "probe.cu", "-o", "probe"]
     environment = toolchain.build_environment(os.environ)
     subprocess.run(build, cwd=folder, env=environment, check=True)
-    assert choose_language(Options(), ["./probe"], folder).name == "CUDA"
+    assert choose_language(Options(), ["./probe"], folder, Silent()).name == "CUDA"
     return folder
 
 
@@ -235,7 +236,7 @@ def test_what_nvcc_itself_has_built_is_refused(tmp_path: Path) -> None:
     fat = '__attribute__((section(".nv_fatbin"))) const char fat[64] = "\\x50\\xed\\x55\\xba";'
     source.write_text(f"{fat}\nint main(void) {{ return fat[1]; }}\n", encoding="utf-8")
     subprocess.run(["cc", "probe.c", "-o", "probe"], cwd=tmp_path, check=True)
-    assert choose_language(Options(), ["./probe"], tmp_path).name == "CUDA"
+    assert choose_language(Options(), ["./probe"], tmp_path, Silent()).name == "CUDA"
     with pytest.raises(CaptureError, match="probe was built without device bitcode") as refused:
         record(tmp_path, tmp_path / "records", ["./probe"], None, CUDA)
     assert "--build_command" in str(refused.value.hint)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,9 @@ from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
 from intelliperf_swizzle.language import parse
 
 pytestmark = [pytest.mark.gpu, pytest.mark.hip]
-EXAMPLES = Path(__file__).parents[2] / "benchmarks" / "cuda"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+EXAMPLES = BENCHMARKS / "cuda"
+EXTENSION = BENCHMARKS / "applications" / "extension"
 SIZES = {"gemm_tiled": 1024, "transpose": 4096}
 OUTPUTS = {"gemm_tiled": "c", "transpose": "out"}
 
@@ -109,3 +112,56 @@ def test_the_plain_command_measures(kernel: str, device: Device, tmp_path: Path)
     assert run.baseline.time_ms is not None
     assert all(one.validation and one.validation.method == "gpu" for one in timed)
     print(kernel, run.baseline)
+
+
+def test_candidates_of_an_extension_of_pytorch(device: Device, tmp_path: Path) -> None:
+    """Recorded on the GPU: two that agree, one with other bytes, one that does not compile."""
+    assert device.target is not None
+    shutil.copytree(EXTENSION, project := tmp_path / "project")
+    command = [sys.executable, "app.py", "2048"]
+    request = RecordRequest(command, project, tmp_path / "capture", device.target, device)
+    captured = CUDA.record(request)
+    print(captured)
+    assert [(one.kernel, one.count) for one in captured.launches] == [("matmul_kernel", 3)]
+    assert captured.exit_code == 0
+    launch = captured.launches[0]
+    assert [launch.storages[one.storage].bytes for _, one in launch.tensors()] == [
+        2048 * 2048 * 4
+    ] * 3
+    traced = [(one, trace_here(one, project)) for one in captured.launches]
+    edits = {
+        number: CUDA.edit(captured.launches, parse(text), device.target, name=text, roots=[project])
+        for number, text in enumerate(("pid = num_pids - 1 - pid", "pid = pid ^ 1"))
+    }
+    begin = "  float sums[TILE / ROWS] = {};\n"
+    edits[2] = edited(project, "matmul", begin, begin + "  if (blockIdx.x == 1) return;\n")
+    edits[3] = edited(project, "matmul", begin, begin + "  nonsense;\n")
+    runs = CppOnGpu(
+        RecordRequest(command, project, tmp_path / "runs", device.target, device),
+        (device, device.target), traced, 1e-6,
+    )  # fmt: skip
+    outcomes = runs.validate_and_time(edits)
+    for number, outcome in outcomes.items():
+        print(number, outcome)
+    for number in (0, 1):
+        assert outcomes[number].refusal is None, outcomes[number].refusal
+        assert outcomes[number].timing is not None
+    kinds = [(outcomes[number].refusal or ("", ""))[0] for number in (2, 3)]
+    assert kinds == ["output differs", "does not build"]
+    said = (tmp_path / "runs" / "gpu" / "trial-1" / "app.log").read_text()
+    assert "largest error" in said
+
+
+def test_the_plain_command_patches_an_extension(device: Device, tmp_path: Path) -> None:
+    """From `python app.py` to a patch of the .cu file, with times of the GPU."""
+    shutil.copytree(EXTENSION, project := tmp_path / "project")
+    run = optimize(
+        [sys.executable, "app.py", "2048"], project_directory=str(project), candidates=16,
+        measure=3, report_dir=str(tmp_path / "out"),
+    )  # fmt: skip
+    timed = [one for one in run.attempts if one.measurement and one.measurement.timing]
+    for one in timed:
+        print(one.candidate.name, one.verdict, one.measurement)
+    assert timed
+    assert all(one.validation and one.validation.method == "gpu" for one in timed)
+    print(run.baseline)

@@ -9,12 +9,12 @@ code; all else is real: processes, the preloaded library, builds. `test_cuda_on_
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from dataclasses import dataclass
+import shutil
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from standin_machine import STANDIN, as_hip, machine
 
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
@@ -22,7 +22,7 @@ from intelliperf_swizzle.errors import BuildError, SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
 from intelliperf_swizzle.kernels.hip import gpu_trials as trials
-from intelliperf_swizzle.kernels.hip.device_code import read_kernel
+from intelliperf_swizzle.kernels.hip.device_code import read_kernel, recording_of
 from intelliperf_swizzle.kernels.hip.flavours import FLAVOURS
 from intelliperf_swizzle.kernels.hip.language import CUDA, HIP, Cpp
 from intelliperf_swizzle.kernels.hip.trace_slices import trace_here
@@ -30,7 +30,6 @@ from intelliperf_swizzle.records import Launch, Trace
 from intelliperf_swizzle.search import setup
 
 pytestmark = pytest.mark.hip
-STANDIN = Path(__file__).parent / "gpu_standin"
 INDEX = "blockIdx.x * blockDim.x + threadIdx.x;"
 STORE = "if (i < n) out[i] = in[i] * factor;"
 CHANGES = {
@@ -94,13 +93,6 @@ class Bed:
         return trials.CppOnGpu(request, (self.device, self.device.target), self.traced, 1e-6)
 
 
-def as_hip(text: str) -> str:
-    """CUDA's names as HIP's."""
-    text = text.replace("cuLaunchKernel", "hipModuleLaunchKernel").replace("_v2", "")
-    text = text.replace("CUDA__", "HIP__").replace("cuda_runtime.h", "hip/hip_runtime.h")
-    return text.replace("cuda", "hip").replace("cuM", "hipM")
-
-
 @pytest.fixture(scope="module", params=[CUDA, HIP], ids=["cuda", "hip"])
 def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bed:
     language: Cpp = request.param
@@ -110,31 +102,11 @@ def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         pytest.skip(f"{error.fact}: {error.hint}")
     folder = tmp_path_factory.mktemp("bed")
     (folder / "project").mkdir()
-    names = {"app.cu": "project/app.cu", "fake_cuda.h": "fake_cuda.h", "fake_cuda.cpp": "fake.cpp"}
-    if language is HIP:
-        names |= {"app.cu": "project/app.hip.cpp", "fake_cuda.h": "fake_hip.h"}
-    for name, copy in names.items():
-        text = (STANDIN / name).read_text()
-        (folder / copy).write_text(as_hip(text) if language is HIP else text)
-    soname = "libcudart.so" if language is CUDA else "libamdhip64.so"
-    library = ["-shared", "-fPIC", str(folder / "fake.cpp"), "-ldl"]
-    subprocess.run(
-        ["g++", *library, f"-Wl,-soname,{soname}", "-o", str(folder / soname)], check=True
-    )
-    (folder / "libcuda.so.1").symlink_to(soname)
-    (bin_folder := folder / "bin").mkdir()
-    tools = {"nvcc": "nvcc.py", "hipcc": "nvcc.py", "cuobjdump": "cuobjdump.py"}
-    for tool, script in tools.items():
-        (bin_folder / tool).write_text(
-            f'#!/bin/sh\nexec {sys.executable} "{STANDIN}/{script}" "$@"\n'
-        )
-        (bin_folder / tool).chmod(0o755)
-    environment = {
-        **os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", "FAKE_CUDA": str(folder),
-        "FAKE_LANGUAGE": language.name, "FAKE_CODE": "sm_90 _Z5otherv",
-        "LD_LIBRARY_PATH": str(folder),
-    }  # fmt: skip
-    bed = Bed(language, folder / names["app.cu"], environment, [])
+    file = folder / "project" / ("app.cu" if language is CUDA else "app.hip.cpp")
+    text = (STANDIN / "app.cu").read_text()
+    file.write_text(as_hip(text) if language is HIP else text)
+    environment = machine(folder, language.name)
+    bed = Bed(language, file, environment, [])
     captured = language.record(
         RecordRequest(
             ["./app"], folder / "project", folder / "capture", bed.device.target,
@@ -257,6 +229,21 @@ def test_without_nvccs_code_llvms_decides(bed: Bed, monkeypatch: pytest.MonkeyPa
     bed.enter(monkeypatch, PATH="/usr/bin:/bin")
     assert CUDA.build(launch, target) == other
     assert other.registers == read_kernel(launch).code.registers
+
+
+@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
+def test_it_is_said_if_nvcc_does_not_build(
+    bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch, target = bed.traced[0][0], load_target("h200")
+    recording = recording_of(launch)
+    shutil.copytree(recording, tmp_path / "copy", ignore=shutil.ignore_patterns("gpu", "project"))
+    moved = launch.options["device_kernel"].replace(str(recording), str(tmp_path / "copy"))
+    bed.enter(monkeypatch, FAKE_LANGUAGE="none")
+    build = CUDA.build(replace(launch, options={**launch.options, "device_kernel": moved}), target)
+    assert build.registers == read_kernel(launch).code.registers
+    assert (build.caution or "").startswith("registers and shared memory are those of LLVM's code")
+    assert CUDA.build(launch, target).caution is None
 
 
 @pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)

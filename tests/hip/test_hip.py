@@ -29,6 +29,7 @@ from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import model_launches
+from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm.prompt import proposal
 from intelliperf_swizzle.records import TensorArgument
 from intelliperf_swizzle.search.setup import choose_language
@@ -221,7 +222,7 @@ def test_what_was_built_before_is_refused_and_built_anew(
     }  # fmt: skip
     subprocess.run(["make"], cwd=tmp_path, env=plain, check=True, capture_output=True)
     subprocess.run(["strip", "probe"], cwd=tmp_path, check=True)
-    assert choose_language(Options(), ["./probe"], tmp_path).name == "HIP"
+    assert choose_language(Options(), ["./probe"], tmp_path, Silent()).name == "HIP"
     with pytest.raises(CaptureError, match="probe was built without device bitcode") as refused:
         record(tmp_path, tmp_path / "first", ["./probe"], None)
     assert "--build_command" in str(refused.value.hint)

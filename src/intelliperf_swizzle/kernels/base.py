@@ -155,7 +155,7 @@ class KernelLanguage(Protocol):
         """The compiler, tried on a few lines; None if the language needs none of its own."""
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
-        """Whether a word of a command is a program into which this language is compiled."""
+        """Whether a word is a program, or Python, that this language is compiled into."""
 
     def build_copy(
         self, command: str, project: Path, copy: Path, environment: Mapping[str, str]

@@ -124,7 +124,7 @@ def profiled(
         environment = profiling_environment(application, carrier, project, cache)
         ran = _run(command, carrier.cwd, environment, output, application.limit_seconds)
         yield ran
-        if edit is not None and not application.build_command:
+        if edit is not None and not application.language.builds:
             check_edited(edit, kernel, carrier.original, project, cache, ran.last_lines)
 
 
@@ -145,6 +145,8 @@ def profiling_environment(
 ) -> dict[str, str]:
     """Ours, with the device, the copy's modules, and an empty cache for what Triton compiles."""
     ours = {name: text for name, text in os.environ.items() if name != "TRITON_INTERPRET"}
+    if application.language.builds:  # what an application of PyTorch builds itself is the copy's
+        ours["TORCH_EXTENSIONS_DIR"] = str(copy / ".torch_extensions")
     search = ours.get("PYTHONPATH", "").split(os.pathsep)
     moved = moved_command(search, carrier.original, copy)
     return {

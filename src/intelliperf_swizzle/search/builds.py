@@ -33,9 +33,9 @@ def compiled_as(launch: Launch) -> str:
 def compile_variants(
     launches: Sequence[Launch], setup: Setup
 ) -> tuple[dict[str, Build], tuple[str, ...]]:
-    """The builds by how the kernel is compiled, and why there is none."""
+    """The builds by how the kernel is compiled, and why there is none or another compiler's."""
     builds: dict[str, Build] = {}
-    failures: list[str] = []
+    cautions: list[str] = []
     gpu = setup.target
     for launch in variants(launches):
         try:
@@ -45,8 +45,9 @@ def compile_variants(
                 functools.partial(setup.language.build, launch, gpu),
             )
         except BuildError as error:
-            failures.append(f"one workgroup a {gpu.cu_name} is assumed: {error.fact}")
-    return builds, tuple(failures)
+            cautions.append(f"one workgroup a {gpu.cu_name} is assumed: {error.fact}")
+    cautions += [one.caution for one in builds.values() if one.caution]
+    return builds, tuple(dict.fromkeys(cautions))
 
 
 def resident_workgroups(build: Build | None, target: Target) -> int:

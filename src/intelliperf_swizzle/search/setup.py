@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -114,7 +115,7 @@ def prepare(
     utf8(str(project.absolute()), "the project directory")
     if not project.is_dir():
         raise UsageError(f"there is no directory {project}", hint="-p names the project directory")
-    language = language or choose_language(options, command, project)
+    language = language or choose_language(options, command, project, progress)
     setup = Setup(
         options=options,
         command=tuple(command),
@@ -130,24 +131,58 @@ def prepare(
     return with_hardware(setup, progress)
 
 
-def choose_language(options: Options, command: Sequence[str], project: Path) -> KernelLanguage:
-    """The language of an application's kernels, by what the command names."""
-    compiled = [load_language("hip"), load_language("cuda")]
-    named = command[0] if command else ""
-    if options.build_command and "/" in named and not (project / named).exists():
+def choose_language(
+    options: Options, command: Sequence[str], project: Path, progress: Progress
+) -> KernelLanguage:
+    """The language of an application's kernels, by what the command names, else what is beside it.
+
+    If Python has both Triton kernels and a C++ extension, Triton's, unless `--kernel` is CUDA's.
+    """
+    compiled, triton = [load_language("hip"), load_language("cuda")], load_language()
+    first = command[0] if command else ""
+    if options.build_command and "/" in first and not (project / first).exists():
         return compiled[_is_cuda(options, project)]
-    return next((one for one in compiled if one.names_program(command, project)), load_language())
+    for words in (command, _python_beside(command, project)):
+        named = [one for one in (*compiled, triton) if one.names_program(words, project)]
+        if named[1:] and named[-1] is triton:
+            chosen = named[0] if _is_global(options.kernel, project) else triton
+            progress.note(
+                f"`{shlex.join(command)}` has Triton kernels and a C++ extension: those of "
+                f"{chosen.name} are searched (-k NAME: those of the kind that NAME is of)"
+            )
+            return chosen
+        if named:
+            return named[0]
+    return triton
+
+
+def _python_beside(command: Sequence[str], project: Path) -> list[str]:
+    """Python files in the folders of those that a command names, and one level below."""
+    modules = (word.replace(".", "/") + ".py" for word in command)
+    scripts = (project / one for one in (*command, *modules) if one.endswith(".py"))
+    folders = dict.fromkeys(one.parent.resolve() for one in scripts if one.is_file())
+    patterns = ("*.py", "*/*.py")
+    return [str(file) for one in folders for like in patterns for file in sorted(one.glob(like))]
+
+
+def _is_global(kernel: str | None, project: Path) -> bool:
+    """Whether a source of the project has a kernel of C++ of a name."""
+    pattern = re.compile(rf"__global__[^;{{}}]*\b{re.escape(kernel or '')}\s*\(")
+    return kernel is not None and any(map(pattern.search, _sources(project)))
+
+
+def _sources(project: Path) -> Iterator[str]:
+    """The texts of the project's C++."""
+    for file in project.rglob("*"):
+        if file.suffix in _SOURCES and file.is_file():
+            yield file.read_text(encoding="utf-8", errors="replace")
 
 
 def _is_cuda(options: Options, project: Path) -> bool:
     """Whether a program that is yet to be built is CUDA's: by its target, else by its sources."""
     if options.target:
         return load_target(options.target).backend == "cuda"
-    texts = [
-        file.read_text(encoding="utf-8", errors="replace")
-        for file in project.rglob("*")
-        if file.suffix in _SOURCES and file.is_file()
-    ]
+    texts = list(_sources(project))
     return any("<<<" in text or "cuda_runtime" in text for text in texts) and not any(
         "hip/hip_runtime" in text for text in texts
     )

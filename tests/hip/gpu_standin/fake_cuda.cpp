@@ -50,6 +50,7 @@ int cudaMemcpy(void* to, const void* from, size_t bytes, int) { memmove(to, from
 int cudaMemcpyAsync(void* to, const void* from, size_t bytes, int, void*) { memmove(to, from, bytes); return 0; }
 int cudaMemsetAsync(void* at, int value, size_t bytes, void*) { memset(at, value, bytes); return 0; }
 int cudaDeviceSynchronize() { return 0; }
+int cudaStreamIsCapturing(void*, int* status) { *status = 0; return 0; }
 int cudaGetLastError() { return 0; }
 const char* cudaGetErrorString(int error) { return error ? "an error of the stand-in" : "no error"; }
 

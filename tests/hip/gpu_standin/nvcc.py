@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The `nvcc` or `hipcc` of the stand-in for a machine with a GPU: `nvcc SOURCE -o PROGRAM`."""
+"""The `nvcc` or `hipcc` of the stand-in for a machine with a GPU: `nvcc [-c] SOURCE -o PROGRAM`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,18 @@ def main(words: list[str]) -> int:
     if "--dryrun" in words:
         print(f'#$ LIBRARIES= "-L{HERE}/stubs" "-L{HERE}"', file=sys.stderr)
         return 0
+    if "--version" in words:
+        print("Cuda compilation tools, release 13.0, V13.0.0")
+        return 0
     if "--cubin" in words:
         Path(words[2].partition("=")[2]).write_bytes(Path(words[3]).read_bytes())
         return 0
-    source, program = words[0], words[-1]
-    compiler = ["g++", "-O1", "-x", "c++", f"-I{HERE}"]
+    if os.environ["FAKE_LANGUAGE"] == "none":
+        print("nvcc fatal   : there is no such host compiler", file=sys.stderr)
+        return 1
+    source = next(one for one in words if one.endswith((".cu", ".cpp")))
+    program = words[words.index("-o") + 1]
+    compiler = ["g++", "-O1", "-fPIC", "-x", "c++", f"-I{HERE}"]
     with tempfile.TemporaryDirectory() as folder:
         library, assembly = Path(folder, "kernels.so"), Path(folder, "fat.s")
         shared = ["-shared", "-fPIC", "-Wl,-Bsymbolic", "-o", str(library)]
@@ -40,6 +47,11 @@ def main(words: list[str]) -> int:
             library_flag = "-lcudart_static"
         Path(folder, "fat").write_bytes(header + code)
         assembly.write_text(f'.section {section},"a"\n.incbin "{folder}/fat"\n')
+        if "-c" in words:
+            subprocess.check_call(["g++", "-c", str(assembly), "-o", f"{folder}/fat.o"])
+            subprocess.check_call([*compiler, "-c", source, "-o", f"{folder}/host.o"])
+            parts = [f"{folder}/host.o", f"{folder}/fat.o"]
+            return subprocess.call(["ld", "-r", *parts, "-o", program])
         runtime = ["-x", "none", f"-L{HERE}", library_flag]
         linked = [source, "-x", "assembler", str(assembly), *runtime, "-o", program]
         return subprocess.call([*compiler, *linked])

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
@@ -18,6 +18,7 @@ from intelliperf_swizzle.kernels.hip.binaries import (
     holds_device_code,
     read_code_objects,
 )
+from intelliperf_swizzle.kernels.hip.extensions import compile_cuda
 from intelliperf_swizzle.kernels.hip.flavours import FLAVOURS, Flavour
 from intelliperf_swizzle.kernels.hip.toolchain import Toolchain
 
@@ -40,6 +41,8 @@ class Recipe:
         build_command: as the user types it; None = it is built already, with bitcode.
         arch: the GPU of which code objects are taken where there are several.
         language: `HIP` or `CUDA`.
+        build_files: of an extension of PyTorch, once they are known (`extensions`); None = it is a
+            program.
     """
 
     command: tuple[str, ...]
@@ -47,6 +50,12 @@ class Recipe:
     build_command: str | None
     arch: str
     language: str
+    build_files: Mapping[str, str] | None = field(default=None, repr=False)
+
+    @property
+    def builds(self) -> bool:
+        """Whether it can be built, with an edit too."""
+        return bool(self.build_command) or self.build_files is not None
 
     @property
     def flavour(self) -> Flavour:
@@ -91,31 +100,51 @@ def built(
         SwizzleError: the build failed.
         CaptureError: there is no device code, or none with bitcode.
     """
-    command, build_command, flavour = recipe.command, recipe.build_command, recipe.flavour
-    place = project = Path(recipe.project)
-    if build_command:
+    command, flavour = recipe.command, recipe.flavour
+    place, files = Path(recipe.project), []
+    builds = recipe.builds
+    if builds:
         place = folder / PROJECT
-        copy_project(project, place, edit)
-        _forget_builds_without_bitcode(place)
-        move_cmake(project, place, toolchain.root)
+        copy_project(Path(recipe.project), place, edit)
         try:
-            run_build(build_command, place, toolchain.build_environment(environment))
+            files = _build(recipe, place, toolchain, toolchain.build_environment(environment))
         except SwizzleError as error:
             raise _with_hint(error, toolchain, flavour) from None
-    moved = tuple(moved_command(command, project, place))
-    files = device_files(moved, place, flavour, below=bool(build_command))
+    moved = tuple(moved_command(command, Path(recipe.project), place))
+    files = files or device_files(moved, place, flavour, below=builds)
     if not files:
-        hint = f"{flavour.compiler} builds one" if build_command else _REBUILD
+        hint = f"{flavour.compiler} builds one" if builds else _REBUILD
         raise CaptureError(f"`{' '.join(command)}` names no program with device code", hint=hint)
     objects, without = _read(files, recipe.arch)
     if not objects:
         raise CaptureError(
             f"{', '.join(sorted(without))} was built without device bitcode"
-            + (", although the build was asked to keep it" if build_command else ""),
-            hint=flavour.keeping if build_command else _REBUILD,
+            + (", although the build was asked to keep it" if builds else ""),
+            hint=flavour.keeping if builds else _REBUILD,
         )
     notes = [f"{name} was built without device bitcode" for name in sorted(without)]
     return Built(place, moved, tuple(objects), tuple(notes))
+
+
+def _build(
+    recipe: Recipe, place: Path, toolchain: Toolchain, environment: Mapping[str, str]
+) -> list[Path]:
+    """Builds a copy so that bitcode is kept; where it is, if that is not to be looked for."""
+    if recipe.build_files is not None:
+        nvcc = toolchain.root / "bin" / "nvcc"
+        return compile_cuda(recipe.build_files, place, environment, nvcc)
+    _forget_builds_without_bitcode(place)
+    move_cmake(Path(recipe.project), place, toolchain.root)
+    run_build(str(recipe.build_command), place, environment)
+    return []
+
+
+def as_build_error(error: SwizzleError, fact: str, place: Path) -> BuildError:
+    """The error of a build in a copy, with the first that a compiler says, or Python."""
+    patterns = ("error|fatal", "Error: ")
+    wrong = (line for one in patterns for line in error.details if re.search(one, line))
+    said = next(wrong, error.fact).replace(f"{place}/", "")
+    return BuildError(f"{fact}: {said}", details=error.details)
 
 
 def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> SwizzleError:

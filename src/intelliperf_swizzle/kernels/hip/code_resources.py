@@ -38,8 +38,8 @@ _CODE = re.compile(r"(?m)^Fatbin elf code:\n=+\narch = sm_(\w+)$")
 _FUNCTION = re.compile(r" Function ([^\s:]+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+) ")
 """What cuobjdump says of the code for a GPU, and of each kernel in it."""
 _NVCC = Lock()
-_FAILED: set[Path] = set()
-"""Recordings of programs that nvcc does not build."""
+_FAILED: dict[Path, str] = {}
+"""Recordings of programs that nvcc does not build, and why."""
 
 
 def read_build(launch: Launch, target: Target, edit: Edit | None = None) -> Build:
@@ -66,6 +66,7 @@ def read_build(launch: Launch, target: Target, edit: Edit | None = None) -> Buil
         lds_bytes=code.lds_bytes + launch.options["shared"],
         num_warps=-(-x * y * z // target.warp_size),
         seconds=0.0,
+        caution=_FAILED.get(recording_of(launch)),
     )
 
 
@@ -81,14 +82,16 @@ def _nvcc_code(
     here = recipe.language == "CUDA" and builds_for_gpu(recipe.language, os.environ)
     if not here or recording in _FAILED:
         return None
-    environment = gpu_environment(recipe.language, os.environ)
+    environment = gpu_environment(recipe, os.environ)
     with _NVCC:
         try:
             program = build_program(recipe, recording / GPU_BUILDS, environment, edit)
-        except BuildError:
+        except BuildError as error:
             if edit is not None:
                 raise
-            _FAILED.add(recording)
+            _FAILED[recording] = (
+                f"registers and shared memory are those of LLVM's code, not of nvcc's: {error.fact}"
+            )
             return None
     for file in program.code:
         used = _resources(file, target, environment)

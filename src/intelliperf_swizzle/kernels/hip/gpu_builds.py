@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -15,14 +16,21 @@ from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import copy_project, moved_command, run_build
-from intelliperf_swizzle.errors import BuildError, SwizzleError, ValidationError
+from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError, ValidationError
 from intelliperf_swizzle.kernels.hip.binaries import read_fat_binaries
 from intelliperf_swizzle.kernels.hip.building import (
     PROJECT,
     Recipe,
+    as_build_error,
     built_files,
     device_files,
     move_cmake,
+)
+from intelliperf_swizzle.kernels.hip.extensions import (
+    compile_cuda,
+    objects,
+    read_build_files,
+    run_variables,
 )
 from intelliperf_swizzle.kernels.hip.toolchain import RUNTIME
 
@@ -43,11 +51,19 @@ class GpuProgram:
         folder: where it runs.
         command: the application, paths into the project turned into the copy's.
         code: files of device code that a driver can load.
+        variables: that it runs with besides the environment of its build.
     """
 
     folder: Path
     command: tuple[str, ...]
     code: tuple[Path, ...]
+    variables: Mapping[str, str]
+
+
+def preloaded(shim: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment with a library that stands before the runtime."""
+    libraries = (str(shim), environment.get("LD_PRELOAD"))
+    return {**environment, "LD_PRELOAD": ":".join(filter(None, libraries))}
 
 
 def builds_for_gpu(language: str, environment: Mapping[str, str]) -> bool:
@@ -56,9 +72,9 @@ def builds_for_gpu(language: str, environment: Mapping[str, str]) -> bool:
     return all(shutil.which(name, path=environment.get("PATH")) for name in names)
 
 
-def gpu_environment(language: str, environment: Mapping[str, str]) -> dict[str, str]:
+def gpu_environment(recipe: Recipe, environment: Mapping[str, str]) -> dict[str, str]:
     """The user's environment for a build and a run with the vendor's own software."""
-    if language != "CUDA":
+    if recipe.language != "CUDA" or recipe.build_files is not None:  # PyTorch brings libraries
         return dict(environment)
     flags = " ".join(filter(None, (environment.get("NVCC_APPEND_FLAGS"), NVCC_FLAGS)))
     search = (environment.get("LD_LIBRARY_PATH"), *_library_folders(environment))
@@ -97,15 +113,18 @@ def build_program(
     folder = folder / f"built-{hashlib.blake2b(made_of, digest_size=8).hexdigest()}"
     place = folder / PROJECT
     command = tuple(moved_command(recipe.command, Path(recipe.project), place))
+    variables: dict[str, str] = {}
+    if recipe.build_files is not None:
+        variables = run_variables(environment, Path(recipe.project), place)
     if not (folder / "done").exists():
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            _build(recipe, command, folder, environment, edit)
+            _build(recipe, command, folder, {**environment, **variables}, edit)
             (folder / "done").touch()
         finally:
             if edit:
                 shutil.rmtree(place, ignore_errors=True)
-    return GpuProgram(place, command, tuple(sorted(folder.glob("*.code"))))
+    return GpuProgram(place, command, tuple(sorted(folder.glob("*.code"))), variables)
 
 
 def _build(
@@ -117,19 +136,55 @@ def _build(
 ) -> None:
     project, place = Path(recipe.project), folder / PROJECT
     folder.mkdir(parents=True)
-    if recipe.build_command is None:
+    if not recipe.builds:
         raise BuildError(
             f"a {recipe.language} program is compared on a GPU only if it can be built",
             hint="give the build with -b/--build_command",
         )
     copy_project(project, place, edit)
-    build_copy(recipe.build_command, project, place, environment)
-    files = device_files(command, place, recipe.flavour, below=True)
+    if recipe.build_files is not None:
+        files = _build_extension(recipe, command, folder, environment, edit)
+    else:
+        build_copy(str(recipe.build_command), project, place, environment)
+        files = device_files(command, place, recipe.flavour, below=True)
     code = [binary for file in files for binary in read_fat_binaries(file)]
     if not code:
         raise BuildError(f"the build for the GPU has left no device code in {place}")
     for number, binary in enumerate(code):
         (folder / f"{number}.code").write_bytes(binary)
+
+
+def _build_extension(
+    recipe: Recipe,
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    edit: Edit | None,
+) -> list[Path]:
+    """Builds an extension of PyTorch; the objects of its CUDA sources.
+
+    An application that builds it itself runs up to the first launch of a kernel of it.
+
+    Raises:
+        BuildError: a build fails.
+        CaptureError: the application fails, or builds no source of the project.
+    """
+    place, build = folder / PROJECT, recipe.build_command or shlex.join(command)
+    if edit is not None:
+        try:
+            return compile_cuda(recipe.build_files or {}, place, environment)
+        except SwizzleError as error:
+            raise as_build_error(error, "the extension does not build", place) from None
+    if recipe.build_command is not None:
+        build_copy(build, Path(recipe.project), place, environment)
+    else:
+        stop = {**environment, "SWIZZLE_TRIAL_STOP": str(place)}
+        try:
+            run_build(build, place, preloaded(build_shim("CUDA", folder, environment), stop))
+        except SwizzleError as error:
+            failure = as_build_error(error, f"`{build}` fails", place)
+            raise CaptureError(failure.fact, details=failure.details) from None
+    return objects(read_build_files(place, build), place)
 
 
 def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str, str]) -> None:
@@ -144,11 +199,8 @@ def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str
     try:
         run_build(command, copy, environment)
     except SwizzleError as error:
-        wrong = (line for line in error.details if "error" in line)
-        said = next(wrong, error.fact).replace(f"{copy}/", "")
-        raise BuildError(
-            f"`{command}` fails with the compiler for the GPU: {said}", details=error.details
-        ) from None
+        fact = f"`{command}` fails with the compiler for the GPU"
+        raise as_build_error(error, fact, copy) from None
 
 
 def build_shim(language: str, folder: Path, environment: Mapping[str, str]) -> Path:

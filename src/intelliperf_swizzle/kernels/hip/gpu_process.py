@@ -9,7 +9,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.kernels.hip.gpu_builds import GpuProgram
+from intelliperf_swizzle.kernels.hip.gpu_builds import GpuProgram, preloaded
 from intelliperf_swizzle.kernels.hip.record_program import LOG, last_lines
 from intelliperf_swizzle.kernels.trials.journal import Journal
 from intelliperf_swizzle.kernels.trials.processes import Process
@@ -23,12 +23,9 @@ def start_program(
     Raises:
         ValidationError: it cannot be started.
     """
-    preloaded = (str(shim), environment.get("LD_PRELOAD"))
-    variables = {
-        **environment,
-        "LD_PRELOAD": ":".join(filter(None, preloaded)),
-        "SWIZZLE_TRIAL_FOLDER": str(folder),
-    }
+    variables = preloaded(
+        shim, {**environment, **program.variables, "SWIZZLE_TRIAL_FOLDER": str(folder)}
+    )
     try:
         with (folder / LOG).open("wb") as log:
             child = Child(program.command, cwd=program.folder, environment=variables, output=log)

@@ -68,7 +68,7 @@ class CppOnGpu:
         )
         self._builds = recording / GPU_BUILDS
         self._folder = Path(request.folder).resolve() / "gpu"
-        self._environment = gpu_environment(self._recipe.language, request.variables)
+        self._environment = gpu_environment(self._recipe, request.variables)
         self._journal: Path | None = None
 
     def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:

@@ -14,8 +14,8 @@ from pathlib import Path
 from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
-from intelliperf_swizzle.kernels.hip.building import PROJECT, Built, Recipe, built
+from intelliperf_swizzle.errors import CaptureError, SwizzleError
+from intelliperf_swizzle.kernels.hip.building import PROJECT, Built, Recipe, as_build_error, built
 from intelliperf_swizzle.kernels.hip.device_code import STANDIN, PreparationRequest
 from intelliperf_swizzle.kernels.hip.toolchain import Toolchain
 
@@ -79,11 +79,8 @@ def make_edited(recording: Path, edit: Edit) -> Path:
             recipe = recipe_of(recording)
             make(recipe, folder, recipe.flavour.find_toolchain(os.environ), os.environ, edit)
         except SwizzleError as error:
-            wrong = (line for line in error.details if " error: " in line)
-            said = next(wrong, error.fact).replace(f"{folder / PROJECT}/", "")
-            raise BuildError(
-                f"the swizzled program does not build: {said}", details=error.details
-            ) from None
+            fact = "the swizzled program does not build"
+            raise as_build_error(error, fact, folder / PROJECT) from None
         finally:
             shutil.rmtree(folder / PROJECT, ignore_errors=True)
         return folder

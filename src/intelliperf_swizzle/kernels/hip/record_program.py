@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.errors import CaptureError
-from intelliperf_swizzle.kernels.hip.building import Built, Recipe
+from intelliperf_swizzle.kernels.hip.building import Built, Recipe, names_device_code
 from intelliperf_swizzle.kernels.hip.device_code import DeviceKernel, read_kernels
+from intelliperf_swizzle.kernels.hip.extensions import is_python
 from intelliperf_swizzle.kernels.hip.flavours import Flavour
+from intelliperf_swizzle.kernels.hip.gpu_recording import make_on_gpu
 from intelliperf_swizzle.kernels.hip.preparing import make
 from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import Argument, Capture, Launch, Storage, TensorArgument
@@ -64,16 +66,10 @@ def capture(request: RecordRequest, flavour: Flavour) -> Capture:
             f"{flavour.name} programs do not run on the target {request.target.name}",
             hint=f"--target {flavour.default_target}",
         )
-    toolchain = flavour.find_toolchain(request.environment)
     arch = str(request.target.arch) if request.target else flavour.default_arch
     project = str(request.cwd.resolve())
     recipe = Recipe(tuple(request.command), project, request.build_command, arch, flavour.name)
-    program = make(recipe, folder, toolchain, request.environment)
-    environment = toolchain.run_environment(request.environment) | {
-        "SWIZZLE_HIP_FOLDER": str(folder),
-        "SWIZZLE_HIP_COMPUTE": request.compute,
-        "SWIZZLE_HIP_BUDGET": f"{_BUDGET_SECONDS:g}",
-    }
+    program, environment = _make(request, recipe, folder)
     journal = _LaunchJournal(folder)
     ended_by, exit_code = _run(request, program, folder, environment, journal, begun)
     ending = last_lines(folder)
@@ -91,6 +87,21 @@ def capture(request: RecordRequest, flavour: Flavour) -> Capture:
         last_lines=ending,
         folder=folder,
     )
+
+
+def _make(request: RecordRequest, recipe: Recipe, folder: Path) -> tuple[Built, Mapping[str, str]]:
+    """What is to be run, on the stand-in or, if it is PyTorch, on a GPU; and its environment."""
+    named = names_device_code(request.command, request.cwd, recipe.language)
+    if recipe.language == "CUDA" and is_python(request.command) and not named:
+        return make_on_gpu(request, recipe, folder)
+    toolchain = recipe.flavour.find_toolchain(request.environment)
+    variables = {
+        "SWIZZLE_HIP_FOLDER": str(folder),
+        "SWIZZLE_HIP_COMPUTE": request.compute,
+        "SWIZZLE_HIP_BUDGET": f"{_BUDGET_SECONDS:g}",
+    }
+    program = make(recipe, folder, toolchain, request.environment)
+    return program, {**toolchain.run_environment(request.environment), **variables}
 
 
 # --- running --------------------------------------------------------------------------------------

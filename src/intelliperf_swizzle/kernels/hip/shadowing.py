@@ -187,7 +187,7 @@ def _blank(found: re.Match[str]) -> str:
 def _read_as_recorded(source: KernelSource, recording: Path) -> str:
     recipe = recipe_of(recording)
     entry = source.entry
-    if recipe.build_command is None:
+    if not recipe.builds:
         raise SpliceError(
             f"`{entry.name}` with a swizzle cannot be built, so not be compared: there is no build "
             "command",

@@ -44,8 +44,11 @@ class Triton:
         """None: Triton brings its own."""
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
-        """No: a Python program is that of any language."""
-        return False
+        """Whether a word is a Python file with a Triton kernel."""
+        files = (project / word for word in command if word.endswith(".py"))
+        return any(
+            "triton.jit" in one.read_text("utf-8", "replace") for one in files if one.is_file()
+        )
 
     def build_copy(
         self, command: str, project: Path, copy: Path, environment: Mapping[str, str]

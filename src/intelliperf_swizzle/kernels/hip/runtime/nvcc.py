@@ -45,6 +45,7 @@ ALIASES = {
     "--gpu-code": "-code", "--options-file": "-optf", "--debug": "-g", "--device-debug": "-G",
     "--use_fast_math": "-use_fast_math", "--shared": "-shared", "--fmad": "-fmad",
     "--ftz": "-ftz", "--dependency-output": "-MF", "--output-directory": "-odir",
+    "--generate-dependencies-with-compile": "-MD",
 }  # fmt: skip
 JOINED = ("-I", "-D", "-U", "-L", "-l", "-O")
 """Options whose value may follow at once."""

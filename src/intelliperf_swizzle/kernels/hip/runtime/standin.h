@@ -39,6 +39,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "contents.h"
+
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #define CALL(name) EXPORT Error API(name)
 
@@ -60,8 +62,7 @@ __attribute__((visibility("default"))) alignas(128) uint8_t sw_dynamic_lds[1 << 
 namespace {
 
 constexpr uintptr_t kGlobals = 15ull << 30;  // device variables; kGlobals of native.py
-constexpr uintptr_t kBegin = 16ull << 30, kEnd = 256ull << 30;  // a line's number fits 31 bits
-constexpr size_t kGranule = 2ull << 20;
+constexpr uintptr_t kEnd = 256ull << 30;  // a line's number fits 31 bits
 
 struct Parameter { size_t offset, bytes; };
 struct Kernel {
@@ -153,51 +154,11 @@ void begin() {
 
 // --- launches on disk --------------------------------------------------------------------------------
 
-uint64_t hash_of(const void* data, size_t bytes) {
-  uint64_t hash = 0x9E3779B97F4A7C15ull ^ bytes, word;
-  auto at = (const uint8_t*)data;
-  for (; bytes >= 8; bytes -= 8, at += 8) {
-    memcpy(&word, at, 8);
-    hash = (hash ^ word) * 0xD6E8FEB86659FD93ull;
-    hash ^= hash >> 32;
-  }
-  for (; bytes; bytes--, at++) hash = (hash ^ *at) * 0xD6E8FEB86659FD93ull, hash ^= hash >> 32;
-  return hash;
-}
-
-// Keeps what a buffer holds, once; returns the name of its file.
-std::string keep(uintptr_t at, size_t bytes) {
-  char name[64];
-  snprintf(name, sizeof name, "%016" PRIx64 "-%zu.npy", hash_of((void*)at, bytes), bytes);
-  std::string path = folder_ + "/contents/" + name;
-  if (access(path.c_str(), F_OK)) {
-    std::string partial = path + "." + std::to_string(getpid());
-    FILE* file = fopen(partial.c_str(), "wb");
-    char header[129];  // of NumPy's format, version 1
-    snprintf(header, sizeof header, "\x93NUMPY\x01%c\x76%c{'descr': '|u1', 'fortran_order': False, 'shape': (%zu,), }", 0, 0, bytes);
-    size_t used = 10 + strlen(header + 10);
-    memset(header + used, ' ', sizeof header - 1 - used);
-    header[127] = '\n';
-    bool whole = file && fwrite(header, 1, 128, file) == 128 && fwrite((void*)at, 1, bytes, file) == bytes;
-    if (file && fclose(file)) whole = false;
-    if (!whole || rename(partial.c_str(), path.c_str())) { unlink(partial.c_str()); return ""; }
-  }
-  return name;
-}
-
 std::map<uintptr_t, Buffer>::iterator buffer_at(uintptr_t address) {
   auto it = live_.upper_bound(address);
   if (it == live_.begin()) return live_.end();
   --it;
   return address < it->first + std::max<size_t>(it->second.bytes, 1) ? it : live_.end();
-}
-
-bool contents_decide(const Kernel& kernel, size_t parameter) {
-  if (kernel.contents == "*") return true;
-  std::istringstream numbers(kernel.contents);
-  for (std::string one; std::getline(numbers, one, ',');)
-    if (isdigit(one[0]) && strtoul(one.c_str(), nullptr, 10) == parameter) return true;
-  return false;
 }
 
 // What is told of a launch: all that its programs' addresses may follow from.
@@ -219,7 +180,7 @@ std::string describe(const Kernel& kernel, const Configuration& how, const std::
       uintptr_t word;
       memcpy(&word, values[i] + k, 8);
       auto it = buffer_at(word);
-      if (it != live_.end()) reached[it->first] |= contents_decide(kernel, i);
+      if (it != live_.end()) reached[it->first] |= contents_decide(kernel.contents, i);
     }
   }
   const bool all = kernel.contents == "*", variables = all || kernel.contents[0] == 'v';
@@ -230,7 +191,7 @@ std::string describe(const Kernel& kernel, const Configuration& how, const std::
   bool first = true;
   for (auto& [at, kept] : reached) {
     size_t bytes = live_[at].bytes;
-    text << (first ? "[" : ", [") << at << ", " << bytes << ", \"" << (kept ? keep(at, bytes) : "") << "\"]";
+    text << (first ? "[" : ", [") << at << ", " << bytes << ", \"" << (kept ? keep(folder_, (void*)at, bytes) : "") << "\"]";
     first = false;
   }
   text << "]";

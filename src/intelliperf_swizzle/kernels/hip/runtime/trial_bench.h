@@ -58,10 +58,10 @@ struct Difference { size_t first = 0, count = 0; };
 
 class Bench {  // one launch on the program's own memory, which is put back
  public:
-  Bench(Task& task, int number, Function original, void** arguments, Stream stream)
+  Bench(Task& task, int number, Function original, const void* host, void** arguments, Stream stream)
       : task_(task), number_(number), arguments_(arguments), stream_(stream) {
     original_.function = original;
-    for (auto& one : state().variables) original_.variables.push_back(symbol(one.host));
+    for (auto& one : state().variables) original_.variables.push_back(same_library(one.host, host) ? symbol(one.host) : nullptr);
   }
   ~Bench() {
     for (auto& one : regions_) { free(one.before), free(one.after); release(one.kept); }
@@ -155,11 +155,6 @@ class Bench {  // one launch on the program's own memory, which is put back
   }
 
  private:
-  static void* symbol(const void* host) {
-    void* at = nullptr;
-    if (RUNTIME(GetSymbolAddress, void**, const void*)(&at, host)) { RUNTIME(GetLastError)(); return nullptr; }
-    return at;
-  }
   static size_t host_room() {
     std::ifstream lines("/proc/meminfo");
     size_t kilobytes = 0;

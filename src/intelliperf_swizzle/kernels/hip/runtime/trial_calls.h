@@ -93,7 +93,7 @@ double now() {
 
 // --- the journal -------------------------------------------------------------------------------------
 
-std::string folder_;
+std::string folder_, stop_;  // stop_: the process ends at the first launch of a kernel from below it
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (unsigned char c : text) {
@@ -102,10 +102,10 @@ std::string quoted(const std::string& text) {
   }
   return out + "\"";
 }
-void tell(const std::string& event, const std::string& fields = "") {
+void tell(const std::string& event, const std::string& fields = "", const char* to = "/journal.jsonl") {
   const std::string line = "{\"event\": \"" + event + "\"" + fields + "}\n";
-  int file = open((folder_ + "/journal.jsonl").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  if (file < 0 || write(file, line.data(), line.size()) < 0) perror("swizzle: journal.jsonl");
+  int file = open((folder_ + to).c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (file < 0 || write(file, line.data(), line.size()) < 0) perror("swizzle: journal");
   if (file >= 0) close(file);
 }
 std::string field(const char* name, const std::string& json) { return std::string(", \"") + name + "\": " + json; }
@@ -132,6 +132,12 @@ double race_seconds_ = 0, run_seconds_ = 20, tolerance_ = 0;
 size_t cache_bytes_ = 0;
 std::vector<Task> tasks_;
 std::map<int, std::vector<std::string>> candidates_;  // files of device code
+struct Recorded {  // a kernel whose launches are written down
+  std::string symbol, plain, contents;  // contents: as in `kernels.txt`
+  std::vector<size_t> bytes;            // of each parameter
+};
+std::vector<Recorded> recorded_;
+std::map<std::string, std::pair<uintptr_t, size_t>> placed_;  // where device variables are told to be
 std::set<std::pair<int, int>> checked_;
 std::set<int> failed_, raced_;
 
@@ -150,6 +156,16 @@ void read_order() {
     if (what == "failed" && in >> one) failed_.insert(one);
     if (what == "raced" && in >> one) raced_.insert(one);
     if (what == "candidate" && in >> one) for (std::string file; in >> file;) candidates_[one].push_back(file);
+    if (what == "variable") {
+      std::string name;
+      in >> name >> placed_[name].first >> placed_[name].second;
+    }
+    if (what == "kernel") {
+      Recorded r;
+      in >> r.symbol >> r.plain >> r.contents;
+      for (size_t bytes; in >> bytes;) r.bytes.push_back(bytes);
+      recorded_.push_back(r);
+    }
     if (what == "task") {
       Task t;
       in >> t.symbol >> t.plain >> t.grid.x >> t.grid.y >> t.grid.z >> t.block.x >> t.block.y >> t.block.z >> t.shared >> t.index;
@@ -173,7 +189,7 @@ struct State {  // made before any other constructor may need it
   std::vector<Variable> variables;
   std::map<uintptr_t, size_t> memory;
   std::map<std::string, long> launched;                      // by name and form
-  std::string managed;
+  std::vector<Variable> managed;
 };
 State& state() { static State* one = new State; return *one; }
 thread_local bool busy_ = false;
@@ -182,6 +198,7 @@ void begin() {
   static bool begun = false;
   if (begun) return;
   begun = true;
+  if (const char* below = getenv("SWIZZLE_TRIAL_STOP")) stop_ = below;
   if (const char* folder = getenv("SWIZZLE_TRIAL_FOLDER")) folder_ = folder, read_order();
 }
 Error noted(Error error, void* at, size_t bytes) {
@@ -192,6 +209,17 @@ Error noted(Error error, void* at, size_t bytes) {
 void forget(void* at) {
   std::lock_guard<std::recursive_mutex> guard(state().lock);
   state().memory.erase((uintptr_t)at);
+}
+
+// Whether two functions or variables of the host are of one library: PyTorch has thousands of its own.
+bool same_library(const void* one, const void* other) {
+  Dl_info a{}, b{};
+  return dladdr(one, &a) && dladdr(other, &b) && a.dli_fbase == b.dli_fbase;
+}
+void* symbol(const void* host) {
+  void* at = nullptr;
+  if (RUNTIME(GetSymbolAddress, void**, const void*)(&at, host)) { RUNTIME(GetLastError)(); return nullptr; }
+  return at;
 }
 
 }  // namespace

@@ -1,17 +1,20 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// Preloaded into a CUDA or HIP program (-DFOR_HIP) on a machine with a GPU: at launches that were
-// recorded, edited kernels are loaded beside the original, launched with the same arguments on the
+// Preloaded into a CUDA or HIP program (-DFOR_HIP) on a machine with a GPU: it writes launches down,
+// where the stand-in cannot (PyTorch's extensions); and at launches that were recorded, edited kernels are loaded beside the original, launched with the same arguments on the
 // same memory, compared byte for byte and timed in interleaved rounds. Then all memory is as it was
 // before, and the program makes its own launch and goes on.
 //
 // SWIZZLE_TRIAL_FOLDER names a folder with
 //   order.txt      a line each, words as `read_order` takes them
 //   journal.jsonl  is written: what is being done and what came of it, as `kernels/trials` reads it
+//   launches.jsonl, contents/  are written, as by `standin.h`
+// SWIZZLE_TRIAL_STOP names a folder: the first launch of a kernel from a library below it ends the process.
 // Needs no header of a vendor: what is called is looked up by name in what the program has loaded.
 // Source: CUDA Runtime API, CUDA Driver API, HIP Runtime API (public documentation).
 #include "trial_bench.h"
+#include "trial_record.h"
 
 namespace {
 
@@ -108,8 +111,8 @@ void work(int number_of_task, const std::string& name, const void* host, void** 
   Function original = nullptr;
   auto function = next<Error(Function*, const void*)>(QUOTED(API(GetFuncBySymbol)));
   std::string why = !function || function(&original, host) ? "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)" : "";
-  if (!state().managed.empty()) why = "the program has a __managed__ variable (`" + state().managed + "`)";
-  Bench bench(task, number_of_task, original, arguments, stream);
+  for (auto& one : state().managed) if (same_library(one.host, host)) why = "the program has a __managed__ variable (`" + one.name + "`)";
+  Bench bench(task, number_of_task, original, host, arguments, stream);
   if (why.empty()) why = bench.prepare();
   for (auto& [candidate, _] : candidates_) {
     if (failed_.count(candidate)) continue;
@@ -127,15 +130,17 @@ void work(int number_of_task, const std::string& name, const void* host, void** 
 }
 
 // Whether a registered kernel is the recorded one; compilers name what a file has for itself in ways of their own.
-bool is_kernel(const Task& task, const std::string& name) {
-  if (name == task.symbol) return true;
-  const std::string part = std::to_string(task.plain.size()) + task.plain;
+template <typename One>
+bool is_kernel(const One& recorded, const std::string& name) {
+  if (name == recorded.symbol) return true;
+  const std::string part = std::to_string(recorded.plain.size()) + recorded.plain;
+  if (name.find(part) == std::string::npos) return false;
   int alike = 0;
   for (auto& [_, one] : state().kernels) {
-    if (one == task.symbol) return false;
+    if (one == recorded.symbol) return false;
     alike += one.find(part) != std::string::npos;
   }
-  return alike == 1 && name.find(part) != std::string::npos;
+  return alike == 1;
 }
 
 bool same_values(const Task& task, void** arguments) {
@@ -152,12 +157,16 @@ bool same_values(const Task& task, void** arguments) {
 
 void before_launch(const void* given, Dim3 grid, Dim3 block, void** arguments, size_t shared, Stream stream) {
   begin();
-  if (folder_.empty() || busy_ || !arguments) return;
+  if ((folder_.empty() && stop_.empty()) || busy_ || !arguments) return;
   std::lock_guard<std::recursive_mutex> guard(state().lock);
   auto handle = state().handles.find(given);
   const void* host = handle == state().handles.end() ? given : handle->second;
+  Dl_info where;
+  if (!stop_.empty() && dladdr(host, &where) && !strncmp(where.dli_fname, stop_.c_str(), stop_.size())) _exit(0);
   auto known = state().kernels.find(host);
-  if (known == state().kernels.end()) return;
+  int capturing = 0;  // into a graph: it is launched later, and by another call
+  if (known == state().kernels.end() || RUNTIME(StreamIsCapturing, Stream, int*)(stream, &capturing) || capturing) return;
+  for (auto& one : recorded_) if (is_kernel(one, known->second)) record(one, host, grid, block, arguments, shared);
   std::ostringstream form;
   form << known->second << ' ' << grid.x << ' ' << grid.y << ' ' << grid.z << ' ' << block.x << ' ' << block.y << ' ' << block.z << ' ' << shared;
   const long index = state().launched[form.str()]++;
@@ -237,6 +246,6 @@ EXPORT void REGISTER(RegisterVar)(void** module, void* host, char* device, const
   (*next<void(void**, void*, char*, const char*, int, size_t, int, int)>(QUOTED(REGISTER(RegisterVar))))(module, host, device, name, external, bytes, constant, global);
 }
 EXPORT void REGISTER(RegisterManagedVar)(void** module, void** host, char* device, const char* name, int external, size_t bytes, int constant, int global) {
-  state().managed = name;
+  state().managed.push_back({host, name, bytes});
   (*next<void(void**, void**, char*, const char*, int, size_t, int, int)>(QUOTED(REGISTER(RegisterManagedVar))))(module, host, device, name, external, bytes, constant, global);
 }

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+// SPDX-License-Identifier: MIT
+//
+// What buffers hold, by its hash, in the folder of a recording; on a stand-in and on a GPU.
+#pragma once
+#include <unistd.h>
+
+#include <cctype>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <string>
+
+namespace {
+
+constexpr uintptr_t kBegin = 16ull << 30;  // of buffers, as they are told: a line's number fits 31 bits
+constexpr size_t kGranule = 2ull << 20;
+
+uint64_t hash_of(const void* data, size_t bytes) {
+  uint64_t hash = 0x9E3779B97F4A7C15ull ^ bytes, word;
+  auto at = (const uint8_t*)data;
+  for (; bytes >= 8; bytes -= 8, at += 8) {
+    memcpy(&word, at, 8);
+    hash = (hash ^ word) * 0xD6E8FEB86659FD93ull;
+    hash ^= hash >> 32;
+  }
+  for (; bytes; bytes--, at++) hash = (hash ^ *at) * 0xD6E8FEB86659FD93ull, hash ^= hash >> 32;
+  return hash;
+}
+
+// Keeps what a buffer holds, once; returns the name of its file.
+std::string keep(const std::string& folder, const void* at, size_t bytes) {
+  char name[64];
+  snprintf(name, sizeof name, "%016" PRIx64 "-%zu.npy", hash_of(at, bytes), bytes);
+  std::string path = folder + "/contents/" + name;
+  if (access(path.c_str(), F_OK)) {
+    std::string partial = path + "." + std::to_string(getpid());
+    FILE* file = fopen(partial.c_str(), "wb");
+    char header[129];  // of NumPy's format, version 1
+    snprintf(header, sizeof header, "\x93NUMPY\x01%c\x76%c{'descr': '|u1', 'fortran_order': False, 'shape': (%zu,), }", 0, 0, bytes);
+    size_t used = 10 + strlen(header + 10);
+    memset(header + used, ' ', sizeof header - 1 - used);
+    header[127] = '\n';
+    bool whole = file && fwrite(header, 1, 128, file) == 128 && fwrite(at, 1, bytes, file) == bytes;
+    if (file && fclose(file)) whole = false;
+    if (!whole || rename(partial.c_str(), path.c_str())) { unlink(partial.c_str()); return ""; }
+  }
+  return name;
+}
+
+// Whether what a parameter points to decides addresses, by the words of `kernels.txt`.
+bool contents_decide(const std::string& contents, size_t parameter) {
+  if (contents == "*") return true;
+  std::istringstream numbers(contents);
+  for (std::string one; std::getline(numbers, one, ',');)
+    if (isdigit(one[0]) && strtoul(one.c_str(), nullptr, 10) == parameter) return true;
+  return false;
+}
+
+}  // namespace
