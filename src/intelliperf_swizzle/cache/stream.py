@@ -97,7 +97,8 @@ class ReferenceStream:
         program, turn: as `Trace` has them.
         sets: where the lines lie in an L2, for each layout that was asked for; see `l2_sets`. A
             stream made by `replace` begins without.
-        rows: in which rows of memory, by the lines of a row; see `compiled.rows`. The same holds.
+        rows: in which rows of memory, by lines of a row and banks; see `compiled.rows`. The same
+            holds.
     """
 
     tile_offset: Int64Array
@@ -110,7 +111,7 @@ class ReferenceStream:
     program: Int32Array | None = None
     turn: Int32Array | None = None
     sets: dict[tuple[Any, ...], Int32Array] = field(init=False, repr=False, default_factory=dict)
-    rows: dict[int, tuple[Int64Array, Int32Array]] = field(
+    rows: dict[tuple[int, int], tuple[Int64Array, Int32Array, Int32Array]] = field(
         init=False, repr=False, default_factory=dict
     )
 

@@ -19,25 +19,27 @@ class Rows(NamedTuple):
     Attributes:
         offset: int64[2 * units + 1]; into `row`, of the lines of unit `u` at home in domain `d` at
             `2 * u + d`.
-        row: int32[n]; in which these lines lie, neighbours once.
+        row: int32[n]; in which these lines lie, neighbours once, and
+        bank: int32[n]; of which bank.
         open: int64[banks]; the row that each bank holds open. Empty where rows are not counted.
         activated: int64[1]; how often a bank had to open another row.
     """
 
     offset: Int64Array
     row: Int32Array
+    bank: Int32Array
     open: Int64Array
     activated: Int64Array
 
 
 @jit
 def rows_of(
-    unit_offset: Int64Array, unit_line: Int32Array, row_lines: int
-) -> tuple[Int64Array, Int32Array]:
-    """The first two fields of `Rows`, of rows of so many lines. Cost linear in the lines."""
+    unit_offset: Int64Array, unit_line: Int32Array, row_lines: int, banks: int
+) -> tuple[Int64Array, Int32Array, Int32Array]:
+    """The first three fields of `Rows`, of rows of so many lines. Cost linear in the lines."""
     units = len(unit_offset) - 1
     offset = np.zeros(2 * units + 1, np.int64)
-    row = np.empty(len(unit_line), np.int32)
+    row, bank = np.empty(len(unit_line), np.int32), np.empty(len(unit_line), np.int32)
     n = 0
     for u in range(units):
         for domain in range(2):
@@ -47,9 +49,10 @@ def rows_of(
                     number = unit_line[k] // row_lines
                     if n == begin or row[n - 1] != number:
                         row[n] = number
+                        bank[n] = np.int64(mix(number) % np.uint64(banks))
                         n += 1
             offset[2 * u + domain + 1] = n
-    return offset, row[:n].copy()
+    return offset, row[:n].copy(), bank[:n].copy()
 
 
 @loop
@@ -58,10 +61,8 @@ def activate(rows: Rows, u: int, domain: int) -> None:
     if len(rows.open) == 0:
         return
     for i in range(rows.offset[2 * u + domain], rows.offset[2 * u + domain + 1]):
-        number = np.int64(rows.row[i])
-        bank = np.int64(mix(number) % np.uint64(len(rows.open)))
-        if rows.open[bank] != number:
-            rows.open[bank] = number
+        if rows.open[rows.bank[i]] != rows.row[i]:
+            rows.open[rows.bank[i]] = rows.row[i]
             rows.activated[0] += 1
 
 
