@@ -242,6 +242,16 @@ class Notes(Silent):
         ({"app.py": "import torch"}, None, "Triton"),
         ({"app.py": "from torch.utils.cpp_extension import load"}, None, "CUDA"),
         ({"app.py": "import ops", "ops.py": "torch.utils.cpp_extension.load()"}, None, "CUDA"),
+        ({"app.py": "import os, other", "other.py": "@triton.jit"}, None, "Triton"),
+        (
+            {"app.py": "import a\nimport b", "a.py": "triton.jit", "b.py": "cpp_extension"},
+            None,
+            "both: Triton",
+        ),
+        ({"app.py": "import torch", "other.py": "cpp_extension"}, None, "Triton"),
+        ({"app.py": "import torch", "other.py": "cpp_extension"}, "scale", "CUDA"),
+        ({"app.py": "from package.ops import f", "package/ops.py": "cpp_extension"}, None, "CUDA"),
+        ({"app.py": "torch.compile(model)\nimport b", "b.py": "cpp_extension"}, None, "Triton"),
         ({"app.py": "@triton.jit", "other.py": "cpp_extension"}, None, "Triton"),
         ({"app.py": "cpp_extension", "other.py": "@triton.jit"}, None, "CUDA"),
         ({"app.py": "@triton.jit cpp_extension"}, None, "both: Triton"),
@@ -253,6 +263,7 @@ def test_who_owns_a_python_command(
     files: dict[str, str], kernel: str | None, owner: str, tmp_path: Path
 ) -> None:
     for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "scale.cu").write_text("template <int N>\n__global__ void scale (float* x) {}\n")
     notes = Notes()

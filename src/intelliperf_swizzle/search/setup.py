@@ -134,47 +134,55 @@ def prepare(
 def choose_language(
     options: Options, command: Sequence[str], project: Path, progress: Progress
 ) -> KernelLanguage:
-    """The language of an application's kernels, by what the command names, else what is beside it.
+    """The language of an application's kernels, by what the command names, else what that imports.
 
-    If Python has both Triton kernels and a C++ extension, Triton's, unless `--kernel` is CUDA's.
+    If Python has both Triton kernels and a C++ extension, or neither, Triton's, unless `--kernel`
+    is a kernel of CUDA.
     """
-    compiled, triton = [load_language("hip"), load_language("cuda")], load_language()
+    hip, cuda, triton = load_language("hip"), load_language("cuda"), load_language()
     first = command[0] if command else ""
     if options.build_command and "/" in first and not (project / first).exists():
-        return compiled[_is_cuda(options, project)]
-    for words in (command, _python_beside(command, project)):
-        named = [one for one in (*compiled, triton) if one.names_program(words, project)]
-        if named[1:] and named[-1] is triton:
-            chosen = named[0] if _is_global(options.kernel, project) else triton
-            progress.note(
-                f"`{shlex.join(command)}` has Triton kernels and a C++ extension: those of "
-                f"{chosen.name} are searched (-k NAME: those of the kind that NAME is of)"
-            )
-            return chosen
-        if named:
-            return named[0]
-    return triton
+        return cuda if _is_cuda(options, project) else hip
+    named: list[KernelLanguage] = []
+    for words in (command, _imported(command, project)):
+        named = named or [one for one in (hip, cuda, triton) if one.names_program(words, project)]
+    both = named[1:] and named[-1] is triton
+    if named and not both:
+        return named[0]
+    chosen = cuda if _is_global(options.kernel, project) else triton
+    if both:
+        progress.note(
+            f"`{shlex.join(command)}` has Triton kernels and a C++ extension: those of "
+            f"{chosen.name} are searched (-k NAME: those of the kind that NAME is of)"
+        )
+    return chosen
 
 
-def _python_beside(command: Sequence[str], project: Path) -> list[str]:
-    """Python files in the folders of those that a command names, and one level below."""
+def _imported(command: Sequence[str], project: Path) -> list[str]:
+    """Python files beside those that a command names, or one level below, which these import."""
     modules = (word.replace(".", "/") + ".py" for word in command)
-    scripts = (project / one for one in (*command, *modules) if one.endswith(".py"))
-    folders = dict.fromkeys(one.parent.resolve() for one in scripts if one.is_file())
-    patterns = ("*.py", "*/*.py")
-    return [str(file) for one in folders for like in patterns for file in sorted(one.glob(like))]
+    named = (project / one for one in (*command, *modules) if one.endswith(".py"))
+    found = []
+    for script in filter(Path.is_file, named):
+        text = script.read_text(encoding="utf-8", errors="replace")
+        words = set(re.findall(r"\w+", " ".join(re.findall(r"(?m)^\s*(?:from|import)\b.*", text))))
+        folder = script.resolve().parent
+        found += [one for one in sorted(folder.glob("*.py")) if one.stem in words]
+        found += [one for one in sorted(folder.glob("*/*.py")) if one.parent.name in words]
+    return list(map(str, found))
 
 
 def _is_global(kernel: str | None, project: Path) -> bool:
-    """Whether a source of the project has a kernel of C++ of a name."""
+    """Whether a source of CUDA in the project has a kernel of a name."""
     pattern = re.compile(rf"__global__[^;{{}}]*\b{re.escape(kernel or '')}\s*\(")
-    return kernel is not None and any(map(pattern.search, _sources(project)))
+    texts = _sources(project, (".cu", ".cuh")) if kernel else ()
+    return any(map(pattern.search, texts))
 
 
-def _sources(project: Path) -> Iterator[str]:
+def _sources(project: Path, suffixes: Sequence[str]) -> Iterator[str]:
     """The texts of the project's C++."""
     for file in project.rglob("*"):
-        if file.suffix in _SOURCES and file.is_file():
+        if file.suffix in suffixes and file.is_file():
             yield file.read_text(encoding="utf-8", errors="replace")
 
 
@@ -182,7 +190,7 @@ def _is_cuda(options: Options, project: Path) -> bool:
     """Whether a program that is yet to be built is CUDA's: by its target, else by its sources."""
     if options.target:
         return load_target(options.target).backend == "cuda"
-    texts = list(_sources(project))
+    texts = list(_sources(project, _SOURCES))
     return any("<<<" in text or "cuda_runtime" in text for text in texts) and not any(
         "hip/hip_runtime" in text for text in texts
     )

@@ -44,11 +44,10 @@ class Triton:
         """None: Triton brings its own."""
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
-        """Whether a word is a Python file with a Triton kernel."""
+        """Whether a word is a Python file with Triton kernels, or a model compiled to some."""
         files = (project / word for word in command if word.endswith(".py"))
-        return any(
-            "triton.jit" in one.read_text("utf-8", "replace") for one in files if one.is_file()
-        )
+        texts = [one.read_text("utf-8", "replace") for one in files if one.is_file()]
+        return any("triton.jit" in one or "torch.compile" in one for one in texts)
 
     def build_copy(
         self, command: str, project: Path, copy: Path, environment: Mapping[str, str]
