@@ -11,9 +11,8 @@ from pathlib import Path
 from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.kernels.base import Compiler, RecordRequest
 from intelliperf_swizzle.kernels.hip import flavours
-from intelliperf_swizzle.kernels.hip.building import names_device_code
 from intelliperf_swizzle.kernels.hip.code_resources import read_build
-from intelliperf_swizzle.kernels.hip.extensions import loads_extension
+from intelliperf_swizzle.kernels.hip.extensions import names_program
 from intelliperf_swizzle.kernels.hip.gpu_builds import build_copy, builds_for_gpu
 from intelliperf_swizzle.kernels.hip.gpu_trials import on_gpu
 from intelliperf_swizzle.kernels.hip.record_program import capture
@@ -55,9 +54,7 @@ class Cpp:
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word is a program with a fat binary, or Python that builds an extension."""
-        return names_device_code(command, project, self.name) or (
-            self.name == "CUDA" and loads_extension(command, project)
-        )
+        return names_program(command, project, self.name)
 
     def record(self, request: RecordRequest) -> Capture:
         """Builds and runs a program on the stand-in."""
