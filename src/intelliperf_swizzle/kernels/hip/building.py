@@ -18,7 +18,7 @@ from intelliperf_swizzle.kernels.hip.binaries import (
     holds_device_code,
     read_code_objects,
 )
-from intelliperf_swizzle.kernels.hip.extensions import compile_cuda
+from intelliperf_swizzle.kernels.hip.extensions import compile_cuda, loads_extension
 from intelliperf_swizzle.kernels.hip.flavours import FLAVOURS, Flavour
 from intelliperf_swizzle.kernels.hip.toolchain import Toolchain
 
@@ -165,6 +165,12 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     else:
         hint = f"if the library is of {vendors}, install it: there are none of its libraries here"
     return SwizzleError(error.fact, hint=hint, details=error.details)
+
+
+def names_program(command: Sequence[str], project: Path, language: str) -> bool:
+    """Whether a word is a program with a fat binary, or a Python file that builds an extension."""
+    python = language == "CUDA" and loads_extension(command, project)
+    return python or names_device_code(command, project, language)
 
 
 def names_device_code(command: Sequence[str], project: Path, language: str) -> bool:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from intelliperf_swizzle.edit.copy import moved_command, run_build
 from intelliperf_swizzle.errors import CaptureError
-from intelliperf_swizzle.kernels.hip.building import names_device_code
 
 MODULE = "torch.utils.cpp_extension"
 FOLDER = ".torch_extensions"
@@ -32,15 +31,12 @@ def is_python(command: Sequence[str]) -> bool:
     return any(Path(one).name.startswith(_PYTHON) or one.endswith(".py") for one in command)
 
 
-def names_program(words: Sequence[str], project: Path, language: str) -> bool:
-    """Whether a word is a program with a fat binary, or a Python file that builds an extension."""
-    if language == "CUDA":
-        files = (project / word for word in words if word.endswith(".py"))
-        if any(
-            "cpp_extension" in one.read_text("utf-8", "replace") for one in files if one.is_file()
-        ):
-            return True
-    return names_device_code(words, project, language)
+def loads_extension(words: Sequence[str], project: Path) -> bool:
+    """Whether one of the words is a Python file that builds an extension."""
+    files = (project / word for word in words if word.endswith(".py"))
+    return any(
+        "cpp_extension" in one.read_text("utf-8", "replace") for one in files if one.is_file()
+    )
 
 
 def run_variables(environment: Mapping[str, str], project: Path, copy: Path) -> dict[str, str]:

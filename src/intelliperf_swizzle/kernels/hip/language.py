@@ -11,8 +11,8 @@ from pathlib import Path
 from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.kernels.base import Compiler, RecordRequest
 from intelliperf_swizzle.kernels.hip import flavours
+from intelliperf_swizzle.kernels.hip.building import names_program
 from intelliperf_swizzle.kernels.hip.code_resources import read_build
-from intelliperf_swizzle.kernels.hip.extensions import names_program
 from intelliperf_swizzle.kernels.hip.gpu_builds import build_copy, builds_for_gpu
 from intelliperf_swizzle.kernels.hip.gpu_trials import on_gpu
 from intelliperf_swizzle.kernels.hip.record_program import capture
