@@ -143,9 +143,11 @@ def choose_language(
     first = command[0] if command else ""
     if options.build_command and "/" in first and not (project / first).exists():
         return cuda if _is_cuda(options, project) else hip
-    named: list[KernelLanguage] = []
-    for words in (command, _imported(command, project)):
-        named = named or [one for one in (hip, cuda, triton) if one.names_program(words, project)]
+
+    def naming(words: Sequence[str]) -> list[KernelLanguage]:
+        return [one for one in (hip, cuda, triton) if one.names_program(words, project)]
+
+    named = naming(command) or naming(_imported(command, project))
     both = named[1:] and named[-1] is triton
     if named and not both:
         return named[0]
@@ -167,8 +169,8 @@ def _imported(command: Sequence[str], project: Path) -> list[str]:
         text = script.read_text(encoding="utf-8", errors="replace")
         words = set(re.findall(r"\w+", " ".join(re.findall(r"(?m)^\s*(?:from|import)\b.*", text))))
         folder = script.resolve().parent
-        found += [one for one in sorted(folder.glob("*.py")) if one.stem in words]
-        found += [one for one in sorted(folder.glob("*/*.py")) if one.parent.name in words]
+        for word in sorted(words):
+            found += [folder / f"{word}.py", *sorted((folder / word).glob("*.py"))]
     return list(map(str, found))
 
 
