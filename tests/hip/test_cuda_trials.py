@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from intelliperf_swizzle.errors import BuildError, SwizzleError, ValidationError
 from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
 from intelliperf_swizzle.kernels.hip import gpu_trials as trials
+from intelliperf_swizzle.kernels.hip.binaries import read_fat_binaries
 from intelliperf_swizzle.kernels.hip.device_code import read_kernel, recording_of
 from intelliperf_swizzle.kernels.hip.flavours import FLAVOURS
 from intelliperf_swizzle.kernels.hip.language import CUDA, HIP, Cpp
@@ -179,6 +181,27 @@ def test_a_static_runtime_is_refused_by_name(bed: Bed, tmp_path: Path) -> None:
     assert refusal is not None
     assert refusal[0] == "not validated"
     assert "nothing was launched through a shared runtime" in refusal[1]
+
+
+@pytest.mark.parametrize("bed", [CUDA], ids=["cuda"], indirect=True)
+def test_a_static_runtime_is_linked_as_the_shared_one(bed: Bed, tmp_path: Path) -> None:
+    """As CMake links: by its whole name, by the compiler of the host."""
+    (bed.file.parent / "link.sh").write_text(
+        f"nvcc -c {bed.file.name} -o app.o && g++ app.o $FAKE_CUDA/libcudart_static.a -o app\n"
+    )
+    outcomes = bed.runs(tmp_path, "sh link.sh").validate_and_time(
+        {0: bed.edit(*CHANGES["reverses"])}
+    )
+    assert outcomes[0].refusal is None
+    assert outcomes[0].timing is not None
+
+
+def test_a_section_for_device_code_may_hold_none(tmp_path: Path) -> None:
+    """As of what CMake compiles to see what the compiler is."""
+    assembly = '.section .nv_fatbin,"a"\n'
+    command = ["g++", "-x", "assembler", "-", "-c", "-o", "empty.o"]
+    subprocess.run(command, input=assembly, text=True, cwd=tmp_path, check=True)
+    assert read_fat_binaries(tmp_path / "empty.o") == []
 
 
 def test_a_program_that_does_not_build_is_refused(bed: Bed, tmp_path: Path) -> None:

@@ -39,12 +39,10 @@ def main(words: list[str]) -> int:
             return status
         code = library.read_bytes()
         header = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(code))
-        section, library_flag = ".nv_fatbin", "-lcudart"
+        section, library_flag = ".nv_fatbin", "-lcudart_static"
         if os.environ["FAKE_LANGUAGE"] == "HIP":
             header = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(code))
             section, library_flag = ".hip_fatbin", "-lamdhip64"
-        elif "-cudart shared" not in os.environ.get("NVCC_APPEND_FLAGS", ""):
-            library_flag = "-lcudart_static"
         Path(folder, "fat").write_bytes(header + code)
         assembly.write_text(f'.section {section},"a"\n.incbin "{folder}/fat"\n')
         if "-c" in words:

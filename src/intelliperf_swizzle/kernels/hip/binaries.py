@@ -14,6 +14,7 @@ import mmap
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -147,12 +148,12 @@ def read_fat_binaries(file: Path) -> list[bytes]:
     if raw[:4] != b"\x7fELF":
         return [raw]
     parts = {one.name: _bytes(raw, one) for one in _sections(raw) if one.name in SECTIONS}
-    if data := parts.get(".nv_fatbin"):
-        return list(_fat_binaries(data))
+    if ".nv_fatbin" in parts:
+        return list(_fat_binaries(parts[".nv_fatbin"]))
     data = parts.get(".hip_fatbin", b"")
     begins = [at for at in range(0, len(data), _BUNDLE_ALIGNMENT)
               if data.startswith((BUNDLE, COMPRESSED), at)]  # fmt: skip
-    return [data[at:end] for at, end in zip(begins, [*begins[1:], len(data)], strict=True)]
+    return [data[at:end] for at, end in pairwise([*begins, len(data)])]
 
 
 def _fat_binaries(data: bytes) -> Iterator[bytes]:

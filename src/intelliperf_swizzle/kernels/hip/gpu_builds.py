@@ -34,8 +34,9 @@ from intelliperf_swizzle.kernels.hip.extensions import (
 )
 from intelliperf_swizzle.kernels.hip.toolchain import RUNTIME
 
-NVCC_FLAGS = "-cudart shared"
-"""So that the program calls a runtime before which another library can stand."""
+LINKER = RUNTIME / "linker"
+"""Folder of a linker that takes the shared CUDA runtime for the static one, which is nvcc's and
+CMake's default: another library can stand before that one alone."""
 GPU_BUILDS = "gpu"
 """Folder of a recording in which programs are built for a GPU."""
 _SHIM_FLAGS = (
@@ -76,23 +77,32 @@ def gpu_environment(recipe: Recipe, environment: Mapping[str, str]) -> dict[str,
     """The user's environment for a build and a run with the vendor's own software."""
     if recipe.language != "CUDA" or recipe.build_files is not None:  # PyTorch brings libraries
         return dict(environment)
-    flags = " ".join(filter(None, (environment.get("NVCC_APPEND_FLAGS"), NVCC_FLAGS)))
     search = (environment.get("LD_LIBRARY_PATH"), *_library_folders(environment))
-    libraries = os.pathsep.join(filter(None, search))
-    return {**environment, "NVCC_APPEND_FLAGS": flags, "LD_LIBRARY_PATH": libraries}
+    programs = (str(LINKER), environment.get("COMPILER_PATH"))
+    return {
+        **environment,
+        "LD_LIBRARY_PATH": os.pathsep.join(filter(None, search)),
+        "COMPILER_PATH": os.pathsep.join(filter(None, programs)),
+        "SWIZZLE_LINKER": _output(["g++", "-print-prog-name=ld"], environment).strip(),
+    }
 
 
 def _library_folders(environment: Mapping[str, str]) -> list[str]:
     """Where nvcc links libraries from, which is not always where they are looked for later."""
-    command = ["nvcc", "--dryrun", "-x", "cu", os.devnull, "-o", "a.out"]
-    try:
-        said = subprocess.run(
-            command, env=dict(environment), capture_output=True, text=True, check=False
-        ).stderr
-    except OSError:
-        return []
+    said = _output(["nvcc", "--dryrun", "-x", "cu", os.devnull, "-o", "a.out"], environment)
     named = dict.fromkeys(re.findall(r'"-L([^"]+)"', said))
     return [str(Path(one).resolve()) for one in named if not one.endswith("/stubs")]
+
+
+def _output(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """What a program of the build's environment prints; empty if there is none."""
+    try:
+        ran = subprocess.run(
+            command, env=dict(environment), capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return ran.stdout + ran.stderr
 
 
 def build_program(

@@ -45,6 +45,6 @@ def why_absent(folder: Path | None) -> str:
     if events:
         return "the program has ended before"
     return (
-        "nothing was launched through a shared runtime (nvcc links one with -cudart shared, "
-        "CMake with CMAKE_CUDA_RUNTIME_LIBRARY=Shared)"
+        "nothing was launched through a shared runtime: the program calls the driver alone, or has"
+        " been linked with the static one by another linker than ld"
     )
