@@ -80,7 +80,11 @@ class Options:
         0, "list the leading attempts (-vv: all)", flags=("-v",), verbs=OPTIMIZE, host=True
     )
     build_command: str | None = _option(
-        None, "run first, in the project directory", flags=("-b",), host=True, tool=True
+        None,
+        "run first, by the shell, in the project directory",
+        flags=("-b",),
+        host=True,
+        tool=True,
     )
     instrument_command: str | None = _option(
         None, "not used: a swizzle needs none", flags=("-i",), verbs=OPTIMIZE, host=True

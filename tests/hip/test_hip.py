@@ -237,7 +237,7 @@ def test_a_call_that_is_unknown_is_named(tmp_path: Path) -> None:
     (tmp_path / "caller.cc").write_text(caller, encoding="utf-8")
     link = "-L. -lcaller -Wl,-rpath,. -Wl,--allow-shlib-undefined"
     library = "c++ -shared -fPIC caller.cc -o libcaller.so"
-    build = f"sh -c '{library} && hipcc probe.hip -o probe {link}'"
+    build = f"{library} && hipcc probe.hip -o probe {link}"
     with pytest.raises(CaptureError, match="does not know `hipNewCall`") as refused:
         record(tmp_path, tmp_path / "records", ["./probe"], build)
     assert "report the name" in str(refused.value.hint)
@@ -249,7 +249,7 @@ def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
     (tmp_path / "blas.c").write_text("int rocblas_any() { return 0; }\n", encoding="utf-8")
     library = "cc -shared -fPIC blas.c -o librocblas.so -Wl,-soname,librocblas.so.4"
-    build = f"sh -c '{library} && hipcc probe.hip -o probe librocblas.so'"
+    build = f"{library} && hipcc probe.hip -o probe librocblas.so"
     with pytest.raises(CaptureError, match=r"librocblas\.so\.4 is not here") as refused:
         record(tmp_path, tmp_path / "records", ["./probe"], build)
     assert "LD_LIBRARY_PATH" in str(refused.value.hint)
@@ -300,7 +300,7 @@ def test_a_function_of_another_translation_unit_is_refused(tmp_path: Path) -> No
 
 def test_a_stripped_program_keeps_what_is_needed(tmp_path: Path) -> None:
     (tmp_path / "probe.hip").write_text(tools.PROBE, encoding="utf-8")
-    build = "sh -c 'hipcc -O2 probe.hip -o probe && strip probe'"
+    build = "hipcc -O2 probe.hip -o probe && strip probe"
     [launch] = record(tmp_path, tmp_path / "records", ["./probe"], build).capture.launches
     assert (launch.kernel, list(launch.arguments)) == ("scale", ["x", "by", "n"])
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,19 +22,19 @@ BUILD_LIMIT_SECONDS = 3600.0
 
 
 def run_build(command: str, project: Path, environment: Mapping[str, str]) -> None:
-    """Runs the user's build command in a project directory.
+    """Runs the user's build command in a project directory, by the shell.
 
     Raises:
         SwizzleError: it failed; with its last lines.
     """
     try:
         build = children.run(
-            shlex.split(command),
+            ["sh", "-c", command],
             cwd=project,
             environment=environment,
             limit_seconds=BUILD_LIMIT_SECONDS,
         )
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise SwizzleError(f"the build command `{command}` cannot be started: {error}") from error
     if build.exit_code is None:
         raise SwizzleError(f"the build command took longer than {BUILD_LIMIT_SECONDS:g} s")

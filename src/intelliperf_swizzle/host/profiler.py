@@ -13,7 +13,6 @@ import ctypes
 import importlib
 import importlib.util
 import os
-import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -80,13 +79,13 @@ class IntelliPerfProfiler:
         return self._baseline
 
     def _run(self, kernel: str, edit: Edit | None) -> tuple[KernelReading, ...]:
-        application = self._application
+        application, build = self._application, self._options.build_command
         with temporary_folder("profile") as folder:
             copy, cache = folder / "project", folder / "triton"
             carrier = carrying(application, copy, edit)
             request = {
                 "name": f"swizzle-{os.getpid()}",
-                "build_command": shlex.split(self._options.build_command or "") or None,
+                "build_command": build and ["sh", "-c", build],
                 "project_directory": str(carrier.cwd),
                 "app_cmd": carrier.command,
                 "top_n": self._options.top_n,
