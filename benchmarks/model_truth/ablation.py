@@ -13,6 +13,7 @@ from intelliperf_swizzle.accuracy.agreement import spread_points
 from intelliperf_swizzle.accuracy.comparison import ComparedConfiguration
 from intelliperf_swizzle.accuracy.configuration import Configuration
 from intelliperf_swizzle.accuracy.measured import MeasuredPair
+from intelliperf_swizzle.accuracy.order_table import digest_of
 from intelliperf_swizzle.accuracy.summary import WIDE_SPREAD_POINTS, Summary, scores, summarise
 from intelliperf_swizzle.cache import FULL, Physics
 from intelliperf_swizzle.hardware import Target
@@ -25,17 +26,17 @@ class _AblatedConfiguration(Configuration):
 
     Attributes:
         effects: physics without an effect each.
-        replayed: by the order's bytes, what the model reads with full physics and under `effects`.
+        replayed: by the order's digest, what the model reads with full physics and under `effects`.
     """
 
     effects: Sequence[Physics] = ()
-    replayed: dict[bytes, list[Measurement]] = field(default_factory=dict)
+    replayed: dict[str, list[Measurement]] = field(default_factory=dict)
 
     def replay(
         self, order: Int64Array, target: Target, physics: Sequence[Physics] = (FULL,)
     ) -> list[Measurement]:
         found = super().replay(order, target, (*physics, *self.effects))
-        self.replayed[order.tobytes()] = found
+        self.replayed[digest_of(order)] = found
         return found[: len(physics)]
 
 
@@ -83,7 +84,7 @@ class AblatedMeasurements:
             pairs=tuple(
                 Pair(
                     pair.measured,
-                    found.replayed[found.orders[pair.measured.mapping].tobytes()][number],
+                    found.replayed[digest_of(found.orders[pair.measured.mapping])][number],
                 )
                 for pair in outcome.pairs
             ),

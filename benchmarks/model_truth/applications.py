@@ -18,6 +18,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernels.base import RecordRequest
 from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.kernels.triton.tracing import trace
+from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.records import Int64Array, Launch
 
 BENCHMARKS = Path(__file__).parents[1]
@@ -67,7 +68,7 @@ def configure(
         axes=tuple(launch.grid),
         orders={each: order for each, order in mappings.items() if not isinstance(order, str)},
         unreadable={each: order for each, order in mappings.items() if isinstance(order, str)},
-        works=[(Renumbered(trace(launch)), resident)],
+        works=[(Renumbered(as_text(launch), trace(launch)), resident)],
         notes=notes,
         seconds=time.monotonic() - begun,
     )

@@ -5,7 +5,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import intelliperf_swizzle.accuracy.configuration as accuracy_configuration
+import intelliperf_swizzle.accuracy.folder as accuracy_folder
 from intelliperf_swizzle.accuracy.folder import FolderOfMeasurements
 from intelliperf_swizzle.cli import main
 from intelliperf_swizzle.hardware import load_target
@@ -152,6 +159,63 @@ def test_pairs_carry_rates_from_0_to_1_and_null_for_what_was_not_measured(ran: R
     assert first["measured_time_ms"] == 1.0
     assert first["measured_llc_hit_rate"] is None
     assert 0 <= first["predicted_hit_rate"] <= 1
+
+
+def test_of_a_launch_with_many_programs_the_first_ones_are_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under each order those that the GPU starts first."""
+    monkeypatch.setattr(accuracy_configuration, "MOST_PROGRAMS", 256)
+    monkeypatch.setattr(accuracy_folder, "MOST_PROGRAMS", 256)
+    folder = folder_with(tmp_path / "folder", [record("plain", "random")])
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    found = FolderOfMeasurements(folder).configuration("plain", load_target("h200"), scratch)
+    assert found.notes == ("the first 256 of its 1024 programs are replayed",)
+    order = found.orders["random"]
+    stream, tile = found.works[0][0].under(order)
+    assert tile.tolist() == list(range(256))
+    written = stream.ref_code >> 4 == Access.WRITE
+    lines = stream.unit_line[stream.unit_offset[stream.plain_units[written]]]
+    first = lines[:: len(lines) // 256]
+    assert np.argsort(np.argsort(first)).tolist() == np.argsort(np.argsort(order[:256])).tolist()
+
+
+def test_what_a_stopped_run_has_compared_is_told_and_used_again(tmp_path: Path) -> None:
+    """A process, stopped while the second configuration fails to end."""
+    folder = folder_with(
+        tmp_path / "folder",
+        [*(record("plain", order) for order in ORDERS), record("endless", "identity")],
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment.pop("INTELLIPERF_SWIZZLE_NO_CACHE", None)
+    command = [sys.executable, "-m", "intelliperf_swizzle", "validate-model", str(folder)]
+    output = tmp_path / "out.json"
+    with subprocess.Popen(
+        [*command, "-o", str(output)], env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        while not output.exists():
+            assert process.poll() is None
+            time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("plain ")] == ["3"]
+    assert "skipped: endless: not compared yet" in err
+    written = json.loads(output.read_text())
+    assert [pair["mapping"] for pair in written["pairs"]] == list(ORDERS)
+    entries = list((tmp_path / "cache").rglob("accuracy-*"))
+    assert len(entries) == 3
+    before = {entry: (entry / "value.pickle").stat().st_mtime_ns for entry in entries}
+    (folder / "measured.json").write_text(json.dumps([record("plain", one) for one in ORDERS]))
+    again = subprocess.run([*command, "-o", str(output)], env=environment, check=True)
+    assert again.returncode == 0
+    assert json.loads(output.read_text())["pairs"] == written["pairs"]
+    assert before == {
+        entry: (entry / "value.pickle").stat().st_mtime_ns
+        for entry in (tmp_path / "cache").rglob("accuracy-*")
+    }
 
 
 @pytest.mark.parametrize("missing", ["kernels.py", "mappings.py", "measured.json"])

@@ -15,14 +15,14 @@ LARGEST_HILBERT_SIDE = 1024
 
 
 def mappings(slow, fast):
-    """Every order that exists on `slow` by `fast` blocks: name -> int64[slow * fast]."""
+    """Every order that exists on `slow` by `fast` blocks: name -> int32[slow * fast]."""
     blocks = slow * fast
-    index = np.arange(blocks)
+    index = np.arange(blocks, dtype=np.int32)
     row, column = np.divmod(index, fast)
     orders = {
         "identity": index,
         "swapaxes": index % slow * fast + index // slow,
-        "random": np.random.default_rng(0).permutation(blocks),
+        "random": np.random.default_rng(0).permutation(blocks).astype(np.int32),
     }
     for domains in (2, 8):
         if blocks % domains == 0:
@@ -34,13 +34,14 @@ def mappings(slow, fast):
         if hilbert_side(slow, fast) <= LARGEST_HILBERT_SIDE:
             orders["hilbert"] = hilbert(slow, fast)
         orders["snake"] = row * fast + np.where(row % 2, fast - 1 - column, column)
-    orders["stride97"] = index * 97 % blocks if gcd(97, blocks) == 1 else index[::-1].copy()
+    far = index.astype(np.int64) * 97 % blocks if gcd(97, blocks) == 1 else index[::-1]
+    orders["stride97"] = far.astype(np.int32)
     return orders
 
 
 def grouped(slow, fast, rows):
     """Groups of `rows` rows, each walked column by column."""
-    block = np.arange(slow * fast).reshape(slow, fast)
+    block = np.arange(slow * fast, dtype=np.int32).reshape(slow, fast)
     return np.concatenate([block[r : r + rows].T.ravel() for r in range(0, slow, rows)])
 
 
@@ -65,4 +66,4 @@ def hilbert(slow, fast):
         x, y = x + size * right, y + size * up
         place, size = place // 4, size * 2
     inside = (x < slow) & (y < fast)
-    return (x * fast + y)[inside]
+    return (x * fast + y)[inside].astype(np.int32)

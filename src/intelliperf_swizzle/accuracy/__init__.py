@@ -9,7 +9,20 @@ beside measured, and `statistics` sums it up.
 
 from __future__ import annotations
 
-from intelliperf_swizzle.accuracy.comparison import Measurements, ModelAccuracy, Pair, compare
+from intelliperf_swizzle.accuracy.comparison import (
+    Measurements,
+    ModelAccuracy,
+    Pair,
+    compare,
+    compare_each,
+)
 from intelliperf_swizzle.accuracy.folder import FolderOfMeasurements
 
-__all__ = ["FolderOfMeasurements", "Measurements", "ModelAccuracy", "Pair", "compare"]
+__all__ = [
+    "FolderOfMeasurements",
+    "Measurements",
+    "ModelAccuracy",
+    "Pair",
+    "compare",
+    "compare_each",
+]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +17,16 @@ import numpy as np
 
 from intelliperf_swizzle.accuracy.configuration import Configuration
 from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError
+from intelliperf_swizzle.accuracy.order_table import digest_of
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Int64Array, Measurement
+
+NOTHING_KEPT = Kept(None)
 
 
 class Measurements(Protocol):
@@ -89,16 +93,27 @@ class ModelAccuracy:
         return [pair for outcome in self.outcomes for pair in outcome.pairs]
 
 
-def compare(measurements: Measurements, target: Target, progress: Progress) -> ModelAccuracy:
-    """Replay every measured pair.
+def compare(
+    measurements: Measurements, target: Target, progress: Progress, kept: Kept = NOTHING_KEPT
+) -> ModelAccuracy:
+    """Replays every measured pair; the last of `compare_each`."""
+    [last] = deque(compare_each(measurements, target, progress, kept), 1)
+    return last
+
+
+def compare_each(
+    measurements: Measurements, target: Target, progress: Progress, kept: Kept
+) -> Iterator[ModelAccuracy]:
+    """Replays every measured pair; after each configuration, what is known so far.
 
     A configuration is recorded, built and traced while the one before is replayed. What fails is
-    named in `skipped`; the rest is compared.
+    named in `skipped`, and so is what is still to be compared; the rest is compared.
 
     Args:
         measurements: from a folder, or from elsewhere.
         target: the GPU that they were taken on.
         progress: told of each configuration.
+        kept: replays of earlier runs, and of this one.
 
     Raises:
         UsageError: nothing can be compared, because the measurements are unusable as a whole.
@@ -108,25 +123,38 @@ def compare(measurements: Measurements, target: Target, progress: Progress) -> M
     wanted: dict[str, list[MeasuredPair]] = {}
     for reading in readings:
         wanted.setdefault(reading.config, []).append(reading)
-    outcomes, notes = [], []
-    for name, configuration in _configurations(measurements, list(wanted), target, progress):
+    outcomes: list[ComparedConfiguration] = []
+    notes: list[str] = []
+
+    def so_far(left: Iterable[str]) -> ModelAccuracy:
+        unseen = (f"{name}: not compared yet" for name in left)
+        return ModelAccuracy(
+            target.name,
+            tuple(outcomes),
+            (*skipped, *unseen),
+            tuple(notes),
+            time.monotonic() - begun,
+        )
+
+    names = list(wanted)
+    if not names:
+        yield so_far(())
+    for number, configuration in enumerate(_configurations(measurements, names, target, progress)):
+        name = names[number]
         if isinstance(configuration, str):
             skipped.append(f"{name}: {configuration}")
-            continue
-        progress.phase(f"replaying {name}")
-        outcome, left_out = _outcome(configuration, wanted[name], target, progress)
-        skipped += left_out
-        notes += [f"{name}: {note}" for note in (*configuration.notes, *_mismatch(outcome))]
-        if outcome.pairs:
-            outcomes.append(outcome)
-    return ModelAccuracy(
-        target.name, tuple(outcomes), tuple(skipped), tuple(notes), time.monotonic() - begun
-    )
+        else:
+            progress.phase(f"replaying {name}")
+            outcome, left_out = _outcome(configuration, wanted[name], target, progress, kept)
+            skipped += left_out
+            notes += [f"{name}: {note}" for note in (*configuration.notes, *_mismatch(outcome))]
+            outcomes += [outcome] if outcome.pairs else []
+        yield so_far(names[number + 1 :])
 
 
 def _configurations(
     measurements: Measurements, names: Sequence[str], target: Target, progress: Progress
-) -> Iterator[tuple[str, Configuration | str]]:
+) -> Iterator[Configuration | str]:
     """Each configuration, or why there is none; the next one is prepared meanwhile."""
 
     def prepare(number: int, scratch: Path) -> Configuration | str:
@@ -150,7 +178,7 @@ def _configurations(
             configuration = ahead.popleft().result()
             if number + 1 < len(names):
                 ahead.append(pool.submit(prepare, number + 1, folder / str(number + 1)))
-            yield name, configuration
+            yield configuration
 
 
 def _outcome(
@@ -158,6 +186,7 @@ def _outcome(
     readings: Sequence[MeasuredPair],
     target: Target,
     progress: Progress,
+    kept: Kept,
 ) -> tuple[ComparedConfiguration, list[str]]:
     begun = time.monotonic()
     chosen, skipped = [], []
@@ -167,12 +196,17 @@ def _outcome(
             skipped.append(f"{configuration.name}, {reading.mapping}: {reason}")
         else:
             chosen.append(reading)
-    different = {configuration.orders[one.mapping].tobytes(): one.mapping for one in chosen}
-    replayed: dict[bytes, Measurement | str] = {}
+    digests = {one.mapping: digest_of(configuration.orders[one.mapping]) for one in chosen}
+    different = {digest: name for name, digest in digests.items()}
+    replayed: dict[str, Measurement | str] = {}
 
-    def replay(order: Int64Array) -> Measurement | str:
+    def replay(name: str) -> Measurement | str:
+        order = configuration.orders[name].astype(np.int64)
         try:
-            [modelled] = configuration.replay(order, target)
+            text = configuration.text_under(order) if kept.folder else ""
+            [modelled] = kept.call(
+                "accuracy", (text, target), lambda: configuration.replay(order, target)
+            )
             return modelled
         except SwizzleError as error:
             return error.fact
@@ -180,15 +214,13 @@ def _outcome(
     # a timed replay keeps one core busy, others one for each domain
     each = 1 if target.l2_copies_remote_lines else target.num_xcds
     with ThreadPoolExecutor(max(1, cores() // each)) as pool:
-        orders = [configuration.orders[name] for name in different.values()]
-        for done, (order, measurement) in enumerate(
-            zip(different, pool.map(replay, orders), strict=True), 1
-        ):
-            replayed[order] = measurement
-            progress.step(done, len(orders), "")
+        found = zip(different, pool.map(replay, different.values()), strict=True)
+        for done, (digest, measurement) in enumerate(found, 1):
+            replayed[digest] = measurement
+            progress.step(done, len(different), "")
     pairs = []
     for reading in chosen:
-        modelled = replayed[configuration.orders[reading.mapping].tobytes()]
+        modelled = replayed[digests[reading.mapping]]
         if isinstance(modelled, str):
             skipped.append(f"{configuration.name}, {reading.mapping}: {modelled}")
         else:

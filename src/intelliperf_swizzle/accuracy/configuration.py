@@ -16,6 +16,7 @@ import numpy as np
 from intelliperf_swizzle.accuracy.order_table import (
     PROBED_PROGRAMS,
     OrderTable,
+    digest_of,
     first_programs,
     same_blocks,
     stream_under,
@@ -29,7 +30,11 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import occupancy
 from intelliperf_swizzle.kernels.triton.source import build
 from intelliperf_swizzle.kernels.triton.tracing import trace
+from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.records import Int64Array, Launch, Measurement, Trace
+
+MOST_PROGRAMS = 1 << 22
+"""Programs of a launch that are replayed: 4 GB of memory and minutes are enough for so many."""
 
 
 class Work(Protocol):
@@ -38,16 +43,21 @@ class Work(Protocol):
     def under(self, order: Int64Array) -> tuple[ReferenceStream, Int64Array]:
         """What the tiles refer to, and the tile of each launch index."""
 
+    def text_under(self, order: Int64Array) -> str:
+        """All that this follows from."""
+
 
 @dataclass(frozen=True)
 class Renumbered:
     """A launch whose program at `i` does what that of block `order[i]` does under no order.
 
     Attributes:
+        text: all that the launch follows from.
         trace: by block.
         table: where the kernel reads its block from; None where the order is spliced in.
     """
 
+    text: str
     trace: Trace
     table: OrderTable | None = None
 
@@ -57,10 +67,14 @@ class Renumbered:
             return stream_of(self.trace), order
         return stream_under(self.trace, self.table, order), order
 
+    def text_under(self, order: Int64Array) -> str:
+        """That of the launch, and the order."""
+        return f"{self.text} {self.table} {digest_of(order)}"
+
 
 @dataclass(frozen=True)
 class Retraced:
-    """A launch that does something else under each order, so that each is traced.
+    """A launch that is traced under each order.
 
     Attributes:
         launch_under: gives the launch under an order.
@@ -73,6 +87,10 @@ class Retraced:
         traced = trace(self.launch_under(order))
         return stream_of(traced), np.arange(traced.tiles)
 
+    def text_under(self, order: Int64Array) -> str:
+        """That of the launch under the order."""
+        return as_text(self.launch_under(order))
+
 
 @dataclass(frozen=True)
 class Configuration:
@@ -81,7 +99,7 @@ class Configuration:
     Attributes:
         name: as the measurements call it.
         axes: extents of the blocks' index, slowest first.
-        orders: launch index -> block, by name; not all need be permutations.
+        orders: launch index -> block, by name; integers, not all permutations.
         unreadable: names of mappings that are no arrays, and why.
         works: its launches, with the workgroups that a CU holds of each.
         notes: sentences for the report.
@@ -100,6 +118,10 @@ class Configuration:
     def occupancy(self) -> int:
         """Workgroups that a CU holds of its first launch."""
         return self.works[0][1]
+
+    def text_under(self, order: Int64Array) -> str:
+        """All that a replay follows from, but for the target and the physics."""
+        return repr([(work.text_under(order), resident) for work, resident in self.works])
 
     def replay(
         self, order: Int64Array, target: Target, physics: Sequence[Physics] = (FULL,)
@@ -121,6 +143,8 @@ class Configuration:
 def work_of(launch: Launch, table: OrderTable, probe: Int64Array, folder: Path) -> Work:
     """How to get the launch under an order from as few traces as will do.
 
+    Of a launch of more than `MOST_PROGRAMS` programs the first ones are traced under each order.
+
     Args:
         launch: recorded under the order `probe`.
         table: the argument that holds it.
@@ -131,15 +155,15 @@ def work_of(launch: Launch, table: OrderTable, probe: Int64Array, folder: Path) 
         TraceError: the kernel cannot be interpreted.
     """
     identity = np.arange(len(probe))
-    if launch.programs == len(probe):
+    if launch.programs == len(probe) <= MOST_PROGRAMS:
         by_block = trace(under_order(launch, table, identity, folder / "identity.npy"))
         by_order = trace(first_programs(launch, PROBED_PROGRAMS))
         if same_blocks(by_block, by_order, probe, table):
-            return Renumbered(by_block, table)
+            return Renumbered(as_text(launch), by_block, table)
 
     def launch_under(order: Int64Array) -> Launch:
-        name = f"{launch.ordinal}-{hash(order.tobytes())}.npy"
-        return under_order(launch, table, order, folder / name)
+        name = f"{launch.ordinal}-{digest_of(order)}.npy"
+        return first_programs(under_order(launch, table, order, folder / name), MOST_PROGRAMS)
 
     return Retraced(launch_under)
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from intelliperf_swizzle.accuracy import runner
 from intelliperf_swizzle.accuracy.configuration import (
+    MOST_PROGRAMS,
     Configuration,
     Retraced,
     Work,
@@ -29,7 +30,7 @@ from intelliperf_swizzle.accuracy.configuration import (
     work_of,
 )
 from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError, read, records_of
-from intelliperf_swizzle.accuracy.order_table import find_table
+from intelliperf_swizzle.accuracy.order_table import digest_of, find_table, first_programs
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.kernels.base import RecordRequest
@@ -110,13 +111,15 @@ class FolderOfMeasurements:
             building = [pool.submit(resident_workgroups, launch, target) for launch, _ in makers]
             works = [make() for _, make in makers]
             resident = [each.result() for each in building]
+        notes = [note for launch, _ in makers for note in _left_out(launch)]
+        notes += [note for _, said in resident for note in said]
         return Configuration(
             name=name,
             axes=axes,
             orders=_orders(outcome, scratch / "probe"),
             unreadable=outcome["refused"],
             works=[(work, count) for work, (count, _) in zip(works, resident, strict=True)],
-            notes=tuple(dict.fromkeys(note for _, notes in resident for note in notes)),
+            notes=tuple(dict.fromkeys(notes)),
             seconds=time.monotonic() - begun,
         )
 
@@ -172,7 +175,7 @@ class FolderOfMeasurements:
         }
         common = set.intersection(*({one.kernel for one in each} for each in launched.values()))
         by_order = {
-            orders[order].tobytes(): [one for one in each if one.kernel in common]
+            digest_of(orders[order]): [one for one in each if one.kernel in common]
             for order, each in launched.items()
         }
         counts = {len(each) for each in by_order.values()}
@@ -181,12 +184,20 @@ class FolderOfMeasurements:
         works: list[tuple[Launch, Callable[[], Work]]] = []
         for number, launch in enumerate(next(iter(by_order.values()))):
             of_order = {order: each[number] for order, each in by_order.items()}
-            works.append((launch, partial(Retraced, partial(_by_bytes, of_order))))
+            works.append((launch, partial(Retraced, partial(_by_digest, of_order))))
         return works
 
 
-def _by_bytes(launches: Mapping[bytes, Launch], order: Int64Array) -> Launch:
-    return launches[order.tobytes()]
+def _by_digest(launches: Mapping[str, Launch], order: Int64Array) -> Launch:
+    return first_programs(launches[digest_of(order)], MOST_PROGRAMS)
+
+
+def _left_out(launch: Launch) -> list[str]:
+    """That only the first programs of a launch are replayed, in a note."""
+    replayed = first_programs(launch, MOST_PROGRAMS).programs
+    if replayed == launch.programs:
+        return []
+    return [f"the first {replayed} of its {launch.programs} programs are replayed"]
 
 
 def _names(record: object) -> tuple[str, str] | None:
@@ -206,5 +217,8 @@ def _launches(records: Sequence[str], place: Path) -> list[Launch]:
 
 
 def _orders(outcome: Mapping[str, Any], place: Path) -> dict[str, Int64Array]:
-    with np.load(place / "orders.npz") as stored:
-        return dict(zip(outcome["orders"], (stored[name] for name in stored.files), strict=True))
+    """The orders by name, each read where it is used."""
+    return {
+        name: np.load(place / f"order-{number}.npy", mmap_mode="r")
+        for number, name in enumerate(outcome["orders"])
+    }

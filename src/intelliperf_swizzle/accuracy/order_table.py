@@ -8,6 +8,7 @@ the launch index and not on the block: program `i` reads entry `i` whatever stan
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,11 @@ def find_table(launch: Launch, order: Int64Array) -> OrderTable | None:
     return None
 
 
+def digest_of(order: npt.NDArray[Any]) -> str:
+    """Tells an order from any other one."""
+    return hashlib.blake2b(np.ascontiguousarray(order, np.int64).data, digest_size=16).hexdigest()
+
+
 def under_order(launch: Launch, table: OrderTable, order: Int64Array, path: Path) -> Launch:
     """The launch with another order in its table, which is written to `path` (.npy)."""
     np.save(path, order.astype(table.dtype).view(np.uint8))
@@ -71,6 +77,8 @@ def under_order(launch: Launch, table: OrderTable, order: Int64Array, path: Path
 
 def first_programs(launch: Launch, count: int) -> Launch:
     """The launch with only its first programs, where its grid has one axis."""
+    if launch.programs > launch.grid[0]:
+        return launch
     return replace(launch, grid=(min(count, launch.grid[0]), *launch.grid[1:]))
 
 

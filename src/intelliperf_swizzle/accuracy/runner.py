@@ -4,9 +4,9 @@
 
     python runner.py REQUEST
 
-The request is the JSON of `configuration.launch`. Beside it this writes `orders.npz`, the orders
-of the folder's `mappings.py` by number, and `outcome.json`: their names, the axes, and the records
-of the capture that each launch left, or what failed. It imports nothing of this package but the
+The request is the JSON of `configuration.launch`. Beside it this writes `order-0.npy`, …, the
+orders of the folder's `mappings.py`, and `outcome.json`: their names, the axes, and the records of
+the capture that each launch left, or what failed. It imports nothing of this package but the
 name of the folder of the capture, as the user's modules shall find an ordinary Python.
 """
 
@@ -57,10 +57,11 @@ def _run(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
     torch.manual_seed(0)
     axes, launch = _step("build", f"building {name} failed", _built, builders[name])
-    orders = _step("mappings", f"mappings{axes} failed", lambda: dict(mappings(*axes)))
-    names, refused = _save(orders, folder / "orders.npz")
+    names, refused = _save(
+        _step("mappings", f"mappings{axes} failed", lambda: dict(mappings(*axes))), folder
+    )
     launched = {}
-    for order_name, order in _requested(request["orders"], orders, names, math.prod(axes)):
+    for order_name, order in _requested(request["orders"], names, folder, math.prod(axes)):
         launched[order_name] = _step("launch", f"launching {name} failed", _launched, launch, order)
     return {"axes": axes, "orders": names, "refused": refused, "launched": launched}
 
@@ -78,29 +79,31 @@ def _step(step: str, what: str, action: Callable[..., Any], *arguments: Any) -> 
         raise _FailedError(step, f"{what}: {type(error).__name__}: {said}"[:500]) from error
 
 
-def _save(orders: Mapping[str, Any], path: Path) -> tuple[list[str], dict[str, str]]:
-    """Write the orders that are arrays of integers; their names, and why others are none."""
+def _save(orders: dict[str, Any], folder: Path) -> tuple[list[str], dict[str, str]]:
+    """Moves orders that are arrays of integers to files; their names, and why others are none."""
     import numpy as np
 
-    arrays, refused = {}, {}
-    for name, order in orders.items():
+    names: list[str] = []
+    refused = {}
+    for name in list(orders):
+        order = orders.pop(name)
         array = np.asarray(order.cpu() if hasattr(order, "cpu") else order)
         if array.dtype.kind in "iu":
-            arrays[str(name)] = array.astype(np.int64).reshape(-1)
+            np.save(folder / f"order-{len(names)}.npy", array.reshape(-1))
+            names.append(str(name))
         else:
             refused[str(name)] = f"the mapping is an array of {array.dtype}"
-    np.savez(path, *arrays.values())
-    return list(arrays), refused
+    return names, refused
 
 
-def _requested(wanted: str, orders: Mapping[str, Any], names: list[str], blocks: int) -> Any:
+def _requested(wanted: str, names: list[str], folder: Path, blocks: int) -> Any:
     """The orders to launch, by name: a random one, or all that are permutations."""
     import numpy as np
 
     if wanted == PROBE:
         return [(PROBE, probe(blocks))]
     every = np.arange(blocks)
-    found = [(name, np.asarray(orders[name]).reshape(-1)) for name in names]
+    found = [(name, np.load(folder / f"order-{at}.npy")) for at, name in enumerate(names)]
     return [(name, order) for name, order in found if np.array_equal(np.sort(order), every)]
 
 

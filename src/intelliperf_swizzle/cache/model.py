@@ -72,8 +72,8 @@ def replay(
     bytes a touched line and domain at work, 12 bytes a reference.
 
     Accuracy: mean error of the L2 hit rate in points: h200 1.7 (105 pairs), h200_held_out 1.2
-    (85 pairs), h200_runs 4.0 (120 pairs), mi300x 2.1 (69 pairs), mi355x 1.4 (6 pairs);
-    docs/model-accuracy.md.
+    (85 pairs), h100 2.0 (190 pairs), h200_runs 4.0 (120 pairs), mi300x 2.1 (69 pairs), mi355x 1.4
+    (6 pairs); docs/model-accuracy.md.
     """
     names: tuple[tuple[str, ...], ...] = ()
     if causes:

@@ -13,7 +13,11 @@ from intelliperf_swizzle.cli.arguments import PROGRAM, Parser, progress_display
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Prints the comparison; 1 where something measured could not be compared."""
+    """Prints the comparison, of what there is if it is stopped.
+
+    Returns:
+        1 where something measured could not be compared.
+    """
     parser = Parser(
         prog=f"{PROGRAM} validate-model",
         description="Set the cache model's L2 hit rates beside measured ones.",
@@ -28,21 +32,32 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("-o", "--output_file", type=Path, help="write all pairs as JSON")
     options = parser.parse_args(arguments)
 
-    from intelliperf_swizzle.accuracy import FolderOfMeasurements, compare
+    from intelliperf_swizzle.accuracy import FolderOfMeasurements, ModelAccuracy, compare_each
     from intelliperf_swizzle.accuracy.tables import as_table, table
+    from intelliperf_swizzle.disk import write_whole
     from intelliperf_swizzle.hardware import load_target
+    from intelliperf_swizzle.kept import kept_for_user
     from intelliperf_swizzle.stopping import apart
 
     target = load_target(options.target)
     if options.output_file:
         options.output_file.parent.mkdir(parents=True, exist_ok=True)
-    with progress_display() as progress:
+    known: list[ModelAccuracy] = []
+
+    def compare() -> None:
         measured = FolderOfMeasurements(options.folder)
-        comparison = apart(lambda: compare(measured, target, progress))
-    for reason in comparison.skipped:
-        print(f"skipped: {reason}", file=sys.stderr)
-    print(table(comparison))
-    if options.output_file:
-        text = json.dumps(as_table(comparison), indent=1, ensure_ascii=False)
-        options.output_file.write_text(text + "\n", encoding="utf-8")
-    return 1 if comparison.skipped else 0
+        for so_far in compare_each(measured, target, progress, kept_for_user()):
+            known[:] = [so_far]
+            if options.output_file:
+                text = json.dumps(as_table(so_far), indent=1, ensure_ascii=False)
+                write_whole(options.output_file, f"{text}\n".encode())
+
+    try:
+        with progress_display() as progress:
+            apart(compare)
+    finally:
+        for so_far in known:
+            for reason in so_far.skipped:
+                print(f"skipped: {reason}", file=sys.stderr)
+            print(table(so_far))
+    return 1 if known[0].skipped else 0

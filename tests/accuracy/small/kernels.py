@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Small kernels that read their block from a table, in as many ways as people write them."""
 
+import time
+
 import torch
 import triton
 import triton.language as tl
@@ -118,7 +120,12 @@ def failing():
     raise RuntimeError("out of cheese")
 
 
+def endless():
+    """Is never built."""
+    time.sleep(600)
+
+
 CONFIGS = {
     build.__name__: build
-    for build in (plain, hidden, partial, persistent, histogram, assembly, failing)
+    for build in (plain, hidden, partial, persistent, histogram, assembly, failing, endless)
 }
