@@ -119,7 +119,9 @@ def _page(record: Record) -> str:
         f"Modelled; XCDs (L2 domains): {counts}. “Best” is what a search of {record['candidates']} "
         "candidates finds for that target. “Found for 8” is the best of `mi300x`, taken over as "
         "text: the number of XCDs in it is that of the target. “Fixed” has the 8 written into it, "
-        "as most published remaps do. A dash: no permutation there, or nothing better was found.",
+        "as most published remaps do. A dash: no permutation there, nothing better was found, or "
+        "nothing was looked for, as arithmetic takes longer than memory. On `h200` the best is the "
+        "one of the least modelled time.",
         "![Targets side by side](targets.svg)",
         table(
             ["kernel", "target", "baseline %", "best %", "found for 8 %", "8 fixed %", "ceiling %"],

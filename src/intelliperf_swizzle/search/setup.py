@@ -193,11 +193,10 @@ def _is_cuda(options: Options, project: Path) -> bool:
     if options.target:
         return load_target(options.target).backend == "cuda"
     texts = list(_sources(project, _SOURCES))
-    return any("<<<" in text or "cuda_runtime" in text for text in texts) and not any(
-        "hip/hip_runtime" in text for text in texts
-    )
+    return any(map(_CUDA.search, texts)) and not any("hip/hip_runtime" in text for text in texts)
 
 
+_CUDA = re.compile(r"<<<|cuda_runtime|\bcuda\.h\b")
 _SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")
 
 

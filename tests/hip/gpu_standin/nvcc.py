@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The `nvcc` or `hipcc` of the stand-in for a machine with a GPU: `nvcc [-c] SOURCE -o PROGRAM`."""
+"""The `nvcc` or `hipcc` of the stand-in for a machine with a GPU.
+
+nvcc [-c | -fatbin] SOURCE -o PROGRAM
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,9 @@ def main(words: list[str]) -> int:
         if os.environ["FAKE_LANGUAGE"] == "HIP":
             header = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(code))
             section, library_flag = ".hip_fatbin", "-lamdhip64"
+        if "-fatbin" in words:
+            Path(program).write_bytes(header + code)
+            return 0
         Path(folder, "fat").write_bytes(header + code)
         assembly.write_text(f'.section {section},"a"\n.incbin "{folder}/fat"\n')
         if "-c" in words:

@@ -31,7 +31,7 @@ _BUNDLE_ALIGNMENT = 4096
 _NOTES = 7
 """Kind of a section."""
 _METADATA_NOTE = 32
-_AMDGPU = 224
+_AMDGPU, _CUDA = 224, 190
 """ELF's number of the machine."""
 
 
@@ -145,7 +145,7 @@ def read_fat_binaries(file: Path) -> list[bytes]:
     Source: CUDA's `fatbinary_section.h` (magic, version, bytes of the header, bytes behind it).
     """
     raw = file.read_bytes()
-    if raw[:4] != b"\x7fELF":
+    if raw[:4] != b"\x7fELF" or _machine(raw) in (_AMDGPU, _CUDA):
         return [raw]
     parts = {one.name: _bytes(raw, one) for one in _sections(raw) if one.name in SECTIONS}
     if ".nv_fatbin" in parts:

@@ -38,7 +38,8 @@ class RecordedCall:
 
     def lines(self) -> list[str]:
         """What the preloaded library is told of it, a line each."""
-        code, launch = read_kernel(self.launch).code, self.launch
+        kernel, launch = read_kernel(self.launch), self.launch
+        code = kernel.code
         shape = (*launch.grid, *launch.options["block"], launch.options["shared"], self.index)
         found = [f"task {code.symbol} {launch.kernel} {' '.join(map(str, shape))}"]
         read = touched_storages(launch, self.trace, (Access.READ, Access.ATOMIC))
@@ -56,7 +57,8 @@ class RecordedCall:
                     fresh = launch.storages[tensor.storage].bytes
             row = (parameter.bytes, element, parameter.name or "-", kind, fresh, value or "-")
             found.append("parameter " + " ".join(map(str, row)))
-        return found
+        places = kernel.variables.items()
+        return [*found, *(f"variable {name} {at} {size}" for name, (at, size) in places)]
 
 
 def recorded_calls(traced: Sequence[tuple[Launch, Trace]]) -> tuple[RecordedCall, ...]:

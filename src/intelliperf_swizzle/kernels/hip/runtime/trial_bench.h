@@ -61,7 +61,9 @@ class Bench {  // one launch on the program's own memory, which is put back
   Bench(Task& task, int number, Function original, const void* host, void** arguments, Stream stream)
       : task_(task), number_(number), arguments_(arguments), stream_(stream) {
     original_.function = original;
-    for (auto& one : state().variables) original_.variables.push_back(same_library(one.host, host) ? symbol(one.host) : nullptr);
+    auto module = state().modules.find(host);
+    for (auto& one : state().variables)
+      original_.variables.push_back(module != state().modules.end() ? symbol(module->second, one.name, one.bytes) : same_library(one.host, host) ? symbol(one.host) : nullptr);
   }
   ~Bench() {
     for (auto& one : regions_) { free(one.before), free(one.after); release(one.kept); }

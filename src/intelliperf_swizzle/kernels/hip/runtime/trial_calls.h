@@ -61,8 +61,9 @@ constexpr int kLost = 70;  // exit status where a candidate has ruined the proce
 template <typename F>
 F* next(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
-  for (const char* library : kRuntimes)  // a library that was loaded for itself
-    if (void* loaded = found ? nullptr : dlopen(library, RTLD_NOW | RTLD_NOLOAD)) found = dlsym(loaded, name);
+  for (int mode : {RTLD_NOLOAD, 0})  // a library that was loaded for itself; none, if the program calls the driver alone
+    for (const char* library : kRuntimes)
+      if (void* loaded = found ? nullptr : dlopen(library, RTLD_NOW | mode)) found = dlsym(loaded, name);
   if (!found) fprintf(stderr, "swizzle: the runtime has no %s\n", name);
   return (F*)found;
 }
@@ -190,6 +191,7 @@ struct State {  // made before any other constructor may need it
   std::map<uintptr_t, size_t> memory;
   std::map<std::string, long> launched;                      // by name and form
   std::vector<Variable> managed;
+  std::unordered_map<const void*, Module> modules;           // of functions that the program takes from modules itself
 };
 State& state() { static State* one = new State; return *one; }
 thread_local bool busy_ = false;
@@ -215,6 +217,12 @@ void forget(void* at) {
 bool same_library(const void* one, const void* other) {
   Dl_info a{}, b{};
   return dladdr(one, &a) && dladdr(other, &b) && a.dli_fbase == b.dli_fbase;
+}
+void* symbol(Module module, const std::string& name, size_t bytes) {
+  static auto find = driver<Error(void**, size_t*, Module, const char*)>(DRIVER(cuModuleGetGlobal_v2, hipModuleGetGlobal));
+  void* at = nullptr;
+  size_t found = 0;
+  return !find(&at, &found, module, name.c_str()) && found == bytes ? at : nullptr;
 }
 void* symbol(const void* host) {
   void* at = nullptr;

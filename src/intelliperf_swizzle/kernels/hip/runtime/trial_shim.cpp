@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Preloaded into a CUDA or HIP program (-DFOR_HIP) on a machine with a GPU: it writes launches down,
-// where the stand-in cannot (PyTorch's extensions); and at launches that were recorded, edited kernels are loaded beside the original, launched with the same arguments on the
-// same memory, compared byte for byte and timed in interleaved rounds. Then all memory is as it was
-// before, and the program makes its own launch and goes on.
+// where the stand-in cannot (PyTorch's extensions); and at launches that were recorded, edited kernels
+// are loaded beside the original, launched with the same arguments on the same memory, compared byte
+// for byte and timed in interleaved rounds. Then all memory is as it was before, and the program makes
+// its own launch and goes on.
 //
 // SWIZZLE_TRIAL_FOLDER names a folder with
 //   order.txt      a line each, words as `read_order` takes them
@@ -34,8 +35,7 @@ std::string load(int candidate, const std::string& name, Function original, std:
   if (known.count(key)) { loaded[candidate] = known[key]; return ""; }
   auto load_data = driver<Error(Module*, const void*)>(DRIVER(cuModuleLoadData, hipModuleLoadData));
   auto get = driver<Error(Function*, Module, const char*)>(DRIVER(cuModuleGetFunction, hipModuleGetFunction));
-  auto global = driver<Error(void**, size_t*, Module, const char*)>(DRIVER(cuModuleGetGlobal_v2, hipModuleGetGlobal));
-  if (!load_data || !get || !global) return std::string("there is no ") + kLibrary + " that loads modules";
+  if (!load_data || !get) return std::string("there is no ") + kLibrary + " that loads modules";
   std::string said;
   for (auto& file : candidates_[candidate]) {
     std::ifstream in(folder_ + "/" + file, std::ios::binary);
@@ -46,11 +46,7 @@ std::string load(int candidate, const std::string& name, Function original, std:
     if (Error error = load_data(&module, data->data())) { said = "its device code cannot be loaded (error " + std::to_string(error) + ")"; continue; }
     Loaded one{};
     if (get(&one.function, module, name.c_str())) continue;
-    for (auto& variable : state().variables) {
-      void* at = nullptr;
-      size_t bytes = 0;
-      one.variables.push_back(!global(&at, &bytes, module, variable.name.c_str()) && bytes == variable.bytes ? at : nullptr);
-    }
+    for (auto& variable : state().variables) one.variables.push_back(symbol(module, variable.name, variable.bytes));
 #ifndef FOR_HIP
     auto ask = driver<Error(int*, int, Function)>("cuFuncGetAttribute");
     auto set = driver<Error(Function, int, int)>("cuFuncSetAttribute");
@@ -109,8 +105,15 @@ void work(int number_of_task, const std::string& name, const void* host, void** 
   working(number_of_task, -1, "preparing", kBuildSeconds);
   std::map<int, Loaded> loaded;
   Function original = nullptr;
-  auto function = next<Error(Function*, const void*)>(QUOTED(API(GetFuncBySymbol)));
-  std::string why = !function || function(&original, host) ? "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)" : "";
+  std::string why;
+  if (state().modules.count(host)) {
+    original = (Function)host;
+    if (!placed_.empty()) for (auto& [variable, place] : placed_) state().variables.push_back({nullptr, variable, place.second});
+    placed_.clear();
+  } else {
+    auto function = next<Error(Function*, const void*)>(QUOTED(API(GetFuncBySymbol)));
+    if (!function || function(&original, host)) why = "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)";
+  }
   for (auto& one : state().managed) if (same_library(one.host, host)) why = "the program has a __managed__ variable (`" + one.name + "`)";
   Bench bench(task, number_of_task, original, host, arguments, stream);
   if (why.empty()) why = bench.prepare();
@@ -226,6 +229,43 @@ EXPORT Error cudaFreeHost(void* at) { forget(at); return PASS(cudaFreeHost, (voi
 EXPORT Error cudaMallocAsync_ptsz(void** at, size_t bytes, Stream stream) { Error error = PASS(cudaMallocAsync_ptsz, (void**, size_t, Stream), (at, bytes, stream)); return noted(error, *at, bytes); }
 EXPORT Error cudaFreeAsync_ptsz(void* at, Stream stream) { forget(at); return PASS(cudaFreeAsync_ptsz, (void*, Stream), (at, stream)); }
 #endif
+// Of the driver: programs that load modules themselves.
+#define DRIVEN(name, types, names) (*driver<Error types>(QUOTED(name))) names
+#define TAKE(name) EXPORT Error name(Function* function, Module module, const char* symbol) { \
+  Error error = DRIVEN(name, (Function*, Module, const char*), (function, module, symbol)); \
+  std::lock_guard<std::recursive_mutex> guard(state().lock); \
+  if (!error) state().kernels[*function] = symbol, state().modules[*function] = module; \
+  return error; \
+}
+#define DRIVE(name) EXPORT Error name(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, Stream stream, void** arguments, void** extra) { \
+  before_launch(function, {gx, gy, gz}, {bx, by, bz}, arguments, shared, stream); \
+  return DRIVEN(name, (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**), (function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra)); \
+}
+#ifdef FOR_HIP
+TAKE(hipModuleGetFunction)
+DRIVE(hipModuleLaunchKernel)
+#else
+TAKE(cuModuleGetFunction)
+DRIVE(cuLaunchKernel)
+DRIVE(cuLaunchKernel_ptsz)
+struct DriverConfiguration { Dim3 grid, block; unsigned shared; Stream stream; void* attributes; unsigned count; };
+#define DRIVE_EX(name) EXPORT Error name(const DriverConfiguration* how, Function function, void** arguments, void** extra) { before_launch(function, how->grid, how->block, arguments, how->shared, how->stream); return DRIVEN(name, (const DriverConfiguration*, Function, void**, void**), (how, function, arguments, extra)); }
+DRIVE_EX(cuLaunchKernelEx)
+DRIVE_EX(cuLaunchKernelEx_ptsz)
+#define DRIVE_ALLOCATE(name) EXPORT Error name(void** at, size_t bytes) { Error error = DRIVEN(name, (void**, size_t), (at, bytes)); return noted(error, *at, bytes); }
+#define DRIVE_FREE(name) EXPORT Error name(void* at) { forget(at); return DRIVEN(name, (void*), (at)); }
+DRIVE_ALLOCATE(cuMemAlloc_v2)
+DRIVE_ALLOCATE(cuMemAllocHost_v2)
+DRIVE_FREE(cuMemFree_v2)
+DRIVE_FREE(cuMemFreeHost)
+EXPORT Error cuMemAllocManaged(void** at, size_t bytes, unsigned flags) { Error error = DRIVEN(cuMemAllocManaged, (void**, size_t, unsigned), (at, bytes, flags)); return noted(error, *at, bytes); }
+EXPORT Error cuMemHostAlloc(void** at, size_t bytes, unsigned flags) { Error error = DRIVEN(cuMemHostAlloc, (void**, size_t, unsigned), (at, bytes, flags)); return noted(error, *at, bytes); }
+EXPORT Error cuMemAllocPitch_v2(void** at, size_t* pitch, size_t width, size_t height, unsigned element) { Error error = DRIVEN(cuMemAllocPitch_v2, (void**, size_t*, size_t, size_t, unsigned), (at, pitch, width, height, element)); return noted(error, *at, *pitch * height); }
+EXPORT Error cuMemAllocAsync(void** at, size_t bytes, Stream stream) { Error error = DRIVEN(cuMemAllocAsync, (void**, size_t, Stream), (at, bytes, stream)); return noted(error, *at, bytes); }
+EXPORT Error cuMemFreeAsync(void* at, Stream stream) { forget(at); return DRIVEN(cuMemFreeAsync, (void*, Stream), (at, stream)); }
+#endif
+
+// Of the runtime.
 EXPORT Error API(Malloc)(void** at, size_t bytes) { Error error = PASS(API(Malloc), (void**, size_t), (at, bytes)); return noted(error, *at, bytes); }
 EXPORT Error API(MallocHost)(void** at, size_t bytes) { Error error = PASS(API(MallocHost), (void**, size_t), (at, bytes)); return noted(error, *at, bytes); }
 EXPORT Error API(MallocManaged)(void** at, size_t bytes, unsigned flags) { Error error = PASS(API(MallocManaged), (void**, size_t, unsigned), (at, bytes, flags)); return noted(error, *at, bytes); }
