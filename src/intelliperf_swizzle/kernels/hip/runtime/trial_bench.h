@@ -80,7 +80,8 @@ class Bench {  // one launch on the program's own memory, which is put back
     size_t bytes = 0;
     for (auto& one : regions_) bytes += one.bytes;
     const size_t room = host_room();
-    if (2 * bytes > room) return "copies of " + std::to_string(2 * bytes >> 20) + " MiB do not fit into the host's memory (" + std::to_string(room >> 20) + " MiB)";
+    auto too_much = [&] { return "copies of " + std::to_string(bytes >> 20) + " MiB do not fit into the host's memory (" + std::to_string(room >> 20) + " MiB)"; };
+    if (bytes > room) return too_much();
     if (RUNTIME(HostAlloc, void**, size_t, unsigned)((void**)&staging_, kChunk, 0)) { RUNTIME(GetLastError)(); staging_ = nullptr; pageable_.resize(kChunk); }
     for (auto& one : regions_) {
       one.before = (uint8_t*)malloc(one.bytes);
@@ -94,6 +95,10 @@ class Bench {  // one launch on the program's own memory, which is put back
     for (auto& one : regions_) {
       one.written = one.fresh;
       if (!one.fresh) one.written = compared(one, one.at, one.before, "-").count > 0;
+      if (one.written) bytes += one.bytes;
+    }
+    if (bytes > room) { put_back(); return too_much(); }
+    for (auto& one : regions_) {
       if (!one.written) continue;
       one.after = (uint8_t*)malloc(one.bytes);
       read(one, one.at, [&](const uint8_t* chunk, size_t from, size_t size) { memcpy(one.after + from, chunk, size); });
