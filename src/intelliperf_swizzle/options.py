@@ -114,7 +114,11 @@ class Options:
         host=True,
     )
     unittest_command: str | None = _option(
-        None, "must exit 0 with the swizzled kernel", verbs=OPTIMIZE, host=True, tool=True
+        None,
+        "run by the shell; must exit 0 with the swizzled kernel",
+        verbs=OPTIMIZE,
+        host=True,
+        tool=True,
     )
     model: str = _option(
         "gpt-4o", "language model", flags=("-m",), verbs=(*OPTIMIZE, "doctor"), host=True

@@ -259,6 +259,8 @@ def test_a_search_finds_proves_compares_and_patches(tmp_path: Path) -> None:
     assert run.best.validation is not None
     assert run.best.validation.method == "all-tiles"
     assert run.best.validation.same_bits
+    assert run.best.proof is not None
+    assert run.best.proof.condition is None
     result = json.loads((tmp_path / "out" / "heat" / "result.json").read_text(encoding="utf-8"))
     assert result["success"]
     patch = ["git", "apply", str(tmp_path / "out" / "heat" / "best.patch")]

@@ -72,7 +72,7 @@ def other(programs: int, *, loses: bool) -> OtherSize:
         ({16: True, 32: False, 128: False}, "num_pids >= 32"),
         ({16: False, 32: True, 128: False}, "num_pids >= 64"),
         ({32: False, 128: False, 256: True}, "num_pids <= 128"),
-        ({16: True, 128: True}, "num_pids >= 64 and num_pids <= 64"),
+        ({16: True, 128: True}, "num_pids == 64"),
         ({64: True}, None),
     ],
 )

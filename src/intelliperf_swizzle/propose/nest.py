@@ -136,9 +136,10 @@ def _digit_lines(nest: Nest) -> list[str]:
     lines.append(f"d0 = {_over('v', faster)}")
     for place, digit in enumerate(nest.digits):
         if digit.reverse and place:
-            lines.append(
-                f"d{place} = where(d{place - 1} % 2 == 1, {digit.radix - 1} - d{place}, d{place})"
-            )
+            axis = nest.axes[digit.axis]
+            whole = digit.radix == axis.extent
+            last = f"{_operand(axis.expression)} - 1" if whole else str(digit.radix - 1)
+            lines.append(f"d{place} = where(d{place - 1} % 2 == 1, {last} - d{place}, d{place})")
     return lines
 
 
@@ -151,13 +152,13 @@ def _over(expression: str, divisor: int) -> str:
 
 
 def _slowest_radix(nest: Nest, axis: int) -> str:
-    """What the slowest digit of an axis takes: the extent over its other radices."""
+    """What the slowest digit of an axis takes: the extent over its other radices, not nothing."""
     digits = [digit for digit in nest.digits if digit.axis == axis]
-    if digits[0].reverse:
+    if digits[0].reverse and len(digits) > 1:
         return str(digits[0].radix)
     others = prod(digit.radix for digit in digits[1:])
     expression = nest.axes[axis].expression
-    return expression if others == 1 else f"{_operand(expression)} // {others}"
+    return expression if others == 1 else f"max({_operand(expression)} // {others}, 1)"
 
 
 def _tile_lines(nest: Nest) -> list[str]:

@@ -139,23 +139,23 @@ def cures(run: Run) -> list[str]:
 
 
 def sizes(run: Run) -> list[str]:
-    """How the best swizzle does at other sizes; modelled."""
-    if run.sizes is None or not run.sizes.others:
+    """How the best swizzle does at other sizes, modelled, and where it renumbers at all."""
+    if run.sizes is None:
         return []
-    others = run.sizes.others
-    programs = [math.prod(one.grid) for one in others]
-    losing = sum(one.loses for one in others)
-    said = (
-        f"Of {len(others)} other sizes, {min(programs)} to {max(programs)} programs, the swizzle "
-    )
-    if not losing:
-        return [f"{said}loses at none (modelled)."]
-    end = (
-        f"there the patch leaves the kernel as it is: it renumbers where {run.sizes.guard}."
-        if run.sizes.guard
-        else "do not use it there."
-    )
-    return [f"{said}loses at {losing} (modelled); {end}"]
+    others, guard = run.sizes.others, run.sizes.guard
+    told = []
+    if others:
+        programs = [math.prod(one.grid) for one in others]
+        losing = sum(one.loses for one in others)
+        counted = "1 other size" if len(others) == 1 else f"{len(others)} other sizes"
+        told.append(
+            f"Of {counted} at which it renumbers, {min(programs)} to {max(programs)} programs, the "
+            f"swizzle loses at {losing or 'none'} (modelled)"
+            f"{'; do not use it there' if losing and not guard else ''}."
+        )
+    if guard:
+        told.append(f"The patch renumbers where {guard}; else the kernel stays as it is.")
+    return told
 
 
 def describe_cure(cure: Cure, patched: bool) -> str:

@@ -163,9 +163,11 @@ def proof(attempt: Attempt) -> str:
     """What was proved, in one sentence."""
     if attempt.proof is None:
         return "a permutation of the launch's tiles"
-    grids = f"{attempt.proof.grids_checked} grid{'s' if attempt.proof.grids_checked > 1 else ''}"
-    condition = f"; {attempt.proof.condition}" if attempt.proof.condition else ""
-    return f"a permutation ({grids} checked{condition})"
+    grids, condition = attempt.proof.grids_checked, attempt.proof.condition or ""
+    if condition.endswith("grids checked"):
+        return f"a permutation (here, and on {condition.replace('grids checked', 'other grids')})"
+    where = f", where {condition}" if condition else ""
+    return f"a permutation ({grids} grid{'s' if grids > 1 else ''} checked{where})"
 
 
 def proved(name: str, certificate: Proof, domains: str) -> str:

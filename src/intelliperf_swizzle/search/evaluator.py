@@ -67,7 +67,7 @@ class Evaluator(Protocol):
 
         Args:
             evaluated: any, of `evaluate`.
-            guard: is asked for the text of the best; if that does not hold, the best as it is must.
+            guard: is asked for the text of the best, and that must hold.
 
         Raises:
             ValidationError: the user's own test fails without a swizzle, too.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The best swizzle at other sizes than the recorded one, and a guard against those it loses at."""
+"""The best swizzle at other sizes than the recorded one, and a guard where it loses or is none."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
-from intelliperf_swizzle.language import Swizzle
+import numpy as np
+
+from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import Launch, OtherSize, Sizes, TensorArgument, Verdict, Witness
 from intelliperf_swizzle.search.changed_launch import Case
+from intelliperf_swizzle.search.everywhere import condition_for_all_sizes, conditional
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
     Edited,
@@ -39,7 +42,7 @@ FRACTIONS = (16, 8, 4, 2)
 
 
 class OtherSizes:
-    """Models the best swizzle at other sizes; where it loses, its text gets a guard.
+    """Models the best swizzle at other sizes; where it loses or is none, its text gets a guard.
 
     Args:
         setup: of the run.
@@ -54,9 +57,10 @@ class OtherSizes:
         self._found: dict[int, tuple[Sizes, Edited | None]] = {}
 
     def guard(self, best: Evaluated) -> Edited:
-        """The same permutation of every recorded launch, where it loses at none of these sizes.
+        """The same permutation of every recorded launch, and one at every size, losing at none.
 
-        The attempt as it is if it loses at none, or if no condition tells them apart.
+        The attempt as it is if it loses at no size that is looked at and is a permutation at all of
+        them, or if no condition tells them apart.
 
         Cost: traces of `MOST_WORK` times the largest launch, and two replays of `MOST_LINES` times,
         once.
@@ -72,20 +76,23 @@ class OtherSizes:
         sizes, guarded = self._found[best.attempt.number]
         if guarded is None or guarded.attempt.candidate != best.attempt.candidate:
             sizes = replace(sizes, guard=None)
-        return sizes if sizes.others else None
+        return sizes if sizes.others or sizes.guard else None
 
     def _model(self, best: Evaluated) -> tuple[Sizes, Edited | None]:
         setup, subject = self._setup, self._subject
+        needed = condition_for_all_sizes(best.proved, setup)
+        swizzle = best.proved.swizzle
+        if needed:
+            swizzle = parse(conditional(swizzle.text, swizzle.outputs, needed))
         launches = _other_launches(setup, subject)
-        if not launches:
-            return Sizes(()), None
-        name = best.attempt.candidate.name
-        self._progress.phase(f"modelling {name} at {len(launches)} other sizes")
-        found = _at_each(setup, subject, best.proved.swizzle, launches)
+        if launches:
+            name = best.attempt.candidate.name
+            self._progress.phase(f"modelling {name} at {len(launches)} other sizes")
+        found = _at_each(setup, subject, swizzle, launches)
         others = tuple(sorted(found, key=lambda one: math.prod(one.grid)))
-        if not any(one.loses for one in others):
-            return Sizes(others), None
-        guard = _guard(math.prod(subject.traced[0].launch.grid), others)
+        loses = any(one.loses for one in others)
+        kept = _guard(math.prod(subject.traced[0].launch.grid), others) if loses else None
+        guard = f"({needed}) and {kept}" if needed and kept else needed or kept
         return Sizes(others, guard), _guarded(setup, subject, best, guard) if guard else None
 
 
@@ -130,15 +137,17 @@ def _at_each(
         left -= trace.line_accesses
         cases.append(Case(setup, TracedLaunch(launch, trace, subject.traced[0].occupancy)))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(partial(_at, swizzle), cases))
+        return [one for one in pool.map(partial(_at, swizzle), cases) if one]
 
 
-def _at(swizzle: Swizzle, case: Case) -> OtherSize:
-    """A mapping at one size, beside the unmodified kernel."""
-    before = case.before
+def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
+    """A mapping at one size, beside the unmodified kernel; None where it renumbers nothing."""
     proofs = prove_on(swizzle, [case.launch], case.setup.target)
     if isinstance(proofs, Witness):
-        return OtherSize(case.launch.grid, before.l2_hit_rate, None, None, loses=True)
+        return OtherSize(case.launch.grid, case.before.l2_hit_rate, None, None, loses=True)
+    if np.array_equal(proofs[0].tile, np.arange(len(proofs[0].tile))):
+        return None
+    before = case.before
     after = case.replay(tile=proofs[0].tile)
     return OtherSize(
         case.launch.grid,
@@ -161,11 +170,12 @@ def _guard(programs: int, others: Sequence[OtherSize]) -> str | None:
     above = min((one for one in losing if one > programs), default=0)
     if programs in losing:
         return None
-    parts = []
-    if below:
-        parts.append(f"num_pids >= {min(one for one in holding if one > below)}")
-    if above:
-        parts.append(f"num_pids <= {max(one for one in holding if one < above)}")
+    least = min(one for one in holding if one > below)
+    most = max(one for one in holding if one < above) if above else None
+    if below and least == most:
+        return f"num_pids == {least}"
+    parts = [f"num_pids >= {least}"] if below else []
+    parts += [f"num_pids <= {most}"] if above else []
     return " and ".join(parts)
 
 
@@ -174,14 +184,8 @@ def _guarded(setup: Setup, subject: Subject, best: Evaluated, guard: str) -> Edi
 
     None where it is not: a smaller launch of the application may fall under the guard.
     """
-    outputs = best.proved.swizzle.outputs
-    text = best.attempt.candidate.text.strip()
-    own = "own"
-    while f"{own}_" in text:
-        own += "_"
-    kept = [f"{own}_{name} = {name}" for name in outputs]
-    chosen = [f"{name} = where({guard}, {name}, {own}_{name})" for name in outputs]
-    candidate = replace(best.attempt.candidate, text="\n".join((*kept, text, *chosen)))
+    text = conditional(best.attempt.candidate.text, best.proved.swizzle.outputs, guard)
+    candidate = replace(best.attempt.candidate, text=text)
     proved = prove_candidate(candidate, subject, setup.target)
     if isinstance(proved, Verdict) or proved.fingerprint != best.proved.fingerprint:
         return None

@@ -100,7 +100,8 @@ class OnGpu:
             if winner is not None:
                 self.confirmed = winner
                 self.confirmed = self._revise(winner, guard(winner))
-                return self.confirmed
+                if self.confirmed is not None:
+                    return self.confirmed
             refused.update(one.attempt.number for one in leaders[:LEADERS])
         return None
 
@@ -122,12 +123,12 @@ class OnGpu:
         timed = replace(recommended, timing=outcome.timing)
         return replace(cures, cures=(timed, *others)), None
 
-    def _revise(self, winner: Evaluated, guarded: Edited) -> Evaluated:
-        """The winner under its guard, validated, timed and profiled too; else as it is."""
+    def _revise(self, winner: Evaluated, guarded: Edited) -> Evaluated | None:
+        """The winner under its guard, validated, timed and profiled too; None if that fails."""
         if guarded is winner:
             return winner
         del self._evaluated[winner.attempt.number]
-        return self.confirm(self.evaluate([guarded])) or self._keep(winner, winner.attempt)
+        return self.confirm(self.evaluate([guarded]))
 
     def _confirm(self, leaders: Sequence[Evaluated]) -> Evaluated | None:
         others = f" against {len(leaders) - 1} more" if len(leaders) > 1 else ""

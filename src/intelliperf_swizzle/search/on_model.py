@@ -113,14 +113,12 @@ class OnModel:
         ranked = order([one.attempt for one in evaluated], self._setting.rank)
         better = [one.number for one in ranked if one.verdict.kind == "better"]
         for number in better[: self._setting.num_attempts]:
-            best = by_number[number]
-            guarded = guard(best)
-            for one in (best,) if guarded is best else (guarded, best):
-                known = self._validated.get(number)
-                if known is None or known.attempt.candidate != one.attempt.candidate:
-                    known = self._validated[number] = self.validate(one)
-                if known.attempt.verdict.kind == "better":
-                    return known
+            one = guard(by_number[number])
+            known = self._validated.get(number)
+            if known is None or known.attempt.candidate != one.attempt.candidate:
+                known = self._validated[number] = self.validate(one)
+            if known.attempt.verdict.kind == "better":
+                return known
         return None
 
     def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:

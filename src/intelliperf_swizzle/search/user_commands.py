@@ -71,10 +71,14 @@ class UnitTest:
         with temporary_folder("unit-test") as folder:
             place = folder / "project"
             try:
-                carrier = carry(project, shlex.split(command), place, edit)
+                words = shlex.split(command)
+                carrier = carry(project, words, place, edit)
+                for word, moved in zip(words, carrier.command, strict=True):
+                    if word != moved:
+                        command = command.replace(word, shlex.quote(moved))
                 tested = setup.language.record(
                     RecordRequest(
-                        command=tuple(carrier.command),
+                        command=("sh", "-c", command),
                         cwd=carrier.cwd,
                         folder=folder / "records" / "capture",
                         device=setup.device,
