@@ -61,6 +61,8 @@ def judge(measured: Measurement, baseline: Measurement) -> Verdict:
         return Verdict("slower", f"{change}, {_link(gain)} {what} grows by {100 * slower:.1f} %")
     if slower is not None and slower < -TIME_TOLERANCE and whole:
         return Verdict("better", f"modelled time falls by {-100 * slower:.1f} %, {change}")
+    if whole and gain > 0 and slower is not None and slower > -TIME_SHOWN:
+        return Verdict("no difference", f"{change}, but modelled time does not fall")
     if abs(gain) < NOISE_BAND:
         by_model = measured.profiler == "model"
         return Verdict("no difference" if by_model else "within noise", change)
@@ -84,6 +86,9 @@ def _judge_timed(measured: Measurement, timing: Timing, gain: float, change: str
 def _link(gain: float) -> str:
     return "but" if gain > 0 else "and"
 
+
+TIME_SHOWN = 0.0005
+"""A change of time that is less is shown as none."""
 
 NOISE = {
     "l2_hit_rate": NOISE_BAND,

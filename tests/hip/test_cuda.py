@@ -118,7 +118,8 @@ def test_one_process_executes_both_flavours(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "@p add.s32 $0, $1, 1;",  # a predicate
+        "@p add.s32 $0, $1, 1;",  # a predicate of nothing
+        "setp.eq.s32 p, $1, 0; @p ld.global.b32 $0, [$1];",
         "ld.global.s32 $0, [$1 + 4];",
         "ld.global.b16 $0, [$1];",  # wider than what is read
         "shl.b32 $0, $1, 40;",
@@ -130,6 +131,33 @@ def test_one_process_executes_both_flavours(tmp_path: Path) -> None:
 def test_assembly_that_is_not_known_stays_assembly(text: str) -> None:
     assert inline_ptx.function("one", text, "i32", ["i32"], "=r,r", kept=False) is None
     assert inline_ptx.function("one", "add.s32 $0, $1, 1;", "i32", ["i32"], "=r,r", kept=False)
+
+
+WARP_SUM = r"""
+#include <cstdio>
+__global__ void sums(float* y) {
+  float x = threadIdx.x;
+  for (int off = 1; off < 32; off *= 2)
+    asm volatile("{ .reg .f32 r; .reg .pred p; shfl.sync.down.b32 r|p, %0, %1, 31, 0xffffffff;"
+                 "  @p add.f32 r, r, %0; @!p mov.f32 r, %0; mov.f32 %0, r; }" : "+f"(x) : "r"(off));
+  y[blockIdx.x * 32 + threadIdx.x] = x;
+}
+int main() {
+  float *y, host[64];
+  cudaMalloc(&y, sizeof host);
+  sums<<<2, 32>>>(y);
+  cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 64; i++) if (host[i] != (i % 32 + 31) * (32 - i % 32) / 2) return 1;
+}
+"""
+
+
+def test_a_shuffle_tells_whether_there_is_such_a_lane(tmp_path: Path) -> None:
+    """As CUB reduces a warp: the sum of a lane and all above it."""
+    (tmp_path / "warp.cu").write_text(WARP_SUM, encoding="utf-8")
+    recorded = record(tmp_path, tmp_path / "records", ["./warp"], "nvcc -O2 warp.cu -o warp", CUDA)
+    assert recorded.capture.launches[0].computed
+    assert recorded.capture.exit_code == 0
 
 
 def test_a_launch_has_names_numbers_and_views(recorded: Recorded) -> None:

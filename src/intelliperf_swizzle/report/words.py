@@ -28,8 +28,8 @@ Source: TypeAlias = Literal["modelled", "measured", "computed"]
 
 
 KERNELS = (
-    "Shares are of the time of all recorded kernels, not of the application: measured if every "
-    "kernel was timed, else modelled memory time."
+    "Shares are of the time of all kernels that have one, not of the application: measured if "
+    "every kernel was timed, else modelled memory time."
 )
 """What the shares in the table of kernels are of."""
 
@@ -85,11 +85,13 @@ def together(run: Run) -> str:
     better = [one for one in run.kernels if one.best_l2_hit_rate is not None]
     saved = sum(one.time_saved or 0.0 for one in better)
     what = "modelled memory time" if run.baseline.time_ms is None else "time"
+    shared = sum(one.time_share is not None for one in run.kernels)
+    known = "all of them" if shared == len(run.kernels) else f"the {shared} that have a share"
     if not better:
         return f"No swizzle for any of the {len(run.kernels)} recorded kernels."
     return (
         f"Swizzles for {len(better)} of {len(run.kernels)} recorded kernels, which save "
-        f"{percent(saved)} of the {what} of all of them."
+        f"{percent(saved)} of the {what} of {known}."
     )
 
 

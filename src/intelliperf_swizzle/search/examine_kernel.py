@@ -16,7 +16,14 @@ from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import model_launches
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import Access, Ceiling, Launch, Measurement, Trace
+from intelliperf_swizzle.records import (
+    Access,
+    Ceiling,
+    Launch,
+    Measurement,
+    TensorArgument,
+    Trace,
+)
 from intelliperf_swizzle.search.builds import (
     compile_variants,
     compiled_as,
@@ -25,6 +32,7 @@ from intelliperf_swizzle.search.builds import (
 )
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.trace.touched import touched_storages
 
 MOST_LAUNCHES = 16
 """Distinct launches of one kernel that are measured and validated, the largest. All are proved and
@@ -68,7 +76,11 @@ def examine_kernel(launches: Sequence[Launch], setup: Setup, progress: Progress)
         baseline=baseline,
         ceiling=bound,
         notes=tuple(dict.fromkeys(notes)),
-        cautions=(*_cautions(traces), *note_spills(builds.values())),
+        cautions=(
+            *_cautions(traces),
+            *((FLOAT_SUMS,) if any(map(_adds_floats_up, largest, traces)) else ()),
+            *note_spills(builds.values()),
+        ),
     )
 
 
@@ -105,6 +117,19 @@ def _rates(traced: Sequence[TracedLaunch], setup: Setup) -> tuple[Measurement, C
 def _writes(one: Trace) -> bool:
     """Whether some program writes to a tensor."""
     return bool(np.isin(one.shape_kind, (Access.WRITE, Access.ATOMIC))[one.access_shape].any())
+
+
+FLOAT_SUMS = (
+    "programs add floats up by atomics: a swizzle changes the order of such sums, and so their "
+    "last bits, as two launches of the unmodified kernel on a GPU may"
+)
+
+
+def _adds_floats_up(launch: Launch, trace: Trace) -> bool:
+    """Whether several programs of a launch update a float by atomics."""
+    sums = touched_storages(launch, trace, (Access.ATOMIC,)) if trace.order_matters else ()
+    tensors = (one for one in launch.arguments.values() if isinstance(one, TensorArgument))
+    return any(one.storage in sums and one.dtype.startswith(("fp", "bf")) for one in tensors)
 
 
 def _cautions(traces: Sequence[Trace]) -> tuple[str, ...]:

@@ -151,6 +151,9 @@ def choose_language(
     both = named[1:] and named[-1] is triton
     if named and not both:
         return named[0]
+    built = options.build_command and not any("python" in one for one in command)
+    if built and not named and _has_kernels(project):  # it is started by a shell, or a script
+        return cuda if _is_cuda(options, project) else hip
     chosen = cuda if _is_global(options.kernel, project) else triton
     if both:
         progress.note(
@@ -186,6 +189,11 @@ def _sources(project: Path, suffixes: Sequence[str]) -> Iterator[str]:
     for file in project.rglob("*"):
         if file.suffix in suffixes and file.is_file():
             yield file.read_text(encoding="utf-8", errors="replace")
+
+
+def _has_kernels(project: Path) -> bool:
+    """Whether the project has a kernel in C++."""
+    return any("__global__" in text for text in _sources(project, _SOURCES))
 
 
 def _is_cuda(options: Options, project: Path) -> bool:

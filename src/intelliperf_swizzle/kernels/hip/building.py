@@ -148,19 +148,28 @@ def as_build_error(error: SwizzleError, fact: str, place: Path) -> BuildError:
 
 
 def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> SwizzleError:
-    """The error of a build that wants what only the vendor has, with a hint that says so."""
+    """The error of a build that wants what is not here, with a hint that says so."""
     said = "\n".join(error.details)
+    call = re.search(r"undefined reference to `((?:cuda|hip|cu)[A-Z]\w+)'", said)
     header = re.search(r"fatal error: '([^']+)' file not found", said)
     library = re.search(r"cannot find -l(\w+)|unable to find library -l(\w+)", said)
     vendors, name = flavour.vendors, flavour.name
     whole = re.search(rf"(/\S+/{flavour.compiler}): (?:No such file|not found)", said)
-    if not whole and (toolchain.has_vendors or not (header or library)):
+    threads = library and "omp" in library.groups()
+    known = whole or call or threads or "Failed to find HIP root" in said
+    if not known and (toolchain.has_vendors or not (header or library)):
         return error
-    if whole:
+    if call:
+        hint = (
+            f"launches are recorded on a stand-in for the {name} runtime, which has no `{call[1]}`"
+        )
+    elif "Failed to find HIP root" in said:
+        hint = "CMake's language HIP needs ROCm; without it -DCMAKE_CXX_COMPILER=hipcc builds C++"
+    elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
     elif header:
         hint = f"if `{header[1]}` is of {vendors}, install it: Triton has {name}'s main headers"
-    elif library and "omp" in library.groups():
+    elif threads:
         hint = f"clang's OpenMP: sudo apt install libomp-{toolchain.version}-dev"
     else:
         hint = f"if the library is of {vendors}, install it: there are none of its libraries here"

@@ -160,6 +160,9 @@ class _Body:
         """An instruction; raises KeyError or ValueError if it has no rule."""
         if not statement or statement.startswith(".reg"):
             return
+        if statement.startswith("@"):
+            self._add_if(*statement[1:].split(maxsplit=1))
+            return
         opcode, _, rest = statement.partition(" ")
         operands = [one.strip("[]") for one in re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^\s,]+", rest)]
         words, templates = _rule(opcode)
@@ -178,7 +181,24 @@ class _Body:
         value = "" if templates else self.read(given[0], kind)
         for name, template in zip("xyz", templates, strict=False):
             value = words[name] = self.let(template.format_map(words))
-        self._write(operands[0], value, "i1" if opcode.startswith("setp") else kind)
+        target, _, inside = operands[0].partition("|")
+        if inside:  # of a shuffle: whether there is such a lane
+            how = f"call i1 @nvvm.shfl.inside.{words['op']}(i32 {words['b']}, i32 {words['c']})"
+            self.values[inside] = (self.let(how), "i1")
+        self._write(target, value, "i1" if opcode.startswith("setp") else kind)
+
+    def _add_if(self, predicate: str, statement: str) -> None:
+        """An instruction that is executed where a predicate holds; no access to memory is one."""
+        target = re.split(r"[\s,]+", statement)[1]
+        before, kind = self.values[target]
+        if statement.startswith(("ld.", "st.", "shfl.")):
+            raise ValueError(statement)
+        self.add(statement)
+        after = self.read(target, kind)
+        holds = self.read(predicate.lstrip("!"), "i1")
+        chosen = (after, before) if not predicate.startswith("!") else (before, after)
+        how = f"select i1 {holds}, {kind} {chosen[0]}, {kind} {chosen[1]}"
+        self.values[target] = (self.let(how), kind)
 
     def read(self, text: str, kind: str) -> str:
         """An operand as a value of a type; raises KeyError or ValueError if it is none."""

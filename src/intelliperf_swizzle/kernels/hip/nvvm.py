@@ -107,14 +107,20 @@ def _warps() -> Iterator[str]:
     yield "declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)\ndeclare i64 @llvm.amdgcn.ballot.i64(i1)"
     yield _define("bar.warp.sync", "void", "i32 %mask", "call void @llvm.amdgcn.wave.barrier()")
     for how, (lane, inside) in _SHUFFLES.items():
-        yield _define(
-            f"shfl.sync.{how}.i32", "i32", "i32 %mask, i32 %value, i32 %b, i32 %c",
+        asked = (
             "%lane = call i32 @nvvm.read.ptx.sreg.laneid()",
             "%by = and i32 %b, 31", "%high = lshr i32 %c, 8", "%segment = and i32 %high, 31",
             "%clamp = and i32 %c, 31", "%others = xor i32 %segment, 31",
             "%first = and i32 %lane, %segment", "%rest = and i32 %clamp, %others",
-            "%last = or i32 %first, %rest", "%within = and i32 %by, %others",
-            f"%asked = {lane}", f"%is = icmp {inside} i32 %asked, %last",
+            "%last = or i32 %first, %rest", "%within = and i32 %by, %others", f"%asked = {lane}",
+        )  # fmt: skip
+        yield _define(
+            f"shfl.inside.{how}", "i1", "i32 %b, i32 %c",
+            *asked, f"%r = icmp {inside} i32 %asked, %last",
+        )  # fmt: skip
+        yield _define(
+            f"shfl.sync.{how}.i32", "i32", "i32 %mask, i32 %value, i32 %b, i32 %c",
+            *asked, f"%is = icmp {inside} i32 %asked, %last",
             "%from = select i1 %is, i32 %asked, i32 %lane", "%byte = shl i32 %from, 2",
             "%r = call i32 @llvm.amdgcn.ds.bpermute(i32 %byte, i32 %value)",
         )  # fmt: skip

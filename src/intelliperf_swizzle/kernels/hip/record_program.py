@@ -397,6 +397,6 @@ def _no_launch(
         hint = "it failed before its first launch; its last lines are above"
     return CaptureError(
         f"no {flavour.name} launch was recorded: {_ending(ended_by, exit_code)}",
-        hint=hint or "it launched no kernel",
+        hint=hint or (None if journal.notes else "it launched no kernel"),
         details=tuple(last_lines) + tuple(journal.notes),
     )

@@ -274,6 +274,7 @@ def compile_one(asked: Asked, source: str, output: str | None, kept: Path) -> in
         return subprocess.call([*common, "--cuda-host-only", *asked.host, source, *to])
     known = [one for one in asked.architectures if one <= NEWEST] or [NEWEST]
     architecture = max(known)
+    common.append(f"-D__CUDA_ARCH_LIST__={10 * architecture}")  # in the names of CUB's kernels
     status = subprocess.call([
         *common, "--cuda-device-only", f"--cuda-gpu-arch=sm_{architecture}", *asked.device,
         "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-gline-tables-only",

@@ -334,7 +334,7 @@ def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError | UsageErr
     elif ending.ended_by == "limit":
         hint = "give it smaller inputs, or raise the time limit"
     elif ending.exit_code:
-        hint = "it failed before its first launch; its last lines are above, all are in app.log"
+        hint = "it failed before its first launch; its last lines are above"
     else:
         hint = "it imported Triton and launched no kernel"
     return CaptureError(

@@ -265,7 +265,7 @@ def _libdevice_function(
         return interpreter.TensorHandle(values.astype(handle.data.dtype), handle.dtype.scalar)
 
     interpreter.InterpreterBuilder.create_libdevice = create_libdevice
-    call.__name__ = stub.__name__
+    call.__name__, call.__qualname__, call.__module__ = name, name, stub.__module__
     return call
 
 
