@@ -33,8 +33,8 @@ class Sizes:
     """What the model says of the best swizzle at other sizes.
 
     Attributes:
-        others: from the smallest grid to the largest.
-        guard: the condition under which the patch renumbers at all, where it loses elsewhere.
+        others: those at which it renumbers, from the smallest grid to the largest.
+        guard: the condition under which the patch renumbers at all; None = always.
     """
 
     others: tuple[OtherSize, ...]
