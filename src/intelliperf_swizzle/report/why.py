@@ -147,10 +147,12 @@ def sizes(run: Run) -> list[str]:
     if others:
         programs = [math.prod(one.grid) for one in others]
         losing = sum(one.loses for one in others)
-        counted = "1 other size" if len(others) == 1 else f"{len(others)} other sizes"
+        counted = f"1 other size ({programs[0]} programs)"
+        if len(others) > 1:
+            counted = f"{len(others)} other sizes ({min(programs)} to {max(programs)} programs)"
         told.append(
-            f"Of {counted} at which it renumbers, {min(programs)} to {max(programs)} programs, the "
-            f"swizzle loses at {losing or 'none'} (modelled)"
+            f"Of {counted} at which it renumbers, the swizzle loses at "
+            f"{losing or 'none'} (modelled)"
             f"{'; do not use it there' if losing and not guard else ''}."
         )
     if guard:
