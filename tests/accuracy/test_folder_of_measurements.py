@@ -198,9 +198,9 @@ def test_what_a_stopped_run_has_compared_is_told_and_used_again(tmp_path: Path) 
         while not output.exists():
             assert process.poll() is None
             time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)  # a background job ignores SIGINT
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 128 + signal.SIGINT
+    assert process.returncode == 128 + signal.SIGTERM
     assert [line.split()[1] for line in out.splitlines() if line.startswith("plain ")] == ["3"]
     assert "skipped: endless: not compared yet" in err
     written = json.loads(output.read_text())
