@@ -230,6 +230,20 @@ def test_what_was_built_before_is_refused_and_built_anew(
     assert [one.kernel for one in again.capture.launches] == ["scale"]
 
 
+def test_objects_in_an_archive_are_linked(tmp_path: Path) -> None:
+    """Whatever plugins `ar` has: an older LLVM's does not read the bitcode that is kept."""
+    text = tools.PROBE.replace(
+        "int main() {", "int two();\nint main() {\n  if (two() != 2) return 9;"
+    )
+    (tmp_path / "probe.hip").write_text(text, encoding="utf-8")
+    (tmp_path / "two.hip").write_text("int two() { return 2; }\n", encoding="utf-8")
+    build = (
+        "hipcc -c two.hip -o two.o && ar rcs libtwo.a two.o && hipcc probe.hip -o probe -L. -ltwo"
+    )
+    recorded = record(tmp_path, tmp_path / "records", ["./probe"], build)
+    assert recorded.capture.exit_code == 0
+
+
 def test_a_call_that_is_unknown_is_named(tmp_path: Path) -> None:
     text = tools.PROBE.replace("int main() {", "int call();\nint main() {\n  call();")
     (tmp_path / "probe.hip").write_text(text, encoding="utf-8")

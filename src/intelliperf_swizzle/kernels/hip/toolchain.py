@@ -223,11 +223,21 @@ def _make(root: Path, clang: str, triton: Path) -> None:
     for name, module in _small_modules():
         (libraries / f"{name}.bc").write_bytes(module)
     shutil.copy(RUNTIME / "hipcc.sh", root / "bin" / "hipcc")
-    (root / "bin" / "hipcc").chmod(0o755)
+    (root / "bin" / "ar").write_text(_archiver(), encoding="utf-8")
+    for name in ("hipcc", "ar"):
+        (root / "bin" / name).chmod(0o755)
     flags = ["-D__HIP_PLATFORM_AMD__"]
     build_standin("HIP", clang, RUNTIME / "hip.cpp", root / "lib" / _SONAMES[-1], flags)
     for name in _SONAMES[:-1]:
         (root / "lib" / name).symlink_to(_SONAMES[-1])
+
+
+def _archiver() -> str:
+    """An `ar` with GCC's plugin alone: an older LLVM's takes host objects with bitcode for its."""
+    command = [shutil.which("cc") or "true", "-print-file-name=liblto_plugin.so"]
+    plugin = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    chosen = f' --plugin "{plugin}"' if Path(plugin).is_file() else ""
+    return f'#!/bin/sh\nexec "{shutil.which("ar") or "ar"}"{chosen} "$@"\n'
 
 
 def _small_modules() -> Iterator[tuple[str, bytes]]:
