@@ -22,9 +22,17 @@ from intelliperf_swizzle.propose.axes import Axis
 from intelliperf_swizzle.propose.nest import Digit, Nest
 from intelliperf_swizzle.records import Candidate, Grid
 from intelliperf_swizzle.search.everywhere import condition_for_all_sizes, conditional
+from intelliperf_swizzle.search.guard import OtherSizes
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
-from intelliperf_swizzle.search.stages import Proved, prove_candidate
+from intelliperf_swizzle.search.stages import (
+    Edited,
+    Evaluated,
+    Proved,
+    edit_source,
+    prove_candidate,
+    screen_candidate,
+)
 from intelliperf_swizzle.search.subject import Subject
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
@@ -87,6 +95,24 @@ def test_a_condition_makes_it_a_permutation_of_every_grid(
         text = conditional(text, one.swizzle.outputs, condition)
         assert proved(text, subject).fingerprint == one.fingerprint
     assert all(is_permutation(text, grid) for grid in grids)
+
+
+def test_what_needs_a_condition_is_not_handed_over_without(stencil: tuple[Setup, Subject]) -> None:
+    """Nor by a run that is stopped before the condition is there."""
+    setup, subject = stencil
+    others = OtherSizes(setup, subject, Silent())
+    for number, (text, sound) in enumerate((("pid_0 = 31 - pid_0", False), (WHOLE, True))):
+        edited = edit_source(screen_candidate(proved(text, subject), number, 0.6, 0.5), setup)
+        assert isinstance(edited, Edited)
+        one = Evaluated(edited.proved, edited.attempt, edited.edit)
+        assert (others.sound(one) is one) is sound
+        guarded = others.guard(one)
+        assert guarded is not None
+        assert others.sound(Evaluated(guarded.proved, guarded.attempt, guarded.edit)) is not None
+    assert others.sound(None) is None
+
+
+WHOLE = "pid_0 = grid_0 - 1 - pid_0"
 
 
 def test_arguments_of_the_kernel_are_changed_with_the_grid(tmp_path: Path) -> None:

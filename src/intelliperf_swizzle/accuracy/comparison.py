@@ -26,8 +26,6 @@ from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Int64Array, Measurement
 
-NOTHING_KEPT = Kept(None)
-
 
 class Measurements(Protocol):
     """Where measured pairs come from, and the kernels that they were taken of."""
@@ -93,11 +91,9 @@ class ModelAccuracy:
         return [pair for outcome in self.outcomes for pair in outcome.pairs]
 
 
-def compare(
-    measurements: Measurements, target: Target, progress: Progress, kept: Kept = NOTHING_KEPT
-) -> ModelAccuracy:
+def compare(measurements: Measurements, target: Target, progress: Progress) -> ModelAccuracy:
     """Replays every measured pair; the last of `compare_each`."""
-    [last] = deque(compare_each(measurements, target, progress, kept), 1)
+    [last] = deque(compare_each(measurements, target, progress, Kept(None)), 1)
     return last
 
 

@@ -22,8 +22,9 @@ from intelliperf_swizzle.search.user_commands import UnitTest
 Remember: TypeAlias = Callable[[Attempt], Attempt]
 """Appends an attempt, as it now stands, to the history; returns it."""
 
-Guard: TypeAlias = Callable[[Evaluated], Edited]
-"""The same permutation of the recorded launches under a condition; or the attempt as it is."""
+Guard: TypeAlias = Callable[[Evaluated], Edited | None]
+"""The same permutation of the recorded launches under a condition, or the attempt as it is; None
+if it may be handed over in neither way."""
 
 MODEL_LINES = 2_700_000_000
 """Line accesses that the finalists may cost the model together: twenty mappings of a GEMM 8192³,

@@ -56,18 +56,23 @@ class OtherSizes:
         self._progress = progress
         self._found: dict[int, tuple[Sizes, Edited | None]] = {}
 
-    def guard(self, best: Evaluated) -> Edited:
+    def guard(self, best: Evaluated) -> Edited | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
 
         The attempt as it is if it loses at no size that is looked at and is a permutation at all of
-        them, or if no condition tells them apart.
+        them. It may lose if no condition tells sizes apart; None if it may be no permutation.
 
         Cost: traces of `MOST_WORK` times the largest launch, and two replays of `MOST_LINES` times,
         once.
         """
         if best.attempt.number not in self._found:
             self._found[best.attempt.number] = self._model(best)
-        return self._found[best.attempt.number][1] or best
+        return self._found[best.attempt.number][1]
+
+    def sound(self, best: Evaluated | None) -> Evaluated | None:
+        """An attempt that needs no condition to be a permutation at every size; else None."""
+        sound = best is not None and condition_for_all_sizes(best.proved, self._setup) is None
+        return best if sound else None
 
     def of(self, best: Evaluated | None) -> Sizes | None:
         """How an attempt does that got its guard; None where such launches cannot be made."""
@@ -92,8 +97,12 @@ class OtherSizes:
         others = tuple(sorted(found, key=lambda one: math.prod(one.grid)))
         loses = any(one.loses for one in others)
         kept = _guard(math.prod(subject.traced[0].launch.grid), others) if loses else None
-        guard = f"({needed}) and {kept}" if needed and kept else needed or kept
-        return Sizes(others, guard), _guarded(setup, subject, best, guard) if guard else None
+        both = [f"({needed}) and {kept}"] if needed and kept else []
+        for guard in (*both, needed or kept):
+            guarded = _guarded(setup, subject, best, guard) if guard else None
+            if guard and guarded:
+                return Sizes(others, guard), guarded
+        return Sizes(others), None if needed else best
 
 
 def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:

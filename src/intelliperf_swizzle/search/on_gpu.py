@@ -123,10 +123,12 @@ class OnGpu:
         timed = replace(recommended, timing=outcome.timing)
         return replace(cures, cures=(timed, *others)), None
 
-    def _revise(self, winner: Evaluated, guarded: Edited) -> Evaluated | None:
+    def _revise(self, winner: Evaluated, guarded: Edited | None) -> Evaluated | None:
         """The winner under its guard, validated, timed and profiled too; None if that fails."""
         if guarded is winner:
             return winner
+        if guarded is None:
+            return None
         del self._evaluated[winner.attempt.number]
         return self.confirm(self.evaluate([guarded]))
 

@@ -114,6 +114,8 @@ class OnModel:
         better = [one.number for one in ranked if one.verdict.kind == "better"]
         for number in better[: self._setting.num_attempts]:
             one = guard(by_number[number])
+            if one is None:
+                continue
             known = self._validated.get(number)
             if known is None or known.attempt.candidate != one.attempt.candidate:
                 known = self._validated[number] = self.validate(one)

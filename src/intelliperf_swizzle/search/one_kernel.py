@@ -56,7 +56,7 @@ def optimize_kernel(
                 )
             found.collect(setup, subject, recorded, evaluator, best, progress)
         except Interrupted as signal:
-            best, interrupted = best or evaluator.confirmed, signal
+            best, interrupted = best or others.sound(evaluator.confirmed), signal
             efforts = [proposer.effort for proposer in proposers]
             effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
         run = replace(
