@@ -156,7 +156,7 @@ def sizes(run: Run) -> list[str]:
             f"{'; do not use it there' if losing and not guard else ''}."
         )
     if guard:
-        told.append(f"The patch renumbers where {guard}; else the kernel stays as it is.")
+        told.append(f"The patch renumbers workgroups if {guard}; otherwise it changes nothing.")
     return told
 
 

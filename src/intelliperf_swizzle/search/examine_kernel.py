@@ -120,8 +120,8 @@ def _writes(one: Trace) -> bool:
 
 
 FLOAT_SUMS = (
-    "programs add floats up by atomics: a swizzle changes the order of such sums, and so their "
-    "last bits, as two launches of the unmodified kernel on a GPU may"
+    "programs sum floats with atomics: a swizzle changes the order of additions, so the last bits "
+    "may differ, as they may between two launches of the unmodified kernel on a GPU"
 )
 
 
