@@ -33,7 +33,7 @@ from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.records import Int64Array, Launch, Measurement, Trace
 
-MOST_PROGRAMS = 1 << 22
+MOST_PROGRAMS = 1 << 21
 """Programs of a launch that are replayed: 4 GB of memory and minutes are enough for so many."""
 
 
