@@ -89,9 +89,12 @@ class Bed:
         text = before.replace(old, new)
         return Edit({}, {str(self.file): text}, {str(self.file): before}, f"{old} > {new}", 1)
 
-    def runs(self, folder: Path, build: str | None = None) -> trials.CppOnGpu:
+    def runs(
+        self, folder: Path, build: str | None = None, limit_seconds: float = 60
+    ) -> trials.CppOnGpu:
         request = RecordRequest(
-            ["./app"], self.file.parent, folder, environment=self.environment, limit_seconds=60,
+            ["./app"], self.file.parent, folder, environment=self.environment,
+            limit_seconds=limit_seconds,
             build_command=build or f"{self.compiler} {self.file.name} -o app",
         )  # fmt: skip
         assert self.device.target is not None
@@ -169,6 +172,35 @@ def test_the_application_goes_on_as_ever(bed: Bed, tmp_path: Path) -> None:
     sums = [n * (n - 1) for n in (1 << 16, 1 << 16, 1 << 16)]
     said = (tmp_path / "gpu" / "trial-1" / "app.log").read_text().split()
     assert list(map(int, said)) == sums
+
+
+WHOLE = {
+    "reverses": None,
+    "drops a tile": "`out` differs",
+    "leaves what is there": "`out` differs",
+    "writes to an input": "`in` differs",
+    "writes behind": "`out` differs",
+    "changes a variable": "`out` differs",
+    "faults": "the swizzled kernel faulted: it ended with exit code -11",
+    "hangs": "the swizzled kernel hung: it took longer than 5 s",
+}
+
+
+def test_programs_are_run_whole_where_one_process_cannot_try_all(bed: Bed, tmp_path: Path) -> None:
+    """Of a runtime before CUDA 11.1, which does not tell what the driver calls a kernel."""
+    edits = {n: bed.edit(*CHANGES[name]) for n, name in enumerate(WHOLE)}
+    old = replace(bed, environment={**bed.environment, "FAKE_OLD": "1"})
+    outcomes = old.runs(tmp_path, limit_seconds=5).validate_and_time(edits)
+    for outcome, said in zip(outcomes.values(), WHOLE.values(), strict=True):
+        if said:
+            assert outcome.refusal is not None
+            assert outcome.refusal[0] == "output differs"
+            assert said in outcome.refusal[1]
+    assert outcomes[0].refusal is None
+    assert outcomes[0].validation is not None
+    assert outcomes[0].validation.method == "gpu-whole-runs"
+    assert outcomes[0].timing is not None
+    assert outcomes[0].timing.rounds == 7
 
 
 def test_a_static_runtime_is_refused_by_name(bed: Bed, tmp_path: Path) -> None:

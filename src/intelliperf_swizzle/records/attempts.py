@@ -168,8 +168,8 @@ class Validation:
     """The outcome of comparing the original with the swizzled kernel.
 
     Attributes:
-        method: `all-tiles`, `traces-and-sample`, `traces-reads-and-sample`, `mapping-and-sample`
-            or `gpu`.
+        method: `all-tiles`, `traces-and-sample`, `traces-reads-and-sample`, `mapping-and-sample`,
+            `gpu` or `gpu-whole-runs`.
         launches: distinct launches compared.
         tiles_compared: tiles of which the bytes were compared.
         tiles: tiles of these launches.
@@ -182,8 +182,9 @@ class Validation:
     """
 
     method: Literal[
-        "all-tiles", "traces-and-sample", "traces-reads-and-sample", "mapping-and-sample", "gpu"
-    ]
+        "all-tiles", "traces-and-sample", "traces-reads-and-sample", "mapping-and-sample",
+        "gpu", "gpu-whole-runs",
+    ]  # fmt: skip
     launches: int
     tiles_compared: int
     tiles: int

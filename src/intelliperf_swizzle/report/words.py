@@ -144,6 +144,8 @@ def validation(outcome: Validation | None) -> str:
         ),
         "mapping-and-sample": f"{same_code}, {sample}",
         "gpu": f"all {outcome.tiles} tiles executed on the GPU",
+        "gpu-whole-runs": f"all {outcome.tiles} tiles executed on the GPU in runs of the whole "
+        "program, of whose memory hashes were compared",
     }[outcome.method]
     if not outcome.tiles_compared:
         agreed = "no outputs were compared, as one tile takes too long"

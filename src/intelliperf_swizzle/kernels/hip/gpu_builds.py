@@ -106,20 +106,26 @@ def _output(command: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def build_program(
-    recipe: Recipe, folder: Path, environment: Mapping[str, str], edit: Edit | None = None
+    recipe: Recipe,
+    folder: Path,
+    environment: Mapping[str, str],
+    edit: Edit | None = None,
+    *,
+    whole: bool = False,
 ) -> GpuProgram:
     """Builds a copy of the project and takes out its device code; once for each edit.
 
     Args:
         recipe: how the program that was recorded is made.
-        folder: for all builds; of one with an edit only the device code stays.
+        folder: for all builds.
         environment: as of `gpu_environment`.
         edit: of files of the project.
+        whole: whether a program with an edit is to be run; else only its device code stays.
 
     Raises:
         BuildError: it does not build, or has no device code.
     """
-    made_of = f"{recipe} {edit.diff if edit else None}".encode()
+    made_of = f"{recipe} {edit.diff if edit else None} {whole}".encode()
     folder = folder / f"built-{hashlib.blake2b(made_of, digest_size=8).hexdigest()}"
     place = folder / PROJECT
     command = tuple(moved_command(recipe.command, Path(recipe.project), place))
@@ -129,10 +135,10 @@ def build_program(
     if not (folder / "done").exists():
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            _build(recipe, command, folder, {**environment, **variables}, edit)
+            _build(recipe, command, folder, {**environment, **variables}, edit, whole=whole)
             (folder / "done").touch()
         finally:
-            if edit:
+            if edit and not whole:
                 shutil.rmtree(place, ignore_errors=True)
     return GpuProgram(place, command, tuple(sorted(folder.glob("*.code"))), variables)
 
@@ -143,6 +149,8 @@ def _build(
     folder: Path,
     environment: Mapping[str, str],
     edit: Edit | None,
+    *,
+    whole: bool,
 ) -> None:
     project, place = Path(recipe.project), folder / PROJECT
     folder.mkdir(parents=True)
@@ -153,7 +161,8 @@ def _build(
         )
     copy_project(project, place, edit)
     if recipe.build_files is not None:
-        files = _build_extension(recipe, command, folder, environment, edit)
+        parts = edit is not None and not whole
+        files = _build_extension(recipe, command, folder, environment, parts=parts)
     else:
         build_copy(str(recipe.build_command), project, place, environment)
         files = device_files(command, place, recipe.flavour, below=True)
@@ -169,9 +178,10 @@ def _build_extension(
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
-    edit: Edit | None,
+    *,
+    parts: bool,
 ) -> list[Path]:
-    """Builds an extension of PyTorch; the objects of its CUDA sources.
+    """Builds an extension of PyTorch, or parts of it: the objects of its CUDA sources.
 
     An application that builds it itself runs up to the first launch of a kernel of it.
 
@@ -180,7 +190,7 @@ def _build_extension(
         CaptureError: the application fails, or builds no source of the project.
     """
     place, build = folder / PROJECT, recipe.build_command or shlex.join(command)
-    if edit is not None:
+    if parts:
         try:
             return compile_cuda(recipe.build_files or {}, place, environment)
         except SwizzleError as error:

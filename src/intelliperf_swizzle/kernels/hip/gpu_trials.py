@@ -3,7 +3,8 @@
 """Edits of a HIP or CUDA kernel on the GPU, in the application's own process.
 
 The program is built by the vendor's compiler and started with `runtime/trial_shim.cpp` preloaded,
-which loads the device code of edited builds beside the original's at the recorded launches.
+which loads the device code of edited builds beside the original's at the recorded launches. If that
+cannot be, the edited builds are run whole (`gpu_whole_runs`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from intelliperf_swizzle.kernels.hip.gpu_builds import (
     gpu_environment,
 )
 from intelliperf_swizzle.kernels.hip.gpu_process import start_program, why_absent
+from intelliperf_swizzle.kernels.hip.gpu_whole_runs import WholeRuns
 from intelliperf_swizzle.kernels.hip.preparing import recipe_of
 from intelliperf_swizzle.kernels.hip.recorded_calls import RecordedCall, recorded_calls
 from intelliperf_swizzle.kernels.trials.outcomes import RACE_SECONDS, outcome_of
@@ -79,14 +81,14 @@ class CppOnGpu:
         """
         code, refused = self._build(edits)
         tiles = [one.launch.tiles for one in self._calls]
-        trials = self._try_out(code, checked=False) if code else {}
+        trials = self._try_out(code, edits, checked=False) if code else {}
         outcomes = {n: outcome_of(one, tiles, self._tolerance) for n, one in trials.items()}
         return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
 
     def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
         """Times edits that agree once more, against the unmodified kernel and each other."""
         code, refused = self._build(edits)
-        trials = self._try_out(code, checked=True) if code else {}
+        trials = self._try_out(code, edits, checked=True) if code else {}
         return {**dict.fromkeys(refused), **{n: one.timing for n, one in trials.items()}}
 
     def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
@@ -131,30 +133,31 @@ class CppOnGpu:
             {n: one for n, one in found.items() if isinstance(one, GpuOutcome)},
         )
 
-    def _try_out(self, code: Mapping[int, Sequence[Path]], *, checked: bool) -> dict[int, Trial]:
+    def _try_out(
+        self, code: Mapping[int, Sequence[Path]], edits: Mapping[int, Edit], *, checked: bool
+    ) -> dict[int, Trial]:
         counts = [one.launch.count for one in self._calls]
         limits = Limits(self._device.product, self._request.limit_seconds)
-        return try_out(
+        trials = try_out(
             lambda known: self._start(code, known), counts, code, limits, checked=checked
         )
+        apart = [n for n, one in trials.items() if one.needs_whole_runs]
+        if not apart:
+            return trials
+        written = [one.written_bytes for one in self._calls]
+
+        def start(number: int | None, hashed: bool) -> Process:
+            return self._start_whole(None if number is None else edits[number], hashed=hashed)
+
+        whole = WholeRuns(start, counts, written, limits).try_out(apart, checked=checked)
+        return {**trials, **whole}
 
     def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Process:
         """The program with what is to be tried, in a fresh folder."""
-        number = 1
-        while (folder := self._folder / f"trial-{number}").exists():
-            number += 1
-        folder.mkdir()
-        self._journal = folder
-        (folder / "order.txt").write_text("\n".join(self._order(folder, code, known)), "utf-8")
-        return start_program(self._program, self._shim, folder, self._environment)
-
-    def _order(self, folder: Path, code: Mapping[int, Sequence[Path]], known: Known) -> list[str]:
-        target = self._target
-        caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
+        folder = self._fresh_folder()
         lines = [
             f"race_seconds {RACE_SECONDS}", f"run_seconds {RUN_SECONDS}",
-            f"tolerance {self._tolerance!r}", f"cache_bytes {caches}",
-            *(line for one in self._calls for line in one.lines()),
+            f"tolerance {self._tolerance!r}",
             *(f"checked {task} {candidate}" for task, candidate in sorted(known.checked)),
             *(f"failed {candidate}" for candidate in sorted(known.failed)),
             *(f"raced {task}" for task in sorted(known.raced)),
@@ -164,7 +167,31 @@ class CppOnGpu:
             for name, file in zip(names, files, strict=True):
                 (folder / name).symlink_to(file)
             lines.append(f"candidate {candidate} {' '.join(names)}")
-        return [*lines, ""]
+        return self._start_program(self._program, folder, lines)
+
+    def _start_whole(self, edit: Edit | None, *, hashed: bool) -> Process:
+        """The unmodified program or an edited one, which makes the recorded launches itself."""
+        program = self._program
+        if edit is not None:
+            where = self._recipe, self._builds, self._environment
+            program = build_program(*where, edit, whole=True)
+        return self._start_program(program, self._fresh_folder(), [f"whole {int(hashed)}"])
+
+    def _fresh_folder(self) -> Path:
+        number = 1
+        while (folder := self._folder / f"trial-{number}").exists():
+            number += 1
+        folder.mkdir()
+        self._journal = folder
+        return folder
+
+    def _start_program(self, program: GpuProgram, folder: Path, order: Sequence[str]) -> Process:
+        target = self._target
+        caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
+        calls = [line for one in self._calls for line in one.lines()]
+        lines = [f"cache_bytes {caches}", *calls, *order, ""]
+        (folder / "order.txt").write_text("\n".join(lines), "utf-8")
+        return start_program(program, self._shim, folder, self._environment)
 
     def _explain(self, outcome: GpuOutcome) -> GpuOutcome:
         """The outcome with a reason why launches did not come again, as far as one is known."""

@@ -47,7 +47,7 @@ def _validation(trial: Trial, tiles: Sequence[int], tolerance: float) -> Validat
     compared = [tiles[task] for task in trial.checks]
     loose = any(check.loose for check in trial.checks.values())
     return Validation(
-        method="gpu",
+        method="gpu-whole-runs" if trial.whole_runs else "gpu",
         launches=len(compared),
         tiles_compared=sum(compared),
         tiles=sum(tiles),

@@ -3,6 +3,7 @@
 //
 // One launch for `trial_shim.cpp`: kernels run on its memory, compared and timed.
 #pragma once
+#include "contents.h"
 #include "trial_calls.h"
 
 namespace {
@@ -61,6 +62,7 @@ class Bench {  // one launch on the program's own memory, which is put back
   Bench(Task& task, int number, Function original, const void* host, void** arguments, Stream stream)
       : task_(task), number_(number), arguments_(arguments), stream_(stream) {
     original_.function = original;
+    for (auto& one : state().managed) if (same_library(one.host, host)) managed_.push_back(&one);
     auto module = state().modules.find(host);
     for (auto& one : state().variables)
       original_.variables.push_back(module != state().modules.end() ? symbol(module->second, one.name, one.bytes) : same_library(one.host, host) ? symbol(one.host) : nullptr);
@@ -72,6 +74,8 @@ class Bench {  // one launch on the program's own memory, which is put back
   }
   const Loaded& original() const { return original_; }
   double original_seconds = 0;
+  // Variables of its library that host and GPU share, of which a candidate's module has its own.
+  const std::vector<const Variable*>& managed() const { return managed_; }
 
   // Copies what is there and runs the original; in words why it cannot be.
   std::string prepare() {
@@ -145,13 +149,11 @@ class Bench {  // one launch on the program's own memory, which is put back
 
   // Times in ns of one round: memory put back and caches flushed before each launch.
   std::string round(const std::vector<const Loaded*>& kernels, const std::vector<int>& order, std::vector<long>& ns) {
-    if (events_.empty())
-      for (size_t i = 0; i < 2 * kernels.size(); i++) { events_.push_back(nullptr); RUNTIME(EventCreate, Event*)(&events_.back()); }
-    for (size_t bytes = 2 * cache_bytes_; !flushed_ && bytes > (1 << 20); bytes /= 2) if (!allocate(&flushed_, bytes)) flush_bytes_ = bytes;
+    make_events(2 * kernels.size());
     Error error = 0;
     for (int i : order) {
       restore(*kernels[i]);
-      if (flushed_) RUNTIME(MemsetAsync, void*, int, size_t, Stream)(flushed_, 0, flush_bytes_, stream_);
+      flush();
       RUNTIME(EventRecord, Event, Stream)(events_[2 * i], stream_);
       error = error ? error : launch(*kernels[i]);
       RUNTIME(EventRecord, Event, Stream)(events_[2 * i + 1], stream_);
@@ -161,7 +163,40 @@ class Bench {  // one launch on the program's own memory, which is put back
     return error ? words(error) : "";
   }
 
+  // The program makes the launch itself: what it only writes is filled, caches are flushed, and its time begins.
+  std::string begin() {
+    if (Error error = wait()) return "the application has failed before: " + words(error);
+    find();
+    for (auto& one : regions_) if (one.fresh) fill(one);
+    make_events(2);
+    flush();
+    RUNTIME(EventRecord, Event, Stream)(events_[0], stream_);
+    return "";
+  }
+  // Fields of what came of it: its time, and a hash of each part of memory, if asked for; empty where it failed.
+  std::string end(bool hashed) {
+    RUNTIME(EventRecord, Event, Stream)(events_[1], stream_);
+    Error error = wait();
+    const long ns = error ? 0 : elapsed(events_[0], events_[1], &error);
+    std::string left;
+    if (hashed) pageable_.resize(kChunk);
+    for (auto& one : regions_) {
+      if (!hashed || error) break;
+      uint64_t hash = 0;
+      error = read(one, one.at, [&](const uint8_t* chunk, size_t, size_t size) { hash = hash * 31 + hash_of(chunk, size); });
+      left += (left.empty() ? "[" : ", [") + quoted(one.name) + ", " + std::to_string(one.bytes) + ", " + quoted(std::to_string(hash)) + "]";
+    }
+    return error ? "" : number("ns", ns) + field("left", "[" + left + "]");
+  }
+
  private:
+  void make_events(size_t count) {
+    while (events_.size() < count) { events_.push_back(nullptr); RUNTIME(EventCreate, Event*)(&events_.back()); }
+  }
+  void flush() {
+    for (size_t bytes = 2 * cache_bytes_; !flushed_ && bytes > (1 << 20); bytes /= 2) if (!allocate(&flushed_, bytes)) flush_bytes_ = bytes;
+    if (flushed_) RUNTIME(MemsetAsync, void*, int, size_t, Stream)(flushed_, 0, flush_bytes_, stream_);
+  }
   static size_t host_room() {
     std::ifstream lines("/proc/meminfo");
     size_t kilobytes = 0;
@@ -204,6 +239,7 @@ class Bench {  // one launch on the program's own memory, which is put back
       }
       regions_.push_back(one);
     }
+    for (auto* one : managed_) regions_.push_back({*(uint8_t**)one->host, one->bytes, one->name});
     for (size_t i = 0; i < state().variables.size(); i++) {
       if (!original_.variables[i]) continue;
       Region one{(uint8_t*)original_.variables[i], state().variables[i].bytes, state().variables[i].name};
@@ -267,6 +303,7 @@ class Bench {  // one launch on the program's own memory, which is put back
   void** arguments_;
   Stream stream_;
   Loaded original_;
+  std::vector<const Variable*> managed_;
   std::vector<Region> regions_;
   std::vector<Event> events_;
   std::vector<uint8_t> pageable_;

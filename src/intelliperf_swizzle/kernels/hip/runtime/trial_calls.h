@@ -18,6 +18,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <set>
@@ -130,6 +131,7 @@ struct Task {
   bool done = false;
 };
 double race_seconds_ = 0, run_seconds_ = 20, tolerance_ = 0;
+int whole_ = -1;  // 0: the program makes the launches, which are timed; 1: what they leave is hashed, too
 size_t cache_bytes_ = 0;
 std::vector<Task> tasks_;
 std::map<int, std::vector<std::string>> candidates_;  // files of device code
@@ -153,6 +155,7 @@ void read_order() {
     if (what == "run_seconds") in >> run_seconds_;
     if (what == "tolerance") in >> tolerance_;
     if (what == "cache_bytes") in >> cache_bytes_;
+    if (what == "whole") in >> whole_;
     if (what == "checked" && in >> one >> other) checked_.insert({one, other});
     if (what == "failed" && in >> one) failed_.insert(one);
     if (what == "raced" && in >> one) raced_.insert(one);

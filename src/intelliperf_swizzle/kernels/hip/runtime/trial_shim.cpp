@@ -114,12 +114,12 @@ void work(int number_of_task, const std::string& name, const void* host, void** 
     auto function = next<Error(Function*, const void*)>(QUOTED(API(GetFuncBySymbol)));
     if (!function || function(&original, host)) why = "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)";
   }
-  for (auto& one : state().managed) if (same_library(one.host, host)) why = "the program has a __managed__ variable (`" + one.name + "`)";
   Bench bench(task, number_of_task, original, host, arguments, stream);
+  for (auto* one : bench.managed()) why = "the program has a __managed__ variable (`" + one->name + "`)";
   if (why.empty()) why = bench.prepare();
   for (auto& [candidate, _] : candidates_) {
     if (failed_.count(candidate)) continue;
-    if (!why.empty()) { fail(number_of_task, candidate, "not validated", why); continue; }
+    if (!why.empty()) { fail(number_of_task, candidate, "not in its process", why); continue; }
     working(number_of_task, candidate, "building", kBuildSeconds);
     const std::string gap = load(candidate, name, original, loaded);
     if (!gap.empty()) fail(number_of_task, candidate, "does not build", gap);
@@ -130,6 +130,25 @@ void work(int number_of_task, const std::string& name, const void* host, void** 
   if (!raced_.count(number_of_task) && race_seconds_ > 0 && !racing.empty()) race(number_of_task, bench, racing, loaded);
   if (why.empty()) bench.put_back();
   tell("idle");
+}
+
+// --- one launch that the program makes, run whole -------------------------------------------------------------
+
+thread_local std::unique_ptr<Bench> watched_;
+thread_local int watched_task_;
+
+void watch(int task, const void* host, void** arguments, Stream stream) {
+  auto bench = std::make_unique<Bench>(tasks_[task], task, nullptr, host, arguments, stream);
+  const std::string why = bench->begin();
+  if (!why.empty()) return tell("note", field("text", quoted(why)));
+  watched_task_ = task, watched_ = std::move(bench);
+}
+Error after_launch(Error error) {
+  if (!watched_) return error;
+  auto bench = std::move(watched_);
+  const std::string came = error ? "" : bench->end(whole_);
+  if (!came.empty()) tell("ran", number("launch", watched_task_) + came);
+  return error;
 }
 
 // Whether a registered kernel is the recorded one; compilers name what a file has for itself in ways of their own.
@@ -182,6 +201,7 @@ void before_launch(const void* given, Dim3 grid, Dim3 block, void** arguments, s
     const int claim = open((folder_ + "/claimed-" + std::to_string(i)).c_str(), O_WRONLY | O_CREAT | O_EXCL, 0644);
     if (claim < 0) continue;  // another process of the program tries it
     close(claim);
+    if (whole_ >= 0) return watch((int)i, host, arguments, stream);
     busy_ = true;
     work((int)i, known->second, host, arguments, stream);
     busy_ = false;
@@ -203,7 +223,7 @@ struct Farewell {
 // --- what stands before the runtime -----------------------------------------------------------------------------
 
 #define PASS(name, types, names) (*next<Error types>(QUOTED(name))) names
-#define LAUNCH(name) EXPORT Error name(const void* host, Dim3 grid, Dim3 block, void** arguments, size_t shared, Stream stream) { before_launch(host, grid, block, arguments, shared, stream); return PASS(name, (const void*, Dim3, Dim3, void**, size_t, Stream), (host, grid, block, arguments, shared, stream)); }
+#define LAUNCH(name) EXPORT Error name(const void* host, Dim3 grid, Dim3 block, void** arguments, size_t shared, Stream stream) { before_launch(host, grid, block, arguments, shared, stream); return after_launch(PASS(name, (const void*, Dim3, Dim3, void**, size_t, Stream), (host, grid, block, arguments, shared, stream))); }
 LAUNCH(API(LaunchKernel))
 #ifdef FOR_HIP
 LAUNCH(hipLaunchKernel_spt)
@@ -215,7 +235,7 @@ LAUNCH(cudaLaunchKernel_ptsz)
 LAUNCH(__cudaLaunchKernel)
 LAUNCH(__cudaLaunchKernel_ptsz)
 struct Configuration { Dim3 grid, block; size_t shared; Stream stream; void* attributes; unsigned count; };
-#define LAUNCH_EX(name) EXPORT Error name(const Configuration* how, const void* host, void** arguments) { before_launch(host, how->grid, how->block, arguments, how->shared, how->stream); return PASS(name, (const Configuration*, const void*, void**), (how, host, arguments)); }
+#define LAUNCH_EX(name) EXPORT Error name(const Configuration* how, const void* host, void** arguments) { before_launch(host, how->grid, how->block, arguments, how->shared, how->stream); return after_launch(PASS(name, (const Configuration*, const void*, void**), (how, host, arguments))); }
 LAUNCH_EX(cudaLaunchKernelExC)
 LAUNCH_EX(cudaLaunchKernelExC_ptsz)
 EXPORT Error __cudaGetKernel(const void** kernel, const void* host) {
@@ -239,7 +259,7 @@ EXPORT Error cudaFreeAsync_ptsz(void* at, Stream stream) { forget(at); return PA
 }
 #define DRIVE(name) EXPORT Error name(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, Stream stream, void** arguments, void** extra) { \
   before_launch(function, {gx, gy, gz}, {bx, by, bz}, arguments, shared, stream); \
-  return DRIVEN(name, (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**), (function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra)); \
+  return after_launch(DRIVEN(name, (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**), (function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra))); \
 }
 #ifdef FOR_HIP
 TAKE(hipModuleGetFunction)
@@ -249,7 +269,7 @@ TAKE(cuModuleGetFunction)
 DRIVE(cuLaunchKernel)
 DRIVE(cuLaunchKernel_ptsz)
 struct DriverConfiguration { Dim3 grid, block; unsigned shared; Stream stream; void* attributes; unsigned count; };
-#define DRIVE_EX(name) EXPORT Error name(const DriverConfiguration* how, Function function, void** arguments, void** extra) { before_launch(function, how->grid, how->block, arguments, how->shared, how->stream); return DRIVEN(name, (const DriverConfiguration*, Function, void**, void**), (how, function, arguments, extra)); }
+#define DRIVE_EX(name) EXPORT Error name(const DriverConfiguration* how, Function function, void** arguments, void** extra) { before_launch(function, how->grid, how->block, arguments, how->shared, how->stream); return after_launch(DRIVEN(name, (const DriverConfiguration*, Function, void**, void**), (how, function, arguments, extra))); }
 DRIVE_EX(cuLaunchKernelEx)
 DRIVE_EX(cuLaunchKernelEx_ptsz)
 #define DRIVE_ALLOCATE(name) EXPORT Error name(void** at, size_t bytes) { Error error = DRIVEN(name, (void**, size_t), (at, bytes)); return noted(error, *at, bytes); }
@@ -285,7 +305,14 @@ EXPORT void REGISTER(RegisterVar)(void** module, void* host, char* device, const
   { std::lock_guard<std::recursive_mutex> guard(state().lock); state().variables.push_back({host, name, bytes}); }
   (*next<void(void**, void*, char*, const char*, int, size_t, int, int)>(QUOTED(REGISTER(RegisterVar))))(module, host, device, name, external, bytes, constant, global);
 }
-EXPORT void REGISTER(RegisterManagedVar)(void** module, void** host, char* device, const char* name, int external, size_t bytes, int constant, int global) {
+#ifdef FOR_HIP
+EXPORT void __hipRegisterManagedVar(void* module, void** host, void* initial, const char* name, size_t bytes, unsigned align) {
   state().managed.push_back({host, name, bytes});
-  (*next<void(void**, void**, char*, const char*, int, size_t, int, int)>(QUOTED(REGISTER(RegisterManagedVar))))(module, host, device, name, external, bytes, constant, global);
+  (*next<void(void*, void**, void*, const char*, size_t, unsigned)>("__hipRegisterManagedVar"))(module, host, initial, name, bytes, align);
 }
+#else
+EXPORT void __cudaRegisterManagedVar(void** module, void** host, char* device, const char* name, int external, size_t bytes, int constant, int global) {
+  state().managed.push_back({host, name, bytes});
+  (*next<void(void**, void**, char*, const char*, int, size_t, int, int)>("__cudaRegisterManagedVar"))(module, host, device, name, external, bytes, constant, global);
+}
+#endif
