@@ -42,7 +42,8 @@ def judge(measured: Measurement, baseline: Measurement) -> Verdict:
 
     Where a GPU has timed both, its time comes first: less time is better, more time is refused
     whatever the hit rate. Within the noise a measured hit rate decides, but a higher one does not
-    make up for a loss of time, however small, that the interval is sure of.
+    make up for a loss of time, however small, that the interval is sure of, or for one of more than
+    `TIME_TOLERANCE` that it leaves possible.
     """
     gain = measured.l2_hit_rate - baseline.l2_hit_rate
     source = "modelled " if measured.profiler == "model" and measured.timing else ""
@@ -77,7 +78,7 @@ def _judge_timed(measured: Measurement, timing: Timing, gain: float, change: str
     if ratio.high < 1 - TIMING_NOISE:
         return Verdict("better", f"time {spread}, {change}")
     reason = f"{change}, time within noise: {spread}"
-    lossy = ratio.low > 1
+    lossy = ratio.low > 1 or ratio.high > 1 + TIME_TOLERANCE
     if measured.profiler == "model" or abs(gain) < NOISE_BAND or (gain > 0 and lossy):
         return Verdict("within noise", reason)
     return Verdict("better" if gain > 0 else "worse", reason)

@@ -222,6 +222,7 @@ def timed(
         (timed(0.9, 0.98, 1.00, 1.01), "better"),
         (timed(0.9, 1.00, 1.002, 1.003), "better"),
         (timed(0.9, 1.001, 1.002, 1.003), "within noise"),
+        (timed(0.9, 0.961, 1.012, 1.06), "within noise"),
         (timed(0.4, 1.001, 1.002, 1.003), "worse"),
         (timed(0.9, 0.98, 1.00, 1.01, "model"), "within noise"),
         (timed(0.5, 0.98, 1.00, 1.01), "within noise"),

@@ -36,6 +36,9 @@ from intelliperf_swizzle.kernels.trials.processes import Known, Limits, Process,
 from intelliperf_swizzle.kernels.trials.trial import Trial
 from intelliperf_swizzle.records import Launch, Padding, Timing, Trace
 
+LOADED_FIRST = {"CUDA_MODULE_LOADING": "EAGER"}
+"""So that a kernel is not loaded in the time of its first launch (CUDA C++ Programming Guide, lazy
+loading)."""
 RUN_SECONDS = 20.0
 """What a candidate may take in any case; more if the original is slow."""
 
@@ -79,16 +82,16 @@ class CppOnGpu:
         Raises:
             ValidationError: the program does not build or fails, or never launches the kernel.
         """
-        code, refused = self._build(edits)
+        programs, refused = self._build(edits)
         tiles = [one.launch.tiles for one in self._calls]
-        trials = self._try_out(code, edits, checked=False) if code else {}
+        trials = self._try_out(programs, edits, checked=False) if programs else {}
         outcomes = {n: outcome_of(one, tiles, self._tolerance) for n, one in trials.items()}
         return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
 
     def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
         """Times edits that agree once more, against the unmodified kernel and each other."""
-        code, refused = self._build(edits)
-        trials = self._try_out(code, edits, checked=True) if code else {}
+        programs, refused = self._build(edits)
+        trials = self._try_out(programs, edits, checked=True) if programs else {}
         return {**dict.fromkeys(refused), **{n: one.timing for n, one in trials.items()}}
 
     def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
@@ -110,17 +113,19 @@ class CppOnGpu:
         return build_shim(self._recipe.language, self._folder, self._environment)
 
     def _build(
-        self, edits: Mapping[int, Edit]
-    ) -> tuple[dict[int, tuple[Path, ...]], dict[int, GpuOutcome]]:
-        """The device code of each edit, and those that do not build."""
+        self, edits: Mapping[int, Edit], *, whole: bool = False
+    ) -> tuple[dict[int, GpuProgram], dict[int, GpuOutcome]]:
+        """The program of each edit, and those that do not build."""
         try:
             _ = self._program, self._shim
         except SwizzleError as error:
             raise ValidationError(error.fact, hint=error.hint, details=error.details) from None
 
-        def build(edit: Edit) -> tuple[Path, ...] | GpuOutcome:
+        where = self._recipe, self._builds, self._environment
+
+        def build(edit: Edit) -> GpuProgram | GpuOutcome:
             try:
-                return build_program(self._recipe, self._builds, self._environment, edit).code
+                return build_program(*where, edit, whole=whole)
             except SwizzleError as error:
                 return GpuOutcome(("does not build", error.fact))
 
@@ -134,23 +139,29 @@ class CppOnGpu:
         )
 
     def _try_out(
-        self, code: Mapping[int, Sequence[Path]], edits: Mapping[int, Edit], *, checked: bool
+        self, programs: Mapping[int, GpuProgram], edits: Mapping[int, Edit], *, checked: bool
     ) -> dict[int, Trial]:
         counts = [one.launch.count for one in self._calls]
         limits = Limits(self._device.product, self._request.limit_seconds)
+        code = {number: one.code for number, one in programs.items()}
         trials = try_out(
             lambda known: self._start(code, known), counts, code, limits, checked=checked
         )
-        apart = [n for n, one in trials.items() if one.needs_whole_runs]
+        apart = {n: edits[n] for n, one in trials.items() if one.needs_whole_runs}
         if not apart:
             return trials
+        whole, _ = self._build(apart, whole=True)
         written = [one.written_bytes for one in self._calls]
 
         def start(number: int | None, hashed: bool) -> Process:
-            return self._start_whole(None if number is None else edits[number], hashed=hashed)
+            program = self._program if number is None else whole[number]
+            order = [f"whole {int(hashed)}"]
+            return self._start_program(program, self._fresh_folder(), order, LOADED_FIRST)
 
-        whole = WholeRuns(start, counts, written, limits).try_out(apart, checked=checked)
-        return {**trials, **whole}
+        return {
+            **trials,
+            **WholeRuns(start, counts, written, limits).try_out(whole, checked=checked),
+        }
 
     def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Process:
         """The program with what is to be tried, in a fresh folder."""
@@ -169,14 +180,6 @@ class CppOnGpu:
             lines.append(f"candidate {candidate} {' '.join(names)}")
         return self._start_program(self._program, folder, lines)
 
-    def _start_whole(self, edit: Edit | None, *, hashed: bool) -> Process:
-        """The unmodified program or an edited one, which makes the recorded launches itself."""
-        program = self._program
-        if edit is not None:
-            where = self._recipe, self._builds, self._environment
-            program = build_program(*where, edit, whole=True)
-        return self._start_program(program, self._fresh_folder(), [f"whole {int(hashed)}"])
-
     def _fresh_folder(self) -> Path:
         number = 1
         while (folder := self._folder / f"trial-{number}").exists():
@@ -185,13 +188,20 @@ class CppOnGpu:
         self._journal = folder
         return folder
 
-    def _start_program(self, program: GpuProgram, folder: Path, order: Sequence[str]) -> Process:
+    def _start_program(
+        self,
+        program: GpuProgram,
+        folder: Path,
+        order: Sequence[str],
+        variables: Mapping[str, str] = {},
+    ) -> Process:
         target = self._target
         caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
         calls = [line for one in self._calls for line in one.lines()]
         lines = [f"cache_bytes {caches}", *calls, *order, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
-        return start_program(program, self._shim, folder, self._environment)
+        environment = {**self._environment, **variables}
+        return start_program(program, self._shim, folder, environment)
 
     def _explain(self, outcome: GpuOutcome) -> GpuOutcome:
         """The outcome with a reason why launches did not come again, as far as one is known."""

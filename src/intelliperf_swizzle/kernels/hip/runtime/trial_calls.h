@@ -53,7 +53,7 @@ namespace {
 constexpr int kAnyDirection = 4;  // cudaMemcpyDefault
 constexpr uint8_t kPoison = 0xa5;
 constexpr size_t kChunk = 64 << 20;
-constexpr double kBuildSeconds = 180, kTimesOriginal = 200;
+constexpr double kBuildSeconds = 180, kTimesOriginal = 200, kClockSeconds = 0.2;
 constexpr int kFewestRounds = 11, kMostRounds = 200, kWarmUp = 3;
 constexpr int kLost = 70;  // exit status where a candidate has ruined the process
 
