@@ -5,7 +5,7 @@
     python benchmarks/cpp_pages.py
 
 `cuda_kernels.py` makes the records of the model's accuracy; whole runs on programs of others are
-`measured/h200_cuda_programs.jsonl` (CUDA, measured) and `records/hip_programs.json` (HIP,
+`measured/cuda_programs.jsonl` (CUDA, measured) and `records/hip_programs.json` (HIP,
 modelled).
 """
 
@@ -26,7 +26,7 @@ PAGES = Path(__file__).parents[1] / "docs" / "results"
 HIP_PROGRAMS = Path(__file__).parent / "records" / "hip_programs.json"
 HIP_KEYS = ("collection", "program", "kernel", "l2_hit_rate_pct", "outcome")
 PROGRAM_HEADS = (
-    "program", "kernel", "time, new / old (95 % interval)", "L2 hit rate %", "whole run, s",
+    "program", "kernel", "GPU", "time, new / old (95 % interval)", "L2 hit rate %", "whole run, s",
     "why requests miss, modelled", "changed in the program",
 )  # fmt: skip
 ACCURACY_HEADS = (
@@ -78,16 +78,19 @@ def cuda() -> str:
         f"{summarise(found.outcomes).mean_error_points:.1f} on those that {name}"
         for name, found in accuracies.items()
     )
+    programs = lines_of(MEASURED / "cuda_programs.jsonl")
+    names = [one["program"] for one in programs]
+    programs = sorted(programs, key=lambda one: names.index(one["program"]))
     return page(
         generated("cpp_pages.py"),
-        "# CUDA C++ on an H200",
+        "# CUDA C++ on GPUs",
         "## Programs that others wrote",
         "Whole runs of the plain command, with kernels unmodified and built by nvcc 13.0. All "
         "candidates left the same bytes. Raw records: "
-        "`benchmarks/measured/h200_cuda_programs.jsonl`.",
-        table(PROGRAM_HEADS, map(_program_row, lines_of(MEASURED / "h200_cuda_programs.jsonl"))),
+        "`benchmarks/measured/cuda_programs.jsonl`.",
+        table(PROGRAM_HEADS, map(_program_row, programs)),
         "## Accuracy of the model",
-        f"The twelve kernels of `benchmarks/cuda`, each under eight mappings: {both.pairs} pairs "
+        f"The twelve kernels of `benchmarks/cuda` on an H200, each under eight mappings: {both.pairs} pairs "
         "of a measured and a modelled L2 hit rate. Mean absolute error "
         f"{both.mean_error_points:.1f} points, worst {both.worst_error_points:+.1f} "
         f"({both.worst_pair}); {errors}. No parameter of the model was fitted to any of the "
@@ -107,6 +110,7 @@ def _program_row(record: Mapping[str, Any]) -> Sequence[str]:
     return (
         f"{record['repository']}, `{record['source']}`",
         f"`{record['kernel']}`",
+        record["device"].split()[1],
         "nothing faster found" if ratio is None else "{:.3f} ({:.3f} to {:.3f})".format(*ratio),
         f"{before:.1f}" if after is None else f"{before:.1f} → {after:.1f}",
         str(record["seconds"]),
