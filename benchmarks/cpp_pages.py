@@ -90,8 +90,8 @@ def cuda() -> str:
         "`benchmarks/measured/cuda_programs.jsonl`.",
         table(PROGRAM_HEADS, map(_program_row, programs)),
         "## Accuracy of the model",
-        f"The twelve kernels of `benchmarks/cuda` on an H200, each under eight mappings: {both.pairs} pairs "
-        "of a measured and a modelled L2 hit rate. Mean absolute error "
+        "The twelve kernels of `benchmarks/cuda` on an H200, each under eight mappings: "
+        f"{both.pairs} pairs of a measured and a modelled L2 hit rate. Mean absolute error "
         f"{both.mean_error_points:.1f} points, worst {both.worst_error_points:+.1f} "
         f"({both.worst_pair}); {errors}. No parameter of the model was fitted to any of the "
         "twelve. Every other kernel by name is kept to judge the model; a rule may be calibrated "
