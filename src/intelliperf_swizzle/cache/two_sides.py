@@ -10,8 +10,9 @@ Time decides what is in flight. The workgroups of a CU queue for its L1, which l
 clock, and again for every instruction of an access that is not aligned. A workgroup issues its
 accesses one after the other, no faster than its share of the CU allows, and waits for data where
 too many are outstanding. Requests of one GPC for a line that is under way to it are merged and
-never reach the L2; requests of others hit, and wait. So workgroups that share data fall into step
-where memory is slow, and drift apart where it is not.
+never reach the L2; requests of others hit, and wait. Each GPC has an equal share of what the L2 and
+memory can give. So workgroups of a GPC that share data fall into step where they wait for it, and
+those of a GPC with more CUs fall behind the others.
 """
 
 from __future__ import annotations
@@ -101,12 +102,14 @@ def replay_timed(
 def _rules(target: Target, occupancy: int, physics: Physics) -> Rules:
     from intelliperf_swizzle.cache.compiled.chip import Rules
 
+    groups = len(target.gpc_cus)
     return Rules(
         l2_hit=float(target.clocks_l2_hit or 0),
         l2_remote=float(target.clocks_l2_remote or 0),
         memory=float(target.clocks_memory or 0),
         start=float(target.clocks_workgroup_start or 0),
-        memory_bytes=float(target.bytes_per_clock_memory or 0),
+        l2_bytes=target.l2_gb_s / (target.clock_ghz or 1) / groups,
+        memory_bytes=float(target.bytes_per_clock_memory or 0) / groups,
         cu_bytes=float(target.bytes_per_clock_cu or 0),
         randomness=float(target.arbitration_randomness or 0) if physics.drift else 0.0,
         in_flight=target.accesses_in_flight or 0,

@@ -31,6 +31,8 @@ class Rules(NamedTuple):
     """The clocks and bandwidths of a `Target`, and which effects there are.
 
     Attributes:
+        l2_bytes: that a group of CUs gets from the L2 in a clock.
+        memory_bytes: the same from memory.
         in_flight: loads that a workgroup has issued and not yet used, at most.
         l1_lines: a workgroup's share of its L1; 0 = there is none.
         granule: sectors that a miss brings.
@@ -43,6 +45,7 @@ class Rules(NamedTuple):
     l2_remote: float
     memory: float
     start: float
+    l2_bytes: float
     memory_bytes: float
     cu_bytes: float
     randomness: float
@@ -70,7 +73,7 @@ class Chip(NamedTuple):
             requests are merged, and for which sectors, MASK.
         queue: float64[cus]; when each CU's L1 is free.
         residents: int64[cus]; workgroups on each CU.
-        memory: float64[1]; when it is free.
+        free: float64[groups, 2]; when the group's share of the L2 and of memory is.
         requests: int64[2].
         misses: int64[2].
         counts: int64[5]; the others of `TimedTraffic`, up to `fetched`.
@@ -82,7 +85,7 @@ class Chip(NamedTuple):
     groups: Float64Array
     queue: Float64Array
     residents: Int64Array
-    memory: Float64Array
+    free: Float64Array
     requests: Int64Array
     misses: Int64Array
     counts: Int64Array
@@ -103,7 +106,7 @@ def idle(l2: L2, causes: Causes, cus: int, groups: int) -> Chip:
         np.full((groups, _MOST_MERGED, 3), -1.0),
         np.zeros(cus),
         np.zeros(cus, np.int64),
-        np.zeros(1),
+        np.zeros((groups, 2)),
         np.zeros(2, np.int64),
         np.zeros(2, np.int64),
         np.zeros(5, np.int64),
@@ -168,9 +171,12 @@ def load(
     counts[FETCHED] += given
     counts[REMOTE] += crossed
     counts[REMOTE_MISSED] += from_memory
+    free = chip.free[group]
+    free[0] = max(free[0], now) + 32 * POPULATION[sectors] * lines / rules.l2_bytes
+    ready = max(ready, free[0] + rules.l2_hit)
     if given > 0:
-        chip.memory[0] = max(chip.memory[0], now) + 32 * given / rules.memory_bytes
-        ready = max(ready, chip.memory[0] + rules.memory)
+        free[1] = max(free[1], now) + 32 * given / rules.memory_bytes
+        ready = max(ready, free[1] + rules.memory)
     if rules.waiting:
         if given > 0 or crossed > 0:
             chip.domains[domain, _latest(chip, u, domain), _READY] = ready
