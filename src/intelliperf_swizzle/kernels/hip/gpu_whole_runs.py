@@ -125,12 +125,13 @@ class WholeRuns:
         told = {one["launch"]: one for one in process.unread() if one["event"] == "ran"}
         if exit_code is None:
             return Failure("hung", f"it took longer than {self.limits.process_seconds:.0f} s")
-        if exit_code:
+        missing = len(self.counts) - len(told)
+        if exit_code < 0 or (exit_code and missing):  # else a check of its own may have failed
             said = "".join(f": {line}" for line in process.last_lines()[-1:])
             return Failure("faulted", f"it ended with exit code {exit_code}{said}")
-        if len(told) < len(self.counts):
-            missing = f"{len(self.counts) - len(told)} of {len(self.counts)} recorded launches"
-            return Failure("not validated", f"{missing} did not come again")
+        if missing:
+            reason = f"{missing} of {len(self.counts)} recorded launches did not come again"
+            return Failure("not validated", reason)
         return [told[task] for task in range(len(self.counts))]
 
     def _compared(self, twice: Sequence[Ran], ran: Ran) -> dict[int, Check]:
