@@ -3,7 +3,7 @@
 """Kernels of CUDA C++ on an NVIDIA GPU under eight orders of their workgroups, beside the model.
 
     python benchmarks/cuda_kernels.py patch set                 # with clang: the patched sources
-    python benchmarks/cuda_kernels.py model                     # with clang: the predictions
+    python benchmarks/cuda_kernels.py predict                   # with clang: the predictions
     python benchmarks/cuda_kernels.py measure set --seconds 300 # on a machine with the GPU and nvcc
     python benchmarks/cuda_kernels.py compare
 
