@@ -181,7 +181,7 @@ WHOLE = {
     "writes to an input": "`in` differs",
     "writes behind": "`out` differs",
     "changes a variable": "`out` differs",
-    "faults": "the swizzled kernel faulted: it ended with exit code -11",
+    "faults": SAID["faults"],
     "hangs": "the swizzled kernel hung: it took longer than 5 s",
 }
 

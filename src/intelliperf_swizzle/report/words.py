@@ -145,7 +145,7 @@ def validation(outcome: Validation | None) -> str:
         "mapping-and-sample": f"{same_code}, {sample}",
         "gpu": f"all {outcome.tiles} tiles executed on the GPU",
         "gpu-whole-runs": f"all {outcome.tiles} tiles executed on the GPU in runs of the whole "
-        "program, of whose memory hashes were compared",
+        "program, whose memory was compared by hashes",
     }[outcome.method]
     if not outcome.tiles_compared:
         agreed = "no outputs were compared, as one tile takes too long"

@@ -18,7 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.kernels.trials.processes import PATIENCE_SECONDS, Limits, Process
+from intelliperf_swizzle.kernels.trials.processes import (
+    PATIENCE_SECONDS,
+    Limits,
+    Process,
+    how_ended,
+)
 from intelliperf_swizzle.kernels.trials.statistics import timing
 from intelliperf_swizzle.kernels.trials.trial import Check, Failure, Trial
 
@@ -113,7 +118,7 @@ class WholeRuns:
     def _unmodified(self, *, hashed: bool) -> Ran:
         ran = self._run(None, hashed=hashed)
         if isinstance(ran, Failure):
-            raise ValidationError(f"the unmodified program, run whole, {ran.kind}: {ran.text}")
+            raise ValidationError(f"the unmodified program cannot be run whole: {ran.text}")
         return ran
 
     def _run(self, number: int | None, *, hashed: bool) -> Ran | Failure:
@@ -128,7 +133,7 @@ class WholeRuns:
         missing = len(self.counts) - len(told)
         if exit_code < 0 or (exit_code and missing):  # else a check of its own may have failed
             said = "".join(f": {line}" for line in process.last_lines()[-1:])
-            return Failure("faulted", f"it ended with exit code {exit_code}{said}")
+            return Failure("faulted", f"{how_ended(process.child)}{said}")
         if missing:
             reason = f"{missing} of {len(self.counts)} recorded launches did not come again"
             return Failure("not validated", reason)

@@ -27,8 +27,10 @@ def outcome_of(
     """
     if trial.failure is not None:
         kind, text = trial.failure.kind, trial.failure.text
-        if kind in ("does not build", "not validated"):
+        if kind == "does not build":
             return GpuOutcome((kind, text))
+        if kind in ("not validated", "not in its process"):
+            return GpuOutcome(("not validated", text))
         return GpuOutcome(("output differs", f"{what} {kind}: {text}"))
     validation = _validation(trial, tiles, tolerance)
     if not validation.same_bits:

@@ -137,7 +137,7 @@ def _run(process: Process, record: _TrialsSoFar, limits: Limits) -> bool:
     if watch.working is None:
         if not record.anything and child.exit_code:
             lines = tuple(process.last_lines())
-            raise ValidationError(f"the application failed: {_how(child)}", details=lines)
+            raise ValidationError(f"the application failed: {how_ended(child)}", details=lines)
         return True
     _note_loss(process, record, watch.working, late=late)
     return False
@@ -153,7 +153,7 @@ def _note_loss(
     if working["launch"] in record.unraced:
         record.rounds[working["launch"]] = {}
         return
-    how = "took too long" if late else _how(process.child)
+    how = "took too long" if late else how_ended(process.child)
     lines = tuple(process.last_lines())
     if candidate is None:
         if what != "timing":
@@ -282,7 +282,7 @@ def _kind(what: str, late: bool) -> FailureKind:
     return "hung" if late else "faulted"
 
 
-def _how(application: Child) -> str:
+def how_ended(application: Child) -> str:
     """How a process ended."""
     code = application.exit_code
     if code is not None and code < 0:

@@ -5,7 +5,8 @@
 // where the stand-in cannot (PyTorch's extensions); and at launches that were recorded, edited kernels
 // are loaded beside the original, launched with the same arguments on the same memory, compared byte
 // for byte and timed in interleaved rounds. Then all memory is as it was before, and the program makes
-// its own launch and goes on.
+// its own launch and goes on. If the program is run whole (`whole`), only its own launch is timed, and
+// memory hashed after it.
 //
 // SWIZZLE_TRIAL_FOLDER names a folder with
 //   order.txt      a line each, words as `read_order` takes them
