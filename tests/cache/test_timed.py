@@ -200,6 +200,34 @@ def test_arithmetic_takes_its_time():
         assert known.requests.tolist() == ignored.requests.tolist()
 
 
+@pytest.mark.parametrize(("waves", "part"), [(0, 1), (1, 16), (2, 8), (16, 1), (32, 1)])
+def test_a_workgroup_of_few_waves_has_only_a_part_of_its_cu(waves, part):
+    trace = written_out([[(READ, LINES), (READ, LINES)], []])
+    lanes = np.array([[0, 0, int(1e6 * H200.lanes_per_clock_cu)], [0, 0, 0]])
+    busy = dataclasses.replace(trace, tile_arithmetic=lanes, waves=waves)
+    total = replay_timed(merge(busy), np.arange(2), two_cus(), 1, FULL)
+    assert total.clocks == pytest.approx(part * 1e6, rel=0.1)
+
+
+def test_the_oldest_workgroup_of_a_cu_computes_first():
+    """Two that read the same lines share them if they compute in turn, one place each.
+
+    If there is one place, the second one reads when the lines have gone from the L2.
+    """
+    reads = [(READ, list(range(at, at + 256))) for at in range(0, 32768, 256)]
+    trace = written_out([reads, [], reads, []])
+    lanes = np.array([[0, 0, 128 * 5000 * H200.lanes_per_clock_cu]] * 4)
+    small = two_cus(l2_bytes_per_xcd=1 << 20)
+    fetched = {}
+    for waves in (8, 16):
+        busy = dataclasses.replace(trace, tile_arithmetic=lanes, waves=waves)
+        total = replay_timed(merge(busy), np.arange(4), small, 2, Physics(l1=False))
+        fetched[waves] = total.fetched
+        assert total.clocks == pytest.approx(2 * 128 * 5000, rel=0.1)
+    assert fetched[8] < 1.3 * 4 * 32768
+    assert fetched[16] > 1.9 * 4 * 32768
+
+
 def test_dispatch_fills_one_gpc_after_the_other():
     cu, group, domain = slots(H200, 2)
     assert len(cu) == 264

@@ -94,7 +94,7 @@ class ReferenceStream:
         tile_arithmetic: as `Trace` has it.
         unit_offset: int64[units + 1]; into `unit_line`.
         unit_line: int32[lines touched]; line numbers, grouped by unit.
-        program, turn: as `Trace` has them.
+        program, turn, waves: as `Trace` has them.
         sets: where the lines lie in an L2, for each layout that was asked for; see `l2_sets`. A
             stream made by `replace` begins without.
         rows: in which rows of memory, by lines of a row and banks; see `compiled.rows`. The same
@@ -110,6 +110,7 @@ class ReferenceStream:
     tile_arithmetic: Int64Array | None = None
     program: Int32Array | None = None
     turn: Int32Array | None = None
+    waves: int = 0
     sets: dict[tuple[Any, ...], Int32Array] = field(init=False, repr=False, default_factory=dict)
     rows: dict[tuple[int, int], tuple[Int64Array, Int32Array, Int32Array]] = field(
         init=False, repr=False, default_factory=dict
@@ -277,10 +278,9 @@ def merge(trace: Trace) -> ReferenceStream:
     if issue is not None:
         ref_issue = (codes >> 6).astype(np.uint8)
     ref_code = (codes & 63).astype(np.uint8)
-    arithmetic = trace.tile_arithmetic
     return ReferenceStream(
         tile_offset, ref_unit, ref_code, unit_offset, unit_line + np.int32(lowest), ref_issue,
-        arithmetic, trace.program, trace.turn,
+        trace.tile_arithmetic, trace.program, trace.turn, trace.waves,
     )  # fmt: skip
 
 

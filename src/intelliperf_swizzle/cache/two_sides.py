@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from intelliperf_swizzle.cache.compiled.sectors import L2, Crowding
     from intelliperf_swizzle.cache.compiled.timed import TimedTraffic
 
+_FILLING_WAVES = 16
+"""So many waves keep the four schedulers of an SM busy whose instructions each wait four clocks for
+the one before. Source: CUDA C++ programming guide, multiprocessor level utilization."""
 MOST_WRITERS = 1.5
 """Where tiles write a sector more often than this on average, each writes a part of it. What that
 costs is not modelled and is more than rows are: a transpose of 8 x 64 tiles takes 0.51 to 0.99 ms
@@ -92,14 +95,14 @@ def replay_timed(
         *pace(stream, target, arithmetic=physics.arithmetic),
     )
     places = timed.Places(*slots(target, occupancy, gpc_by_gpc=physics.dispatch))
-    rules = _rules(target, occupancy, physics)
+    rules = _rules(target, occupancy, physics, stream.waves)
     l2, crowding = _l2(stream, target, sets=physics.sets)
     return timed.replay(
         tile.astype(np.int32), refs, places, rules, l2, crowding, tensors, physics.seed
     )
 
 
-def _rules(target: Target, occupancy: int, physics: Physics) -> Rules:
+def _rules(target: Target, occupancy: int, physics: Physics, waves: int) -> Rules:
     from intelliperf_swizzle.cache.compiled.chip import Rules
 
     groups = len(target.gpc_cus)
@@ -112,6 +115,7 @@ def _rules(target: Target, occupancy: int, physics: Physics) -> Rules:
         memory_bytes=float(target.bytes_per_clock_memory or 0) / groups,
         cu_bytes=float(target.bytes_per_clock_cu or 0),
         randomness=float(target.arbitration_randomness or 0) if physics.drift else 0.0,
+        places=max(1, _FILLING_WAVES // waves) if waves else 0,
         in_flight=target.accesses_in_flight or 0,
         l1_lines=target.l1_bytes // LINE_BYTES // occupancy if physics.l1 else 0,
         granule=(target.l2_fill_bytes if physics.sectors else LINE_BYTES) // SECTOR_BYTES,

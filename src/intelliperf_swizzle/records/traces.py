@@ -74,6 +74,7 @@ class Trace:
         tile_arithmetic: int64[tiles, 3]; matrix products (`tl.dot`) of each tile, their operations
             on 16-bit numbers (one on 32-bit numbers is two), and operations on lanes of other
             floating-point blocks (a special function is 16). None = no tile has any.
+        waves: of a workgroup; 0 = not known, or the kernel is not written for threads.
         program: int32[tiles]; which program runs each tile of the unmodified kernel, several one
             after another in the order of
         turn: int32[tiles]. Both None = each program runs one. The last tiles of a trace may be what
@@ -101,6 +102,7 @@ class Trace:
     shape_late: UInt8Array | None = None
     shape_passes: UInt8Array | None = None
     tile_arithmetic: Int64Array | None = None
+    waves: int = 0
     immaterial: tuple[str, ...] = ()
     program: Int32Array | None = None
     turn: Int32Array | None = None

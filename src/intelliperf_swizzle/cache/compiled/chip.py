@@ -33,6 +33,7 @@ class Rules(NamedTuple):
     Attributes:
         l2_bytes: that a group of CUs gets from the L2 in a clock.
         memory_bytes: the same from memory.
+        places: workgroups that a CU lets compute at once, the oldest first; 0 = all share it.
         in_flight: loads that a workgroup has issued and not yet used, at most.
         l1_lines: a workgroup's share of its L1; 0 = there is none.
         granule: sectors that a miss brings.
@@ -49,6 +50,7 @@ class Rules(NamedTuple):
     memory_bytes: float
     cu_bytes: float
     randomness: float
+    places: int
     in_flight: int
     l1_lines: int
     granule: int

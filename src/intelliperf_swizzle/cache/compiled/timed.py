@@ -22,6 +22,7 @@ from intelliperf_swizzle.cache.compiled.chip import (
     load,
     store,
 )
+from intelliperf_swizzle.cache.compiled.computing import Computing, goes_on, nobody
 from intelliperf_swizzle.cache.compiled.rows import activate
 from intelliperf_swizzle.cache.compiled.sectors import (
     DIRTY,
@@ -131,6 +132,7 @@ class _Workgroups(NamedTuple):
         granted: int64[slots]; clocks of its CU's L1 that it may still use.
         unpaid: int64[slots]; bytes, and
         working: float64[slots]; clocks of arithmetic, that its share of the CU is still to allow.
+        computing: who has a place to compute, where there are so many.
         l1: int64[slots, entries + 1, 2]; see `_in_l1`.
     """
 
@@ -141,6 +143,7 @@ class _Workgroups(NamedTuple):
     granted: Int64Array
     unpaid: Int64Array
     working: Float64Array
+    computing: Computing
     l1: Int64Array
 
 
@@ -164,7 +167,7 @@ def replay(
     lines = l2.parts[:, LINES].copy().reshape(-1)
     causes = watch(tensors.of_unit, tensors.number, lines, 2, crowding.capacity)
     chip = idle(l2, causes, places.cu.max() + 1, places.group.max() + 1)
-    groups = _resident(tiles, refs, len(places.cu), rules)
+    groups = _resident(tiles, refs, len(places.cu), len(chip.queue), rules)
     events = Events(
         np.empty(len(places.cu)), np.empty(len(places.cu), np.int64), np.zeros(1, np.int64)
     )
@@ -212,9 +215,14 @@ def _run(
     while events.size[0] > 0 and most > 0:
         most -= 1
         now, s = pop(events)
+        if not goes_on(groups.computing, events, s, now):
+            continue
+        taken = groups.slots.taken[0]
         if not occupied(groups.slots, s):
             chip.residents[places.cu[s]] -= 1
             continue
+        if groups.slots.taken[0] > taken:
+            groups.computing.since[s] = taken
         begin = _admitted(groups, refs, chip, places.cu[s], s, now)
         if begin > now:
             push(events, begin, s)
@@ -224,7 +232,9 @@ def _run(
 
 
 @jit
-def _resident(tiles: Int32Array, refs: TimedReferences, slots: int, rules: Rules) -> _Workgroups:
+def _resident(
+    tiles: Int32Array, refs: TimedReferences, slots: int, cus: int, rules: Rules
+) -> _Workgroups:
     """The first workgroups, in their slots."""
     l1 = np.full((slots, _L1_ENTRIES + 1, 2), -1, np.int64)
     l1[:, _L1_ENTRIES] = 0
@@ -236,6 +246,7 @@ def _resident(tiles: Int32Array, refs: TimedReferences, slots: int, rules: Rules
         np.zeros(slots, np.int64),
         np.zeros(slots, np.int64),
         np.zeros(slots),
+        nobody(slots, cus, rules.places),
         l1,
     )
 
@@ -392,7 +403,10 @@ def _paced(
     groups.unpaid[s] += moved
     own = max(groups.unpaid[s] / rules.cu_bytes, groups.working[s])
     if own >= _BURST_BYTES / rules.cu_bytes or ends:
-        proceeds += _service(own, residents, rules.randomness)
+        if rules.places > 0 and groups.working[s] * rules.cu_bytes > groups.unpaid[s]:
+            groups.computing.clocks[s] = own * _spread(rules.randomness)
+        else:
+            proceeds += _service(own, residents, rules.randomness)
         groups.unpaid[s] = 0
         groups.working[s] = 0
     return proceeds
@@ -404,10 +418,15 @@ def _service(own: float, residents: int, randomness: float) -> float:
 
     Served in turn, it waits for each of the others once; at random, for a geometric number of them.
     """
-    if randomness > 0:
-        own *= 1 + _PACE_SPREAD * (2 * np.random.random() - 1)
+    own *= _spread(randomness)
     drawn = own
     if randomness > 0:
         while np.random.random() * residents > 1:
             drawn += own
     return (1 - randomness) * own * residents + randomness * drawn
+
+
+@loop
+def _spread(randomness: float) -> float:
+    """What a time is multiplied with, so that equal workgroups fall out of step."""
+    return 1 + _PACE_SPREAD * (2 * np.random.random() - 1) if randomness > 0 else 1.0

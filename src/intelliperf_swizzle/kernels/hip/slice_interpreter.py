@@ -82,6 +82,10 @@ class Interpreter:
         values: of the parameters.
         memory: what loads that decide read.
         update: is told what atomics do.
+
+    Attributes:
+        computed: int64[workgroups, 3]; `arithmetic.Counts` of those that were run last, for the
+            lanes of each; 0 in slices that do not count.
     """
 
     def __init__(
@@ -100,7 +104,9 @@ class Interpreter:
         self._update = update
         self._block_mask = np.ones((1, block[2], block[1], block[0]), np.bool_)
 
-    def run(self, programs: Int64Array, recorder: AccessObserver) -> int:
+    def run(
+        self, programs: Int64Array, recorder: AccessObserver, *, most_steps: int = _MOST_STEPS
+    ) -> int:
         """Runs these workgroups and tells the recorder what they access; returns how many.
 
         Raises:
@@ -111,6 +117,7 @@ class Interpreter:
         self._recorder = recorder
         self._groups = [programs % gx, programs // gx % gy, programs // gx // gy]
         self._everyone = np.ones(len(programs), np.bool_)
+        self.computed = np.zeros((len(programs), 3), np.int64)
         self._env: dict[int, Number] = {
             key: Sum(value)
             for key, value in zip(self._program.parameters, self._values, strict=True)
@@ -120,7 +127,7 @@ class Interpreter:
         self._pending: dict[int, tuple[list[Mask], dict[int, Number]]] = {}
         self._pending[self._program.entry] = ([EVERYONE], {})
         self._recorder.begin(programs)
-        left = _MOST_STEPS
+        left = most_steps
         while self._pending:
             block = min(self._pending, key=self._program.order.__getitem__)
             masks, phis = self._pending.pop(block)
@@ -129,7 +136,7 @@ class Interpreter:
             steps = self._program.steps[block]
             left -= len(steps)
             if left < 0:
-                raise TraceError(f"it takes more than {_MOST_STEPS:,} steps, or does not end")
+                raise TraceError(f"it takes more than {most_steps:,} steps, or does not end")
             for step in steps:
                 if step.opcode != "phi":
                     self._execute(step, block, mask)
@@ -223,6 +230,11 @@ class Interpreter:
         if kind == Access.READ:
             self._loaded[self._uncast(step.operands[0])] = number
 
+    def _count(self, step: Step, mask: Mask) -> None:
+        lanes = terms.whole(mask) & self._block_mask
+        each = np.count_nonzero(lanes, axis=(1, 2, 3))
+        self.computed += each[:, None] * [self._sum(one).c for one in step.operands[:3]]
+
     def _uncast(self, operand: Number | int) -> Number | int:
         return self._program.casts.get(operand, operand) if isinstance(operand, int) else operand
 
@@ -232,6 +244,8 @@ class Interpreter:
         name = step.how
         if name == "sw_touch":
             self._touch(step, mask)
+        elif name == "sw_count":
+            self._count(step, mask)
         elif found := re.match(r"llvm\.amdgcn\.(workgroup|workitem)\.id\.([xyz])", name):
             axis = "xyz".index(found[2])
             if found[1] == "workgroup":

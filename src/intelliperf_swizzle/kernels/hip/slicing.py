@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.kernels.hip import llvm
+from intelliperf_swizzle.kernels.hip.arithmetic import Counts, LaneWork
 from intelliperf_swizzle.kernels.hip.llvm import Function, Instruction, Value, identity
 from intelliperf_swizzle.kernels.hip.memory_operands import (
     CONSTANT,
@@ -58,6 +59,8 @@ class AddressSlice:
         text: of a module with the sliced kernel.
         refusal: why it cannot be traced, with file and line; None if it can.
         executed: why threads must be executed for it, in the same words; None if it is interpreted.
+        counting: of a module whose kernel also counts what threads compute, with calls of
+            `sw_count`; empty if that would have to be executed.
         contents: numbers of the parameters whose buffers' contents decide, `VARIABLES` for those of
             device variables; None = of any buffer.
         decisive: numbers of the parameters whose values decide.
@@ -72,6 +75,7 @@ class AddressSlice:
     updates: tuple[str, ...] = ()
     elements: Mapping[int, str] = field(default_factory=dict)
     executed: str | None = None
+    counting: str = ""
 
 
 def optimised(bitcode: bytes, cpu: str) -> llvm.Module:
@@ -101,14 +105,22 @@ def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
     """
     if any(b"optnone" in one for one in kernel.attributes):
         raise TraceError("it is built with -O0, which keeps every variable in scratch; use -O1")
-    sliced = _slice(text, kernel, debug, executed=False)
-    if sliced.refusal is None:
-        return sliced
-    return replace(_slice(text, kernel, debug, executed=True), executed=sliced.refusal)
+    sliced = _slice(text, kernel, debug)
+    if sliced.refusal is not None:
+        sliced = replace(_slice(text, kernel, debug, executed=True), executed=sliced.refusal)
+    counting = _slice(text, kernel, debug, counting=True)
+    return replace(sliced, counting="" if counting.refusal else counting.text)
 
 
-def _slice(text: str, kernel: Function, debug: DebugInfo, *, executed: bool) -> AddressSlice:
-    draft = _Draft(kernel, debug, executed)
+def _slice(
+    text: str,
+    kernel: Function,
+    debug: DebugInfo,
+    *,
+    executed: bool = False,
+    counting: bool = False,
+) -> AddressSlice:
+    draft = _Draft(kernel, debug, executed, counting)
     body = "\n".join(draft.edited())
     sliced = llvm.parse("\n".join((_without_functions(text), body, *draft.declarations())))
     machine = llvm.optimise(sliced, llvm.TRIPLE, "gfx942")
@@ -136,14 +148,16 @@ class _Draft:
         kernel: of an optimised module.
         debug: of the module.
         executed: whether its threads will be, so that they may ask each other.
+        counting: whether it counts what threads compute.
     """
 
-    def __init__(self, kernel: Function, debug: DebugInfo, executed: bool):
+    def __init__(self, kernel: Function, debug: DebugInfo, executed: bool, counting: bool):
         self._debug, self._executed = debug, executed
         instructions = [one for block in kernel.blocks for one in block.instructions]
         self._rows = list(rows_of(str(kernel), instructions))
         self._used = {identity(value) for one in instructions for value in one.operands}
         self._needed, self._kept = _reached(instructions, executed)
+        self._counts = _counts(kernel) if counting else {}
         self._opaque: dict[int, tuple[str, str]] = {}  # site -> what it is, its text
         self._returned: dict[str, str] = {}
         self.types: dict[int, str] = {}
@@ -152,12 +166,15 @@ class _Draft:
     def edited(self) -> Iterator[str]:
         """Its lines."""
         for site, (line, one) in enumerate(self._rows):
+            if one is not None and (counts := self._counts.get(identity(one))):
+                yield "  call void @sw_count(i32 {}, i32 {}, i32 {})".format(*counts)
             yield from [line] if one is None else self._edit(line, one, site)
 
     def declarations(self) -> Iterator[str]:
         """Of what the lines call."""
         yield "declare void @sw_touch(ptr, i32, i32, i32, i32) nounwind willreturn " + _MEMORY
         yield f"declare void @sw_unknown(i32) nounwind willreturn {_MEMORY}"
+        yield f"declare void @sw_count(i32, i32, i32) nounwind willreturn {_MEMORY}"
         for name, kind in self._returned.items():
             yield f"declare {kind} @{name}(i32) nounwind willreturn memory(none)"
 
@@ -269,6 +286,14 @@ _MEMORY = "memory(inaccessiblemem: readwrite)"
 _ORDERING = re.compile(
     r"@llvm\.amdgcn\.(s\.barrier|wave\.barrier|sched|s\.wait|s\.sleep|s\.setprio|iglp)"
 )
+
+
+def _counts(kernel: Function) -> dict[int, Counts]:
+    """What a lane computes in each block, by the identity of the block's last instruction."""
+    blocks = [list(block.instructions) for block in kernel.blocks]
+    work = LaneWork(blocks)
+    found = ((identity(block[-1]), work.of(block)) for block in blocks)
+    return {end: counts for end, counts in found if any(counts)}
 
 
 def rows_of(text: str, instructions: list[Instruction]) -> Iterator[tuple[str, Instruction | None]]:

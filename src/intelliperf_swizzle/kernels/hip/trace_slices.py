@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +25,15 @@ from intelliperf_swizzle.kernels.hip.slice_interpreter import (
 )
 from intelliperf_swizzle.kernels.hip.source import DebugInfo
 from intelliperf_swizzle.kernels.hip.terms import Sum
-from intelliperf_swizzle.records import LINE_BYTES, Grid, Launch, Segment, TensorArgument, Trace
+from intelliperf_swizzle.records import (
+    LINE_BYTES,
+    Grid,
+    Int64Array,
+    Launch,
+    Segment,
+    TensorArgument,
+    Trace,
+)
 from intelliperf_swizzle.trace.overwrites import with_sharing
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import reads_what_is_written, writes_any
@@ -32,6 +41,10 @@ from intelliperf_swizzle.trace.sharing import reads_what_is_written, writes_any
 _FIRST_BATCH, _LARGEST_BATCH = 256, 16384
 """Workgroups that are interpreted at once: the first few show how large arrays become."""
 _LARGEST_ARRAY = 1 << 22
+_COUNTED = 16
+"""Workgroups, from first to last, whose arithmetic is counted."""
+_MOST_COUNTING_STEPS = 500_000
+"""Some seconds."""
 _MOST_ACCESSES = 200_000_000
 """Accesses of a trace (3 GB while it is made)."""
 _FLOATS = {"float": "f", "double": "d", "half": "e"}
@@ -70,7 +83,7 @@ class _Tracing:
     def __init__(self, launch: Launch, kernel: DeviceKernel, *, executed: bool = False):
         self._launch, self._kernel = launch, kernel
         block: Grid = tuple(launch.options["block"])
-        values, by_reference = _values(launch, kernel.types)
+        self._values, by_reference = _values(launch, kernel.types)
         buffers = _buffers(launch, kernel)
         self._memory = DeviceMemory(buffers, by_reference, launch.grid, block)
         self._update = CurrentUpdate(kernel.slice.updates)
@@ -79,7 +92,7 @@ class _Tracing:
         self._segments = tuple(_segment(launch, kernel, one) for one in buffers)
         self._execution: SliceExecution | None = None
         if executed:
-            numbers = (value % (1 << 64) for value in values)
+            numbers = (value % (1 << 64) for value in self._values)
             passed = [
                 by_reference.get(number, value.to_bytes(8, "little"))
                 for number, value in enumerate(numbers)
@@ -87,17 +100,25 @@ class _Tracing:
             self._execution = SliceExecution(kernel, launch, passed, buffers, self._update)
             self._runner: Interpreter | SliceExecution = self._execution
         else:
-            variables = {name: at for name, (at, _) in kernel.variables.items()}
-            program = decode_slice(kernel.slice.text, kernel.code.symbol, variables)
-            self._runner = Interpreter(
-                program, launch.grid, block, kernel.code.wave_lanes, values, self._memory,
-                self._update,
-            )  # fmt: skip
+            self._runner = self._interpreter(kernel.slice.text)
+
+    def _interpreter(self, text: str) -> Interpreter:
+        launch, kernel = self._launch, self._kernel
+        variables = {name: at for name, (at, _) in kernel.variables.items()}
+        return Interpreter(
+            decode_slice(text, kernel.code.symbol, variables), launch.grid,
+            launch.options["block"], kernel.code.wave_lanes, self._values, self._memory,
+            self._update,
+        )  # fmt: skip
+
+    def _recorder(self) -> TraceRecorder:
+        lanes = self._kernel.code.wave_lanes
+        return TraceRecorder(self._begin, self._end, self._update, lanes)
 
     def trace(self) -> Trace:
         """Runs all workgroups, in batches."""
         launch = self._launch
-        recorder = TraceRecorder(self._begin, self._end, self._update, self._kernel.code.wave_lanes)
+        recorder = self._recorder()
         self._run(recorder, recorder)
         trace = recorder.trace(
             launch.grid,
@@ -111,7 +132,26 @@ class _Tracing:
                 f"{launch.kernel} cannot be traced: what a workgroup accesses depends on what the "
                 "launch itself writes"
             )
+        waves = -(-math.prod(launch.options["block"]) // self._kernel.code.wave_lanes)
+        trace = replace(trace, tile_arithmetic=self._arithmetic(trace), waves=waves)
         return with_sharing(trace, recorder, lambda watch: self._run(watch, None))
+
+    def _arithmetic(self, trace: Trace) -> Int64Array | None:
+        """What each workgroup computes: a few are counted, and for each access that of theirs."""
+        programs = self._launch.programs
+        some = np.unique(np.linspace(0, programs - 1, _COUNTED).astype(np.int64))
+        accesses = np.diff(trace.tile_offset)
+        if not self._kernel.slice.counting or not accesses[some].any():
+            return None
+        interpreter = self._interpreter(self._kernel.slice.counting)
+        try:
+            interpreter.run(some, self._recorder(), most_steps=_MOST_COUNTING_STEPS)
+        except (UnknownStepError, TraceError):
+            return None
+        each = interpreter.computed.sum(axis=0).max() / accesses[some].sum()
+        lanes = (accesses * each).astype(np.int64)
+        nothing = np.zeros_like(lanes)
+        return np.stack((nothing, nothing, lanes), axis=1) if lanes.any() else None
 
     def _reads_what_is_written(self, trace: Trace, recorder: TraceRecorder) -> bool:
         if self._execution is None:
