@@ -9,8 +9,7 @@ A file of one JSON object a line, as `benchmarks/h200.py` writes it: each has a 
 Times are those of the unmodified kernel times the ratio that was measured in common rounds with it,
 where there is one: those of different visits to the GPU differ by 18 % at equal ratios, as its
 clock does. Ratios of `orders` are from later rounds than those of `attempts`, in which they differ
-by up to 4 %; orders that were in both say by how much. Times under the profiler are a second
-reading.
+by up to 4 %; orders that were in both say by how much.
 """
 
 from __future__ import annotations
@@ -74,10 +73,8 @@ def _profiled_orders(record: Mapping[str, Any]) -> dict[str, tuple[str | None, M
     for name, text, counters in _listed_orders(record):
         measured = counters and counters["profiler"] != "model"
         if measured and counters["l2_hit_rate"] is not None:
-            profiled_ms = time_ms = counters["time_ms"]
             if text in ratios and unmodified_ms:
-                time_ms = unmodified_ms * ratios[text]
-            counters = {**counters, "time_ms": time_ms, "profiled_time_ms": profiled_ms}
+                counters = {**counters, "time_ms": unmodified_ms * ratios[text]}
             by_text.setdefault(text, (name, counters))
     return {name: (text, counters) for text, (name, counters) in by_text.items()}
 
@@ -122,7 +119,6 @@ class MeasuredRuns:
                 hit_rate=counters["l2_hit_rate"],
                 counter_hit_rate=counters.get("l2_counter_hit_rate"),
                 time_ms=counters.get("time_ms"),
-                profiled_time_ms=counters.get("profiled_time_ms"),
             )
             for case, run in self._runs.items()
             for name, (_, counters) in run.orders.items()
