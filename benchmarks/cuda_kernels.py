@@ -65,7 +65,7 @@ HERE = Path(__file__).parent
 SOURCES = HERE / "cuda"
 MEASURED = HERE / "measured"
 PREDICTIONS = HERE / "records" / "cuda_kernels.jsonl"
-TARGETS = ("h200",)
+TARGETS = ("h200", "h100")
 """GPUs that were measured."""
 
 

@@ -108,6 +108,8 @@ def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
     sliced = _slice(text, kernel, debug)
     if sliced.refusal is not None:
         sliced = replace(_slice(text, kernel, debug, executed=True), executed=sliced.refusal)
+    if sliced.refusal is not None:
+        return sliced
     counting = _slice(text, kernel, debug, counting=True)
     return replace(sliced, counting="" if counting.refusal else counting.text)
 
