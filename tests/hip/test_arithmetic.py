@@ -66,7 +66,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     ("kernel", "a_lane"),
     [
         ("fused", 100 * 2), ("apart", 100 * 4), ("doubles", 100 * 4), ("roots", 100 * 16),
-        ("some", 100 * 2 / 4), ("own", 100 * 16 + 42), ("same", 100 * 8 + 42),
+        ("some", 100 * 2 / 4), ("own", 100 * 16 + 42), ("same", 100 * 5 + 5),
     ],
 )  # fmt: skip
 def test_the_busiest_unit_of_a_lane(recorded: Recorded, kernel: str, a_lane: float) -> None:

@@ -21,6 +21,8 @@ _ISSUE, _SPECIAL, _BANK = 2, 16, 8
 """128, 16 and 32 lanes in a clock. Source: CUDA C++ programming guide, throughput of native
 arithmetic instructions, capability 9.0, and shared memory, 32 banks of 4 bytes (as CDNA3's LDS)."""
 
+_SAME_BYTES = 16
+"""What all lanes of a wave get at once; a compiler makes one load of several side by side."""
 _PLAIN = ("fadd", "fsub", "fmul", "fcmp")
 _PLAIN_CALL = re.compile(r"@llvm\.(fma|fmuladd|(min|max)(num|imum|imumnum))\.[\w.]*\(")
 _SPECIAL_CALL = re.compile(
@@ -60,16 +62,17 @@ class LaneWork:
             return _ISSUE * words, _SPECIAL * words if special else 0, 0
         if one.opcode in MEMORY and space(pointer := pointers_of(one)[0]) == LDS:
             value = one if one.opcode == "load" else list(one.operands)[one.opcode != "store"]
-            apart = identity(pointer) in self._varying
-            words = max(1, size_of(str(value.type)) // 4) if apart else 1
-            return _ISSUE, 0, _BANK * words
+            size = size_of(str(value.type))
+            if identity(pointer) in self._varying:
+                return _ISSUE, 0, _BANK * max(1, size // 4)
+            return _ISSUE * size // _SAME_BYTES, 0, _BANK * size // _SAME_BYTES
         return 0, 0, 0
 
 
 def _varying(
     instructions: Iterable[Instruction], users: Mapping[int, Sequence[Instruction]]
 ) -> set[int]:
-    """Values that differ from lane to lane of a wave; others are one address of shared memory."""
+    """Values that differ from lane to lane of a wave."""
     todo = [one for one in instructions if _VARYING_CALL.search(str(one))]
     found: set[int] = set()
     while todo:
