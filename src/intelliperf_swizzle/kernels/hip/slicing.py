@@ -60,7 +60,7 @@ class AddressSlice:
         refusal: why it cannot be traced, with file and line; None if it can.
         executed: why threads must be executed for it, in the same words; None if it is interpreted.
         counting: of a module whose kernel also counts what threads compute, with calls of
-            `sw_count`; empty if that would have to be executed.
+            `sw_count`; empty if it does not, or would have to be executed.
         contents: numbers of the parameters whose buffers' contents decide, `VARIABLES` for those of
             device variables; None = of any buffer.
         decisive: numbers of the parameters whose values decide.
@@ -111,7 +111,8 @@ def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
     if sliced.refusal is not None:
         return sliced
     counting = _slice(text, kernel, debug, counting=True)
-    return replace(sliced, counting="" if counting.refusal else counting.text)
+    counts = counting.refusal is None and "call void @sw_count(" in counting.text
+    return replace(sliced, counting=counting.text if counts else "")
 
 
 def _slice(

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
@@ -132,8 +131,8 @@ class _Tracing:
                 f"{launch.kernel} cannot be traced: what a workgroup accesses depends on what the "
                 "launch itself writes"
             )
-        waves = -(-math.prod(launch.options["block"]) // self._kernel.code.wave_lanes)
-        trace = replace(trace, tile_arithmetic=self._arithmetic(trace), waves=waves)
+        arithmetic, waves = self._arithmetic(trace), launch.options["num_warps"]
+        trace = replace(trace, tile_arithmetic=arithmetic, waves=waves)
         return with_sharing(trace, recorder, lambda watch: self._run(watch, None))
 
     def _arithmetic(self, trace: Trace) -> Int64Array | None:
