@@ -3,6 +3,7 @@
 """What swizzles are worth on an H200: hit rates, bytes and times of whole automatic runs.
 
     python benchmarks/h200.py --seconds 500   # on a machine with the GPU; again until all is done
+    python benchmarks/h200.py --times FILE    # there: what was profiled, timed anew, twice
     python benchmarks/h200.py --render        # anywhere: docs/results/h200.md from the records
 
 Each case is an application of `benchmarks/kernels/`. It is run through the same loop as the command
@@ -24,8 +25,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,7 @@ from intelliperf_swizzle.search.problem import pose_problem
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject
+from model_truth.runs import UNMODIFIED, MeasuredRun, read_runs
 
 HERE = Path(__file__).parent
 KERNELS = HERE / "kernels"
@@ -215,6 +218,7 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
             "seconds": round(time.monotonic() - begun, 1),
         }
         history.close()
+    print(summary(record), flush=True)
     return record
 
 
@@ -258,26 +262,16 @@ def compared(case: Case, found: Found, folder: Path) -> dict[str, Any]:
     if case.columns is not None:
         hand = by_hand(case.columns).items()
         candidates |= {name: Candidate(text, name, "user") for name, text in hand}
-    edits = {name: spliced(found, one.text, one.name) for name, one in candidates.items()}
+    edits = {
+        name: spliced(setup, found.subject, one.text, one.name) for name, one in candidates.items()
+    }
     texts = {name: edit.functions for name, edit in edits.items()}
     for name, identity in IDENTITIES.items():
-        texts[name] = {} if identity is None else spliced(found, identity, name).functions
+        texts[name] = (
+            {} if identity is None else spliced(setup, found.subject, identity, name).functions
+        )
     names = list(texts)
-    rig = Rig(
-        command=setup.command,
-        cwd=setup.project,
-        folder=folder / "compared",
-        device=setup.device.product if setup.device else "",
-        environment={**os.environ, **(setup.device.environment if setup.device else {})},
-        cache_bytes=setup.target.num_xcds * setup.target.l2_bytes_per_xcd
-        + (setup.target.llc_bytes or 0),
-    )
-    trials = rig.try_out(
-        [task_of(one.launch, one.trace) for one in found.subject.traced],
-        dict(enumerate(texts.values())),
-        tolerance=setup.options.accordo_absolute_tolerance,
-        race_seconds=RACE_SECONDS,
-    )
+    trials = race(setup, found.subject, list(texts.values()), folder / "compared")
     counts = {
         name: asdict(measurement)
         for name in ("named", "model alone", GROUPED)
@@ -302,6 +296,27 @@ def compared(case: Case, found: Found, folder: Path) -> dict[str, Any]:
     }
 
 
+def race(
+    setup: Setup, subject: Subject, texts: Sequence[Mapping[str, str]], folder: Path
+) -> Mapping[int, Trial]:
+    """Kernels, by the texts of their functions, beside the unmodified one in common rounds."""
+    rig = Rig(
+        command=setup.command,
+        cwd=setup.project,
+        folder=folder,
+        device=setup.device.product if setup.device else "",
+        environment={**os.environ, **(setup.device.environment if setup.device else {})},
+        cache_bytes=setup.target.num_xcds * setup.target.l2_bytes_per_xcd
+        + (setup.target.llc_bytes or 0),
+    )
+    return rig.try_out(
+        [task_of(one.launch, one.trace) for one in subject.traced],
+        dict(enumerate(texts)),
+        tolerance=setup.options.accordo_absolute_tolerance,
+        race_seconds=RACE_SECONDS,
+    )
+
+
 def by_model_alone(found: Found) -> Attempt | None:
     """What the model would have named: the best prediction that is better."""
     baseline = found.evaluator.predicted or found.evaluator.baseline
@@ -314,11 +329,10 @@ def by_model_alone(found: Found) -> Attempt | None:
     return leaders[0] if leaders else None
 
 
-def spliced(found: Found, text: str, name: str) -> Edit:
+def spliced(setup: Setup, subject: Subject, text: str, name: str) -> Edit:
     """The kernel with a swizzle in it."""
-    launches = found.subject.launches
-    source = launches[0].source
-    return splice(source, parse(text), target=found.setup.target, launches=launches, name=name)
+    source = subject.launches[0].source
+    return splice(source, parse(text), target=setup.target, launches=subject.launches, name=name)
 
 
 def counts_of(found: Found, candidate: Candidate, edit: Edit) -> Measurement | None:
@@ -351,6 +365,40 @@ def raced(folder: Path) -> Iterator[dict[str, Any]]:
             event = json.loads(line)
             if event["event"] == "raced":
                 yield {key: event[key] for key in ("launch", "candidates", "rounds_ns", "sets")}
+
+
+# --- times anew ---------------------------------------------------------------------------------
+
+
+def time_again(
+    runs: Mapping[str, MeasuredRun], case: Case, device: Device, target: Target, folder: Path
+) -> dict[str, Any]:
+    """Every order that was profiled, in common rounds, by two processes one after the other."""
+    run = runs[case.name]
+    project = folder / "project"
+    shutil.copytree(KERNELS, project)
+    progress = Lines(sys.stderr)
+    options = Options(project_directory=str(project))
+    setup = prepare(options, (sys.executable, *case.command), progress, target=target)
+    texts = {name: text for name, (text, _) in run.orders.items() if text is not None}
+    readings = []
+    with record_application(setup, progress) as recorded:
+        subject = choose_kernel(recorded, setup, progress)
+        edits = [spliced(setup, subject, text, name).functions for name, text in texts.items()]
+        for reading in ("first", "second"):
+            trials = race(setup, subject, edits, recorded.folder.parent / reading)
+            timings = {name: trials[n].timing for n, name in enumerate(texts)}
+            known = {name: one for name, one in timings.items() if one}
+            unmodified = next(one.original_ms.median for one in known.values())
+            ratios = {UNMODIFIED: 1.0} | {n: one.ratio.median for n, one in known.items()}
+            readings.append({name: unmodified * ratio for name, ratio in ratios.items()})
+    return {
+        "case": case.name,
+        "device": device.product,
+        "driver": device.driver,
+        "software": software(),
+        "readings_ms": readings,
+    }
 
 
 # --- the page -----------------------------------------------------------------------------------
@@ -552,7 +600,12 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [found[case.name] for case in CASES if case.name in found]
 
 
-def visit(cases: Sequence[Case], records: Path, seconds: float) -> int:
+def visit(
+    cases: Sequence[Case],
+    measured: Callable[[Case, Device, Target, Path], dict[str, Any]],
+    records: Path,
+    seconds: float,
+) -> int:
     """Measures as many cases as the time allows; the exit status."""
     present = devices()
     if not present or present[0].target is None:
@@ -565,14 +618,13 @@ def visit(cases: Sequence[Case], records: Path, seconds: float) -> int:
         print(f"=== {case.name}", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="h200-") as folder:
             try:
-                record = measure(case, present[0], present[0].target, Path(folder))
+                record = measured(case, present[0], present[0].target, Path(folder))
             except SwizzleError as error:
                 failures += 1
                 print(f"failed: {error}", file=sys.stderr, flush=True)
                 continue
         with records.open("a") as stream:
             stream.write(json.dumps(record, default=float) + "\n")
-        print(summary(record), flush=True)
     return 1 if failures else 0
 
 
@@ -594,13 +646,18 @@ def main() -> None:
     parser.add_argument("--records", type=Path, default=RECORDS)
     parser.add_argument("--only", nargs="*", help="cases whose names begin so")
     parser.add_argument("--again", action="store_true", help="those that have a record, too")
+    parser.add_argument("--times", type=Path, help="of what --records has, to this file")
     parser.add_argument("--render", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
     if options.render:
         PAGE.parent.mkdir(parents=True, exist_ok=True)
         PAGE.write_text(page(read(options.records)), encoding="utf-8")
         return
-    done = {one["case"] for one in read(options.records) if one["profiler"] != "model"}
+    records, measured = options.records, measure
+    if options.times:
+        runs = read_runs(options.records, options.times)
+        records, measured = options.times, partial(time_again, runs)
+    done = {one["case"] for one in read(records) if one.get("profiler") != "model"}
     done = set() if options.again else done
     chosen = [
         case
@@ -608,7 +665,7 @@ def main() -> None:
         if case.name not in done
         and (not options.only or any(case.name.startswith(word) for word in options.only))
     ]
-    sys.exit(visit(chosen, options.records, options.seconds))
+    sys.exit(visit(chosen, measured, records, options.seconds))
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ def measurements_of(one: Set) -> Measurements:
     if place.is_dir():
         return FolderOfMeasurements(place)
     if place.suffix == ".jsonl":
-        return MeasuredRuns(place)
+        return MeasuredRuns(place, MEASURED / "h200_times.jsonl")
     return PublishedMeasurements(place, one.target)
 
 

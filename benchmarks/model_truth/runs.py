@@ -6,19 +6,17 @@ A file of one JSON object a line, as `benchmarks/h200.py` writes it: each has a 
 `command` in `benchmarks/kernels/` that was run, the `kernel`, its `baseline` and its `attempts` and
 `orders`, in the swizzle language and with what a profiler counted.
 
-Times are those of the unmodified kernel times the ratio that was measured in common rounds with it,
-where there is one: those of different visits to the GPU differ by 18 % at equal ratios, as its
-clock does. Ratios of `orders` are from later rounds than those of `attempts`, in which they differ
-by up to 4 %; orders that were in both say by how much.
+Times are of a second file (`h200.py --times`), in milliseconds and by name, two readings of each;
+an order that is not there has none.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -43,56 +41,50 @@ class MeasuredRun:
         kernel: its name.
         grids: of its launches.
         orders: text (None: the unmodified kernel) and counters of each profiled order, by name.
+        readings_ms: times of orders, by name.
     """
 
     command: tuple[str, ...]
     kernel: str
     grids: tuple[tuple[int, ...], ...]
     orders: Mapping[str, tuple[str | None, Mapping[str, Any]]]
+    readings_ms: Sequence[Mapping[str, float]] = ()
+
+    def time_ms(self, order: str) -> float | None:
+        """The mean of its readings."""
+        known = [one[order] for one in self.readings_ms if order in one]
+        return fmean(known) if known else None
 
 
-def read_runs(file: Path) -> dict[str, MeasuredRun]:
-    """The runs of a file, by case."""
-    records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+def read_runs(file: Path, times: Path) -> dict[str, MeasuredRun]:
+    """The runs of a file, by case, with the times of another one."""
+    readings = {one["case"]: one["readings_ms"] for one in _lines(times)}
     return {
         one["case"]: MeasuredRun(
             command=(f"kernels/{one['command'][0]}", *one["command"][1:]),
             kernel=one["kernel"],
             grids=tuple(tuple(launch[:3]) for launch in one["launches"]),
             orders=_profiled_orders(one),
+            readings_ms=readings.get(one["case"], ()),
         )
-        for one in records
+        for one in _lines(file)
     }
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    if not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def _profiled_orders(record: Mapping[str, Any]) -> dict[str, tuple[str | None, Mapping[str, Any]]]:
     """Of the orders that a profiler counted, the first of each text."""
     by_text: dict[str | None, tuple[str, Mapping[str, Any]]] = {}
-    unmodified_ms = record["baseline"]["time_ms"]
-    ratios = _ratios(record)
     for name, text, counters in _listed_orders(record):
         measured = counters and counters["profiler"] != "model"
         if measured and counters["l2_hit_rate"] is not None:
-            if text in ratios and unmodified_ms:
-                counters = {**counters, "time_ms": unmodified_ms * ratios[text]}
             by_text.setdefault(text, (name, counters))
     return {name: (text, counters) for text, (name, counters) in by_text.items()}
-
-
-def _ratios(record: Mapping[str, Any]) -> dict[str | None, float]:
-    """Time over the unmodified kernel's, by text; of the later rounds as if of the first."""
-    first, later = ({text: timing["ratio"]["median"] for text, timing in rounds if timing}
-                    for rounds in _rounds(record))  # fmt: skip
-    both = [first[text] / later[text] for text in first if text in later]
-    drift = statistics.median(both) if both else 1.0
-    return {text: ratio * drift for text, ratio in later.items()} | first
-
-
-def _rounds(record: Mapping[str, Any]) -> Iterator[list[tuple[str | None, Any]]]:
-    """Text and timing of the orders in the first rounds and in the later ones."""
-    attempts = [(one["text"], one["measurement"] or {}) for one in record["attempts"]]
-    yield [(text, counters.get("timing")) for text, counters in attempts]
-    yield [(one["text"], one.get("timing")) for one in record["orders"].values() if one["text"]]
 
 
 def _listed_orders(record: Mapping[str, Any]) -> Iterator[tuple[str, str | None, Any]]:
@@ -105,10 +97,10 @@ def _listed_orders(record: Mapping[str, Any]) -> Iterator[tuple[str, str | None,
 
 
 class MeasuredRuns:
-    """The runs in a file, as `accuracy.Measurements`."""
+    """The runs in a file with the times of another, as `accuracy.Measurements`."""
 
-    def __init__(self, file: Path) -> None:
-        self._runs = read_runs(file)
+    def __init__(self, file: Path, times: Path) -> None:
+        self._runs = read_runs(file, times)
 
     def readings(self) -> tuple[list[MeasuredPair], list[str]]:
         """What a profiler counted, in the order of the file; and which runs have no counters."""
@@ -118,7 +110,7 @@ class MeasuredRuns:
                 mapping=name,
                 hit_rate=counters["l2_hit_rate"],
                 counter_hit_rate=counters.get("l2_counter_hit_rate"),
-                time_ms=counters.get("time_ms"),
+                time_ms=run.time_ms(name),
             )
             for case, run in self._runs.items()
             for name, (_, counters) in run.orders.items()

@@ -51,7 +51,7 @@ def record(config: str, mapping: str, **fields: Any) -> dict[str, Any]:
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """One run over everything; the sound pairs and the bad ones together."""
     records = [
-        *(record("plain", order, axes=[32, 32], time_ms_do_bench_median=1.0) for order in ORDERS),
+        *(record("plain", order, axes=[32, 32], time_ms=1.0) for order in ORDERS),
         *(record("hidden", order) for order in ORDERS),
         record("persistent", "random"),
         record("histogram", "identity", blocks_per_sm_limit={"registers": 77.0}),

@@ -6,10 +6,12 @@ Each program reads the block that it works on from a table, so that one compiled
 every order. Inputs are random normal, in float16 unless a kernel says otherwise.
 
     python kernels.py list                       names of the configurations
-    python kernels.py time [PREFIX ...]          median milliseconds under each order
+    python kernels.py time [PREFIX ...]          milliseconds under each order, two readings
     ncu -k 'regex:^k_' ... python kernels.py run [PREFIX ...]      one launch an order
 """
 
+import random
+import statistics
 import sys
 
 import numpy as np
@@ -225,6 +227,36 @@ CONFIGS = {
 }
 
 
+ROUNDS = 100
+FLUSHED_BYTES = 256 << 20
+
+
+def time_in_rounds(launch, tables):
+    """Milliseconds under each table: the first's median, times the median ratio to it of a round.
+
+    A round launches the kernel once under each, in random order, every time with an L2 full of
+    other data: a GPU's clock differs more from minute to minute than orders do.
+    """
+    flushed = torch.empty(FLUSHED_BYTES, dtype=torch.int8, device="cuda")
+    rounds = []
+    for _ in range(ROUNDS):
+        events = {}
+        for name in random.sample(list(tables), len(tables)):
+            flushed.zero_()
+            events[name] = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+            events[name][0].record()
+            launch(tables[name])
+            events[name][1].record()
+        torch.cuda.synchronize()
+        rounds.append({name: begin.elapsed_time(end) for name, (begin, end) in events.items()})
+    first = next(iter(tables))
+    milliseconds = statistics.median(one[first] for one in rounds)
+    return {
+        name: milliseconds * statistics.median(one[name] / one[first] for one in rounds)
+        for name in tables
+    }
+
+
 def main(configs, mode="list", *prefixes):
     """List the configurations, or time or run those whose names begin with a prefix."""
     for name, build in configs.items():
@@ -235,21 +267,18 @@ def main(configs, mode="list", *prefixes):
             continue
         torch.manual_seed(0)
         (slow, fast), launch = build()
-        for mapping, order in mappings(slow, fast).items():
-            table = torch.from_numpy(order.astype(np.int32)).cuda()
+        tables = {
+            mapping: torch.from_numpy(order.astype(np.int32)).cuda()
+            for mapping, order in mappings(slow, fast).items()
+        }
+        for table in tables.values():
             launch(table)
             torch.cuda.synchronize()
-            outcome = f"{slow}\t{fast}"
-            if mode == "time":
-                milliseconds = triton.testing.do_bench(
-                    lambda table=table, launch=launch: launch(table),
-                    warmup=30,
-                    rep=90,
-                    return_mode="median",
-                )
-                outcome = f"{milliseconds:.5f}"
-            print(f"{name}\t{mapping}\t{outcome}", flush=True)
-        del launch
+        readings = [time_in_rounds(launch, tables) for _ in range(2)] if mode == "time" else []
+        for mapping in tables:
+            outcome = [f"{one[mapping]:.5f}" for one in readings] or [slow, fast]
+            print(name, mapping, *outcome, sep="\t", flush=True)
+        del launch, tables
         torch.cuda.empty_cache()
 
 

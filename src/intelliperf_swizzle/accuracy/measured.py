@@ -92,9 +92,7 @@ def read(
         hit_rate=middle(rates) / 100,
         counter_hit_rate=_scaled(counter, 100, middle),
         llc_hit_rate=_scaled(numbers(record, "llc_hit_rate_pct"), 100, middle),
-        time_ms=_scaled(
-            numbers(record, "time_ms_do_bench_median") or numbers(record, "time_ms"), 1, middle
-        ),
+        time_ms=_scaled(numbers(record, "time_ms"), 1, middle),
         profiled_time_ms=_scaled(numbers(record, "time_ns_under_ncu"), 1e6, middle),
         memory_read_bytes=_scaled(numbers(record, "dram_read_bytes"), 1, middle),
         occupancy=_occupancy(record.get("blocks_per_sm_limit")),
