@@ -20,6 +20,12 @@ LINES = list(range(4096))
 PROBE = Path(__file__).parents[2] / "benchmarks" / "measured" / "h200_probe"
 SETS = list(csv.DictReader((PROBE / "sets.csv").read_text().splitlines()))
 """What one SM found there when it read the same lines for the second time."""
+MERGING = [
+    row
+    for row in csv.DictReader((PROBE / "merging.csv").read_text().splitlines())
+    if (row["from"], row["lag_ns"], row["chunk_bytes"], row["own"]) == ("memory", "0", "16384", "0")
+]
+"""SMs that asked for the same lines at once."""
 
 
 def two_cus(**changes):
@@ -69,6 +75,25 @@ def test_requests_of_one_gpc_at_the_same_time_are_merged():
     assert total.merged == 4 * len(LINES)
     apart = counted([[(READ, LINES)], [(READ, LINES)]], one_gpc, in_flight=False)
     assert apart.requests.sum() == 8 * len(LINES)
+
+
+@pytest.mark.parametrize("sms", [2, 4, 6, 8, 12, 16])
+def test_four_requests_are_merged_at_most(sms):
+    [*_, measured] = [row for row in MERGING if row["test"] == "one GPC" and int(row["sms"]) == sms]
+    asked, reached = measured["sectors_asked"], measured["lts__t_sectors_srcunit_tex_op_read"]
+    one_gpc = two_cus(cus_per_xcd=sms, gpc_cus=(sms, sms))
+    total = counted([[(READ, LINES)]] * sms, one_gpc)
+    assert total.requests.sum() / (4 * len(LINES)) == round(sms * int(reached) / int(asked))
+
+
+def test_workgroups_of_a_cu_share_its_l1():
+    lines = LINES[:1000]
+    late = [(READ, [100_000 + i]) for i in range(30)]
+    stream = merge(written_out([[(READ, lines)], [*late, (READ, lines)]]))
+    one_cu = dataclasses.replace(two_cus(), num_xcds=1, gpc_cus=(1,), gpc_domains=(0,))
+    total = replay_timed(stream, np.arange(2), one_cu, 2, FULL)
+    assert total.l1_hits == 4 * len(lines)
+    assert total.requests.sum() == 4 * (len(lines) + len(late))
 
 
 def test_what_does_not_fit_a_side_is_gone_when_it_is_read_again():

@@ -6,13 +6,13 @@ Every line has its home in one of the two domains. A read is looked up in the do
 CU; a line at home on the other side is copied when it misses, so that both domains hold what both
 read. What is counted as hit or miss is the lookup next to the CU, in 32-byte sectors.
 
-Time decides what is in flight. The workgroups of a CU queue for its L1, which looks up a line a
-clock, and again for every instruction of an access that is not aligned. A workgroup issues its
-accesses one after the other, no faster than its share of the CU allows, and waits for data where
-too many are outstanding. Requests of one GPC for a line that is under way to it are merged and
-never reach the L2; requests of others hit, and wait. Each GPC has an equal share of what the L2 and
-memory can give. So workgroups of a GPC that share data fall into step where they wait for it, and
-those of a GPC with more CUs fall behind the others.
+Time decides what is in flight. The workgroups of a CU share its L1, unless what they load goes into
+shared memory, and queue for it: it looks up a line a clock, and again for every instruction of an
+access that is not aligned. A workgroup issues its accesses one after the other, no faster than its
+share of the CU allows, and waits for data where too many are outstanding. Up to four requests of
+one GPC for a line that is under way to it become one to the L2; requests of others hit, and wait.
+Each GPC has an equal share of what the L2 and memory can give. So workgroups of a GPC that share
+data fall into step where they wait for it, and those of a GPC with more CUs fall behind the others.
 """
 
 from __future__ import annotations
@@ -95,17 +95,19 @@ def replay_timed(
         *pace(stream, target, arithmetic=physics.arithmetic),
     )
     places = timed.Places(*slots(target, occupancy, gpc_by_gpc=physics.dispatch))
-    rules = _rules(target, occupancy, physics, stream.waves)
+    rules = _rules(target, physics, stream)
     l2, crowding = _l2(stream, target, sets=physics.sets)
     return timed.replay(
         tile.astype(np.int32), refs, places, rules, l2, crowding, tensors, physics.seed
     )
 
 
-def _rules(target: Target, occupancy: int, physics: Physics, waves: int) -> Rules:
+def _rules(target: Target, physics: Physics, stream: ReferenceStream) -> Rules:
     from intelliperf_swizzle.cache.compiled.chip import Rules
 
     groups = len(target.gpc_cus)
+    arithmetic = stream.tile_arithmetic
+    into_shared_memory = arithmetic is not None and arithmetic[:, 0].any()  # for matrix products
     return Rules(
         l2_hit=float(target.clocks_l2_hit or 0),
         l2_remote=float(target.clocks_l2_remote or 0),
@@ -115,9 +117,10 @@ def _rules(target: Target, occupancy: int, physics: Physics, waves: int) -> Rule
         memory_bytes=float(target.bytes_per_clock_memory or 0) / groups,
         cu_bytes=float(target.bytes_per_clock_cu or 0),
         randomness=float(target.arbitration_randomness or 0) if physics.drift else 0.0,
-        places=max(1, _FILLING_WAVES // waves) if waves else 0,
+        places=max(1, _FILLING_WAVES // stream.waves) if stream.waves else 0,
         in_flight=target.accesses_in_flight or 0,
-        l1_lines=target.l1_bytes // LINE_BYTES // occupancy if physics.l1 else 0,
+        l1_lines=target.l1_bytes // LINE_BYTES if physics.l1 and not into_shared_memory else 0,
+        merged=target.l2_requests_merged or 1,
         granule=(target.l2_fill_bytes if physics.sectors else LINE_BYTES) // SECTOR_BYTES,
         copies=physics.copies,
         waiting=physics.in_flight,

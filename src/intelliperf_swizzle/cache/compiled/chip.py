@@ -35,7 +35,8 @@ class Rules(NamedTuple):
         memory_bytes: the same from memory.
         places: workgroups that a CU lets compute at once, the oldest first; 0 = all share it.
         in_flight: loads that a workgroup has issued and not yet used, at most.
-        l1_lines: a workgroup's share of its L1; 0 = there is none.
+        l1_lines: of a CU's L1; 0 = there is none.
+        merged: requests of a group that become one to the L2, at most.
         granule: sectors that a miss brings.
         copies: a domain keeps copies of the other's lines.
         waiting: requests for what is under way wait for it, or are merged.
@@ -53,6 +54,7 @@ class Rules(NamedTuple):
     places: int
     in_flight: int
     l1_lines: int
+    merged: int
     granule: int
     copies: bool
     waiting: bool
@@ -71,8 +73,8 @@ class Chip(NamedTuple):
         domains: float64[2, UNDER_WAY, 4]; UNIT that a domain asked for, READY when it has arrived
             there, CROSSED when a request from the other domain has crossed to it, and the sectors
             that were valid BEFORE that request.
-        groups: float64[groups, MERGED, 3]; UNIT that a group of CUs asked for, UNTIL when further
-            requests are merged, and for which sectors, MASK.
+        groups: float64[groups, MERGED, 4]; UNIT that a group of CUs asked for, UNTIL when further
+            requests are merged, for which sectors, MASK, and how many they are so far, ASKERS.
         queue: float64[cus]; when each CU's L1 is free.
         residents: int64[cus]; workgroups on each CU.
         free: float64[groups, 2]; when the group's share of the L2 and of memory is.
@@ -95,7 +97,7 @@ class Chip(NamedTuple):
 
 L1_HITS, MERGED, REMOTE, REMOTE_MISSED, FETCHED = range(5)
 _UNIT, _READY, _CROSSED, _BEFORE = range(4)
-_UNTIL, _MASK = 1, 2
+_UNTIL, _MASK, _ASKERS = 1, 2, 3
 
 
 @jit
@@ -105,7 +107,7 @@ def idle(l2: L2, causes: Causes, cus: int, groups: int) -> Chip:
         l2,
         causes,
         np.full((2, _UNDER_WAY, 4), -1.0),
-        np.full((groups, _MOST_MERGED, 3), -1.0),
+        np.full((groups, _MOST_MERGED, 4), -1.0),
         np.zeros(cus),
         np.zeros(cus, np.int64),
         np.zeros((groups, 2)),
@@ -161,9 +163,11 @@ def load(
         rules.waiting
         and asked[_UNIT] == u
         and asked[_UNTIL] > now
+        and asked[_ASKERS] < rules.merged
         and sectors & ~np.int64(asked[_MASK]) == 0
     ):
         counts[MERGED] += POPULATION[sectors] * lines
+        asked[_ASKERS] += 1
         return asked[_UNTIL]
     missed, given, crossed, from_memory, ready = _read(chip, rules, u, domain, sectors, now)
     chip.requests[domain] += POPULATION[sectors] * lines
@@ -188,6 +192,7 @@ def load(
         asked[_UNIT] = u
         asked[_UNTIL] = ready
         asked[_MASK] = sectors
+        asked[_ASKERS] = 1
     return ready
 
 

@@ -59,8 +59,8 @@ _PACE_SPREAD = 0.07
 
 Chosen on attention and GEMM 8192 of an H200, which 0.05 fits as well; without it workgroups that
 have a CU of their own never fall out of step."""
-_L1_ENTRIES = 256
-"""Units that the L1 of a workgroup is searched for; a power of two."""
+_L1_ENTRIES = 4096
+"""Units that an L1 is searched for; a power of two."""
 
 
 class TimedReferences(NamedTuple):
@@ -133,7 +133,7 @@ class _Workgroups(NamedTuple):
         unpaid: int64[slots]; bytes, and
         working: float64[slots]; clocks of arithmetic, that its share of the CU is still to allow.
         computing: who has a place to compute, where there are so many.
-        l1: int64[slots, entries + 1, 2]; see `_in_l1`.
+        l1: int64[cus, entries + 1, 2]; see `_in_l1`.
     """
 
     slots: Slots
@@ -236,7 +236,7 @@ def _resident(
     tiles: Int32Array, refs: TimedReferences, slots: int, cus: int, rules: Rules
 ) -> _Workgroups:
     """The first workgroups, in their slots."""
-    l1 = np.full((slots, _L1_ENTRIES + 1, 2), -1, np.int64)
+    l1 = np.full((cus, _L1_ENTRIES + 1, 2), -1, np.int64)
     l1[:, _L1_ENTRIES] = 0
     return _Workgroups(
         fill(tiles, refs.tile_offset, slots, slots),
@@ -306,7 +306,7 @@ def _admitted(
 
 @loop
 def _in_l1(unit: int, sectors: Integer, lines: int, l1: Int64Array, capacity: int) -> Integer:
-    """The sectors of a unit that a workgroup's share of the L1 holds; it then holds all asked for.
+    """The sectors of a unit that a CU's L1 holds; it then holds all asked for.
 
     What was touched less than `capacity` filled lines ago is there. An entry of `l1` is the unit's
     number with its sectors, and the lines filled when it was touched; the last entry counts them.
@@ -352,7 +352,7 @@ def _access(
         lines = chip.l2.parts[u, LINES, 0] + chip.l2.parts[u, LINES, 1]
         kind = refs.ref_code[r] >> 4
         if kind == 0 and rules.l1_lines > 0:
-            held = _in_l1(u, sectors, lines, groups.l1[s], rules.l1_lines)
+            held = _in_l1(u, sectors, lines, groups.l1[places.cu[s]], rules.l1_lines)
             chip.counts[L1_HITS] += POPULATION[held] * lines
             sectors &= ~held
             if sectors == 0:
