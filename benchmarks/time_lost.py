@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Measured time lost by the mapping that the model alone would name, by what it ranks first.
 
-Where there are two readings of time, both are stated: they differ, as the clock of a GPU does.
+Where a profiler took times, too, both are stated: they differ, as the clock of a GPU does.
 
 From benchmarks/records/model_accuracy.json, see docs/decisions/0004-time-first.md. Needs no GPU.
 """
@@ -44,6 +44,7 @@ def lost(pairs: Sequence[Mapping[str, Any]], rank: Sequence[str], reading: str) 
             memory_bytes=one["predicted_memory_bytes"],
             modelled_memory_time_ms=one["modelled_memory_time_ms"],
             overlapped_time_ms=one["modelled_time_ms"],
+            longest=one["longest"],
         )
         for one in known
     ]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -26,6 +26,7 @@ from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError
 from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import evaluate, parse
+from intelliperf_swizzle.profile.modelled import divisions_of
 from intelliperf_swizzle.records import Int64Array, Launch
 from model_truth.applications import configure, record_launches
 
@@ -140,10 +141,16 @@ class MeasuredRuns:
                 raise UnusableError(f"{len(launches)} different launches were counted together")
             return launches[0]
 
-        def mappings(launch: Launch) -> dict[str, Int64Array | str]:
-            return {each: _order(text, launch, target) for each, (text, _) in run.orders.items()}
+        divisions = {}
 
-        return configure(name, launch, mappings, target)
+        def mappings(launch: Launch) -> dict[str, Int64Array | str]:
+            orders = {each: _order(text, launch, target) for each, (text, _) in run.orders.items()}
+            for each, (text, _) in run.orders.items():
+                if text is not None and not isinstance(orders[each], str):
+                    divisions[each] = divisions_of(parse(text), launch, target)
+            return orders
+
+        return replace(configure(name, launch, mappings, target), divisions=divisions)
 
 
 def _order(text: str | None, launch: Launch, target: Target) -> Int64Array | str:

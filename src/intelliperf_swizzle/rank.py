@@ -121,7 +121,8 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
     Where a GPU has timed all of them, or workgroups differ in work, time is the first criterion
     whatever the rank: which workgroup ends last does not show in a hit rate. So it is where the
     modelled time of all levels is known, if the rank has time at all. Of equal times the least
-    energy comes first, if the GPU has measured that of all.
+    energy comes first, if the GPU has measured that of all. Hits and bytes from memory do not count
+    where by the model the fastest waits for the L2 itself: a hit saves none of its time.
     Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
     """
     eligible = _eligible(attempts)
@@ -162,11 +163,19 @@ def _criteria(eligible: Sequence[Attempt], rank: Sequence[str]) -> list[tuple[st
     overlapped = "time" in rank and all(one.overlapped_time_ms for one in measured)
     if timed or (measured and (overlapped or all(one.imbalance for one in measured))):
         rank = ("time", *(criterion for criterion in rank if criterion != "time"))
+    if overlapped and not timed and _wait_for_l2(measured):
+        rank = [criterion for criterion in rank if criterion not in ("l2_hit_rate", "memory_bytes")]
     if timed:
         noise = {**NOISE, "time": TIMING_NOISE, "energy": ENERGY_NOISE}
         if all(one.timing and one.timing.joules for one in measured):
             rank = ("time", "energy", *rank[1:])
     return [(criterion, noise[criterion]) for criterion in rank]
+
+
+def _wait_for_l2(measured: Sequence[Measurement]) -> bool:
+    """Whether the fastest of them does, by the model."""
+    fastest = min(measured, key=lambda one: one.modelled_time_ms or math.inf, default=None)
+    return fastest is not None and fastest.longest == "L2"
 
 
 def _ordered(attempts: list[Attempt], criteria: Sequence[tuple[str, float]]) -> list[Attempt]:

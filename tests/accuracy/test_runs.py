@@ -12,6 +12,7 @@ from intelliperf_swizzle.accuracy import compare
 from intelliperf_swizzle.accuracy.tables import as_table
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.records import Measurement
 from model_truth.runs import MeasuredRuns
 
 COLUMNS = "cols = cdiv(N, BLOCK_SIZE_N)\npid = pid % (num_pids // cols) * cols + pid // cols\n"
@@ -61,6 +62,20 @@ def test_times_are_those_of_common_rounds(tmp_path: Path) -> None:
         ("never timed", "of another kernel"): None,
         ("never timed", "beyond"): None,
     }
+
+
+def test_an_order_takes_the_time_of_its_own_divisions(tmp_path: Path) -> None:
+    """Those by the number of columns, which hangs on an argument, and by what follows from it."""
+    file = tmp_path / "runs.jsonl"
+    file.write_text(json.dumps(run()) + "\n")
+    target = load_target("h200")
+    found = MeasuredRuns(file, tmp_path / "none").configuration("gemm", target, tmp_path)
+    assert found.divisions == {"by columns": 2, "beyond": 0}
+    plain = Measurement("model", "h200", 0.5, overlapped_time_ms=1.0)
+    slower = found.with_own_time(plain, "by columns", target).overlapped_time_ms
+    assert slower is not None
+    assert slower > 1.0
+    assert found.with_own_time(plain, "unmodified", target) == plain
 
 
 def test_every_counted_order_is_compared_once(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Rows of memory and the times that follow, in memories so small that all is written out."""
 
+import csv
 import dataclasses
+import statistics
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +14,14 @@ from traces_by_hand import READ, WRITE, written_out
 from intelliperf_swizzle.cache import Physics
 from intelliperf_swizzle.cache.model import measurement, with_times
 from intelliperf_swizzle.cache.stream import merge
-from intelliperf_swizzle.cache.times import overlapped_ms
+from intelliperf_swizzle.cache.times import overlapped, with_divisions
 from intelliperf_swizzle.cache.traffic import Traffic
 from intelliperf_swizzle.cache.two_sides import replay_timed
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import Measurement
 
 H200 = load_target("h200")
+PROBE = Path(__file__).parents[2] / "benchmarks" / "measured" / "h200_probe"
 
 
 def opened(tiles, banks, sectors=15, **changes):
@@ -113,7 +117,7 @@ def together(l2=3.0, below=4.0, overlap=2.0, **times):
     read = Measurement(
         "model", "", 0.5, l2_bytes=int(l2 * 1e6), modelled_memory_time_ms=l2 + below, **times
     )
-    return overlapped_ms(read, target)
+    return overlapped(read, target).overlapped_time_ms
 
 
 def test_levels_overlap_in_part():
@@ -121,6 +125,29 @@ def test_levels_overlap_in_part():
     assert together(overlap=1) == pytest.approx(7.0)
     assert together(below=2.0, arithmetic_time_ms=6.0) == pytest.approx(7.0)  # 3, 2 and 6
     assert together(overlap=None) is None
+
+
+def test_each_division_holds_up_every_round():
+    read = Measurement("model", "", 0.5, overlapped_time_ms=1.0)
+    target = dataclasses.replace(H200, clocks_division=100, clock_ghz=2.0)
+    assert with_divisions(read, 3, 4.5, target).overlapped_time_ms == pytest.approx(1 + 675e-6)
+    assert with_divisions(read, 0, 4.5, target) == read
+    assert with_divisions(read, 3, 4.5, load_target("mi300x")) == read
+
+
+def test_a_division_takes_what_was_measured():
+    """Of one or two workgroups a CU, whose round takes as much longer."""
+    rows = list(csv.DictReader((PROBE / "divisions.csv").read_text().splitlines()))
+    us = {(row["residents"], row["bytes"], int(row["levels"])): float(row["us"]) for row in rows}
+    measured = [
+        1e3 * (us[residents, size, levels] - us[residents, size, 0]) / int(row["rounds"]) / levels
+        for row in rows
+        for residents, size, levels in [(row["residents"], row["bytes"], int(row["levels"]))]
+        if levels and residents in ("1", "2")
+    ]
+    modelled = H200.clocks_division / H200.clock_ghz
+    assert min(measured) < modelled < max(measured)
+    assert modelled == pytest.approx(statistics.median(measured), rel=0.1)
 
 
 def test_data_that_come_late_count_where_arithmetic_is_the_longest():

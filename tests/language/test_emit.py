@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from intelliperf_swizzle.formulas import load_pattern, patterns
-from intelliperf_swizzle.language import Code, emit_cpp, emit_triton, parse
+from intelliperf_swizzle.language import Code, emit_cpp, emit_triton, parse, serial_divisions
 from intelliperf_swizzle.language.syntax import Assignment
 
 
@@ -46,6 +46,23 @@ def test_names_of_the_kernel_are_used_as_they_are_and_never_assigned() -> None:
         "swizzle_M = swizzle_M // 2",
         "swizzle_pid = swizzle_M * swizzle_pid + 64",
     )
+
+
+def divisions(text: str, axes: int = 1) -> int:
+    return serial_divisions(parse(text), axes=axes, num_xcds=8, cus_per_xcd=38, literals=["BLOCK"])
+
+
+def test_divisions_that_wait_for_each_other_are_counted() -> None:
+    assert divisions("pid = pid // 3 * 3 + pid % num_xcds") == 0
+    assert divisions("pid = pid + cdiv(M, BLOCK)") == 0
+    assert divisions("pid = pid // M * M + pid % M") == 1
+    assert divisions("rows = num_pids // M\nunused = pid // rows // M\npid = pid // rows") == 2
+    assert divisions("for _ in range(3):\n    pid = pid // M") == 3
+
+
+def test_what_the_kernel_has_is_not_divided_for() -> None:
+    assert divisions("pid = pid % grid_0 * grid_1 + pid // grid_0", axes=2) == 1
+    assert divisions("pid_0 = pid_1\npid_1 = pid_0", axes=2) == 0
 
 
 def test_a_linear_output_is_split_along_the_axes_that_are_read() -> None:

@@ -126,6 +126,20 @@ def test_the_modelled_time_of_all_levels_comes_first_unless_a_rank_leaves_time_o
     assert [one.number for one in order(both, ("l2_hit_rate", "memory_bytes"))] == [1, 2]
 
 
+def test_hits_do_not_count_where_the_fastest_waits_for_the_l2() -> None:
+    """Of two within 1 % of the time the shorter text leads, not the one with more hits."""
+    first, second = attempt(1, 0.8), attempt(2, 0.9)
+    for longest, leader in (("memory", 2), ("arithmetic", 2), ("L2", 1)):
+        both = [
+            replace(
+                one, measurement=replace(one.measurement, overlapped_time_ms=ms, longest=longest)
+            )
+            for one, ms in ((first, 1.0), (second, 1.005))
+            if one.measurement is not None
+        ]
+        assert order(both)[0].number == leader
+
+
 def test_less_time_of_all_levels_is_better_at_the_same_hit_rate() -> None:
     before = Measurement("model", "", 0.5, modelled_memory_time_ms=2.0, overlapped_time_ms=1.5)
     for time_ms, kind in ((1.4, "better"), (1.49, "no difference"), (1.6, "slower")):

@@ -220,7 +220,8 @@ def _outcome(
         if isinstance(modelled, str):
             skipped.append(f"{configuration.name}, {reading.mapping}: {modelled}")
         else:
-            pairs.append(Pair(reading, modelled))
+            known = configuration.with_own_time(modelled, reading.mapping, target)
+            pairs.append(Pair(reading, known))
     seconds = configuration.seconds + time.monotonic() - begun
     return ComparedConfiguration(
         configuration.name, configuration.occupancy, tuple(pairs), seconds

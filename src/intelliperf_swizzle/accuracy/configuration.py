@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -22,7 +23,7 @@ from intelliperf_swizzle.accuracy.order_table import (
     stream_under,
     under_order,
 )
-from intelliperf_swizzle.cache import FULL, Physics
+from intelliperf_swizzle.cache import FULL, Physics, with_divisions
 from intelliperf_swizzle.cache.model import measurement, traffic, with_times
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.errors import BuildError
@@ -104,6 +105,7 @@ class Configuration:
         works: its launches, with the workgroups that a CU holds of each.
         notes: sentences for the report.
         seconds: wall time to record, build and trace it.
+        divisions: that an order's own arithmetic waits for, by name; none where it is not there.
     """
 
     name: str
@@ -113,6 +115,7 @@ class Configuration:
     works: Sequence[tuple[Work, int]]
     notes: tuple[str, ...]
     seconds: float
+    divisions: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def occupancy(self) -> int:
@@ -138,6 +141,11 @@ class Configuration:
             return with_times(measurement(reduce(add, parts), target, one), runs, target)
 
         return [replay(one) for one in physics]
+
+    def with_own_time(self, modelled: Measurement, mapping: str, target: Target) -> Measurement:
+        """What was modelled of an order, and the time of its own arithmetic."""
+        rounds = math.prod(self.axes) / (self.occupancy * target.cus)
+        return with_divisions(modelled, self.divisions.get(mapping, 0), rounds, target)
 
 
 def work_of(launch: Launch, table: OrderTable, probe: Int64Array, folder: Path) -> Work:

@@ -108,6 +108,7 @@ def pair_table(pair: Pair) -> dict[str, Any]:
         "measured_memory_read_bytes": measured.memory_read_bytes,
         "modelled_memory_time_ms": modelled.modelled_memory_time_ms,
         "modelled_time_ms": modelled.modelled_time_ms,
+        "longest": modelled.longest,
         "measured_time_ms": measured.time_ms,
         "profiled_time_ms": measured.profiled_time_ms,
         "measured_spread_points": measured.spread_points,

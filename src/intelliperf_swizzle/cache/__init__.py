@@ -9,6 +9,7 @@ from intelliperf_swizzle.cache.counting import requests
 from intelliperf_swizzle.cache.model import ReplayedLaunch, replay
 from intelliperf_swizzle.cache.physics import ABLATIONS, FULL, Physics
 from intelliperf_swizzle.cache.screen import Screen
+from intelliperf_swizzle.cache.times import with_divisions
 
 __all__ = [
     "ABLATIONS",
@@ -19,4 +20,5 @@ __all__ = [
     "ceiling",
     "replay",
     "requests",
+    "with_divisions",
 ]

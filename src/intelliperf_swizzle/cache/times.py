@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from intelliperf_swizzle.cache.traffic import Traffic
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import LINE_BYTES, Measurement
+from intelliperf_swizzle.records import LINE_BYTES, Level, Measurement
 
 
 def memory_ms(total: Traffic, target: Target, *, llc: bool) -> float:
@@ -33,22 +35,46 @@ def replayed_ms(total: Traffic, target: Target) -> float | None:
     return total.clocks / (target.clock_ghz * 1e6)
 
 
-def overlapped_ms(measured: Measurement, target: Target) -> float | None:
-    """The time of a launch whose L2, memory and arithmetic are at work at once, in part.
+def with_divisions(
+    measured: Measurement, divisions: int, rounds: float, target: Target
+) -> Measurement:
+    """A measurement of a swizzle that divides so often, one division waiting for another.
+
+    A workgroup does so before it asks for anything, and others are not taken to make up for it: on
+    an H200 the 16 residents of a copy do (`benchmarks/measured/h200_probe/divisions.csv`), those of
+    SpMV, a transpose and a stencil do not: one division a workgroup costs them 96 to 104 clocks a
+    round (`docs/results/h200.md`).
+
+    Args:
+        measured: as if it did not.
+        divisions: see `language.serial_divisions`.
+        rounds: workgroups over those that are resident at once.
+        target: the GPU.
+    """
+    if not (divisions and measured.overlapped_time_ms and target.clocks_division):
+        return measured
+    clocks = divisions * rounds * target.clocks_division
+    known = measured.overlapped_time_ms + clocks / ((target.clock_ghz or 1.0) * 1e6)
+    return replace(measured, overlapped_time_ms=known)
+
+
+def overlapped(measured: Measurement, target: Target) -> Measurement:
+    """A launch with the time in which its L2, memory and arithmetic are at work at once, in part.
 
     Each takes `t` by itself; together they take `(Σ t**p) ** (1/p)`, where `p` is `target.overlap`:
     their sum for 1, the longest for infinity. Where arithmetic is the longest and all workgroups
-    have the same to do, data that come late hold it up, and the timed replay says by how much.
-
-    Returns:
-        None if the levels of the target do not overlap.
+    have the same to do, data that come late hold it up, and the timed replay says by how much. As
+    it is where the levels of the target do not overlap.
     """
     memory, power = measured.modelled_memory_time_ms, target.overlap
     if memory is None or power is None or measured.l2_bytes is None:
-        return None
+        return measured
     l2 = measured.l2_bytes / (target.l2_gb_s * 1e6)
     below_l2 = max(memory - l2, 0.0)
     computing = measured.arithmetic_time_ms or 0.0
     if computing >= max(l2, below_l2) and measured.imbalance is None:
         computing = max(computing, measured.replayed_time_ms or 0.0)
-    return float((l2**power + below_l2**power + computing**power) ** (1 / power))
+    levels: dict[Level, float] = {"L2": l2, "memory": below_l2, "arithmetic": computing}
+    longest: Level = max(levels, key=levels.__getitem__)
+    total = sum(one**power for one in levels.values()) ** (1 / power)
+    return replace(measured, overlapped_time_ms=total, longest=longest)

@@ -117,6 +117,48 @@ def emit_cpp(
     return Code(tuple(lines), printer.outputs(body))
 
 
+def serial_divisions(
+    swizzle: Swizzle, *, axes: int, num_xcds: int, cus_per_xcd: int, literals: Collection[str]
+) -> int:
+    """How many divisions of the emitted code wait one for another, at most.
+
+    Those by a number that the compiler knows are multiplications and do not count; a quotient and a
+    remainder of the same numbers are one.
+
+    Args:
+        swizzle: the remap.
+        axes: as of `emit_triton`, like `num_xcds` and `cus_per_xcd`.
+        num_xcds: of the target.
+        cus_per_xcd: of the target.
+        literals: inputs that the compiler knows.
+    """
+    constants = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
+    usual = {name: name for name in (*AXES, *GRID)}
+    body = _lower(swizzle, range(axes), axes, constants, usual)
+    known = {name: (0, name in literals) for name in body.bindings}
+
+    def depth(expression: Expression) -> tuple[int, bool]:
+        """The divisions that it waits for, and whether the compiler knows it."""
+        if isinstance(expression, Number):
+            return 0, True
+        if isinstance(expression, Name):
+            return known[expression.name]
+        depths, literal = zip(*map(depth, expression.operands), strict=True)
+        divides = expression.operator in ("//", "%") and not literal[1]
+        return max(depths) + divides, all(literal)
+
+    def walk(statements: tuple[Statement, ...]) -> None:
+        for one in statements:
+            if isinstance(one, Loop):
+                for _ in range(one.count):
+                    walk(one.body)
+            else:
+                known[one.target] = depth(one.value)
+
+    walk(body.statements)
+    return max((depth(one)[0] for one in body.results.values()), default=0)
+
+
 # --- what all emitters share --------------------------------------------------------------------
 
 

@@ -8,10 +8,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from intelliperf_swizzle.cache import Physics, ReplayedLaunch, Screen, replay, requests
+from intelliperf_swizzle.cache import (
+    Physics,
+    ReplayedLaunch,
+    Screen,
+    replay,
+    requests,
+    with_divisions,
+)
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.language import Swizzle, serial_divisions
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.records import Int64Array, Measurement
+from intelliperf_swizzle.records import Int64Array, Launch, Measurement
 
 
 def model_launches(
@@ -34,6 +42,44 @@ def model_launches(
         for one, tile in zip(launches, tiles, strict=True)
     ]
     return replay(runs, target, causes=causes)
+
+
+def model_swizzle(
+    swizzle: Swizzle,
+    launches: Sequence[TracedLaunch],
+    tiles: Sequence[Int64Array],
+    target: Target,
+    *,
+    causes: bool = False,
+) -> Measurement:
+    """`model_launches`, with the time that the swizzle itself takes."""
+    measured = model_launches(launches, tiles, target, causes=causes)
+    return with_own_time(measured, swizzle, launches, target)
+
+
+def with_own_time(
+    measured: Measurement, swizzle: Swizzle, launches: Sequence[TracedLaunch], target: Target
+) -> Measurement:
+    """What the launches' measurement becomes by the divisions of the swizzle itself."""
+    divisions = divisions_of(swizzle, launches[0].launch, target)
+    resident = [one.occupancy * target.cus for one in launches]
+    rounds = sum(
+        one.launch.tiles * one.launch.count / at_once
+        for one, at_once in zip(launches, resident, strict=True)
+    )
+    return with_divisions(measured, divisions, rounds, target)
+
+
+def divisions_of(swizzle: Swizzle, launch: Launch, target: Target) -> int:
+    """How many divisions of a swizzle wait one for another in this launch's kernel."""
+    axes = max((axis for axis, extent in enumerate(launch.numbers, 1) if extent > 1), default=1)
+    return serial_divisions(
+        swizzle,
+        axes=axes,
+        num_xcds=target.num_xcds,
+        cus_per_xcd=target.cus_per_xcd,
+        literals=launch.constexprs,
+    )
 
 
 FULL_PHYSICS_LINES = 3_000_000

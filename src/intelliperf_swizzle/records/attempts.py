@@ -83,6 +83,10 @@ class MissCauses:
         return self.compulsory + self.other_domain + self.capacity + self.conflict
 
 
+Level: TypeAlias = Literal["L2", "memory", "arithmetic"]
+"""What works by itself, and may take the longest."""
+
+
 @dataclass(frozen=True)
 class Measurement:
     """What a profiler read for one mapping, over all launches of the kernel. None = not collected.
@@ -96,6 +100,7 @@ class Measurement:
         replayed_time_ms: when a timed replay ends; modelled.
         overlapped_time_ms: of the L2, memory and arithmetic together; modelled. None where they are
             not taken to overlap.
+        longest: which of the three takes longest by itself; modelled.
         imbalance: when the last workgroup ends, over the earliest that it may in any order;
             modelled. None where all tiles take the same.
         timing: on a GPU, also where the rates are modelled.
@@ -128,6 +133,7 @@ class Measurement:
     arithmetic_time_ms: float | None = None
     replayed_time_ms: float | None = None
     overlapped_time_ms: float | None = None
+    longest: Level | None = None
     imbalance: float | None = None
     timing: Timing | None = None
     fabric_bytes: int | None = None

@@ -15,6 +15,7 @@ import numpy as np
 
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.profile import TracedLaunch
+from intelliperf_swizzle.profile.modelled import with_own_time
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import Launch, OtherSize, Sizes, TensorArgument, Verdict, Witness
@@ -157,7 +158,8 @@ def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
     if np.array_equal(proofs[0].tile, np.arange(len(proofs[0].tile))):
         return None
     before = case.before
-    after = case.replay(tile=proofs[0].tile)
+    once = replace(case.traced, launch=replace(case.launch, count=1))
+    after = with_own_time(case.replay(tile=proofs[0].tile), swizzle, [once], case.setup.target)
     return OtherSize(
         case.launch.grid,
         before.l2_hit_rate,

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from intelliperf_swizzle.errors import ProfileError, ValidationError
 from intelliperf_swizzle.kernels.base import GpuOutcome, GpuRuns
-from intelliperf_swizzle.profile.modelled import model_launches
+from intelliperf_swizzle.profile.modelled import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict
 from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
@@ -167,7 +167,13 @@ class OnGpu:
         if one.attempt.predicted is not None:
             return None
         setting = self._setting
-        predicted = model_launches(setting.subject.traced, one.proved.tiles(), setting.target)
+        predicted = model_swizzle(
+            one.proved.swizzle,
+            setting.subject.traced,
+            one.proved.tiles(),
+            setting.target,
+            causes=True,
+        )
         said = judge(predicted, self.predicted)
         verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
         return replace(one.attempt, predicted=predicted, verdict=verdict)

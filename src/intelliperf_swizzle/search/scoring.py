@@ -12,7 +12,7 @@ import numpy as np
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches
+from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches, model_swizzle
 from intelliperf_swizzle.records import Attempt, Int64Array, Launch, Measurement, Trace
 
 
@@ -26,9 +26,7 @@ def prepare_model(
     traced: Sequence[TracedLaunch], target: Target
 ) -> Callable[[Swizzle], Measurement]:
     """What gives the measurement of a swizzle by the model with full physics, without causes."""
-    return lambda swizzle: model_launches(
-        traced, tiles_of(swizzle, traced, target), target, causes=False
-    )
+    return lambda swizzle: model_swizzle(swizzle, traced, tiles_of(swizzle, traced, target), target)
 
 
 def with_causes(

@@ -234,7 +234,7 @@ def _modelled(rate: float) -> Callable[..., Measurement]:
 
 _ALL_BETTER = (
     (examine_kernel, "model_launches", _modelled(0.0)),
-    (scoring, "model_launches", _modelled(0.5)),
+    (scoring, "model_swizzle", _modelled(0.5)),
 )
 """A model to which every swizzle is better than the unmodified kernel."""
 
