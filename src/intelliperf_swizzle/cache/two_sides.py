@@ -120,7 +120,6 @@ def _rules(target: Target, physics: Physics, stream: ReferenceStream) -> Rules:
         places=max(1, _FILLING_WAVES // stream.waves) if stream.waves else 0,
         in_flight=target.accesses_in_flight or 0,
         l1_lines=target.l1_bytes // LINE_BYTES if physics.l1 and not into_shared_memory else 0,
-        merged=target.l2_requests_merged or 1,
         granule=(target.l2_fill_bytes if physics.sectors else LINE_BYTES) // SECTOR_BYTES,
         copies=physics.copies,
         waiting=physics.in_flight,

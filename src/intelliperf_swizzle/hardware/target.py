@@ -91,7 +91,6 @@ class Target:
         lanes_per_clock_cu: operations of its vector units on 32-bit numbers; a multiply-add is two.
         clock_ghz: of a CU, for the time that arithmetic takes.
         clocks_division: of the renumbering of a workgroup, by a number that the launch tells.
-        l2_requests_merged: of one GPC for one line that become one to the L2, at most.
         accesses_in_flight: loads that a workgroup has issued and not yet used, at most.
         arbitration_randomness: from 0, workgroups of a CU have turns, to 1, lots are drawn.
     """
@@ -155,7 +154,6 @@ class Target:
     lanes_per_clock_cu: int | None
     clock_ghz: float | None
     clocks_division: int | None
-    l2_requests_merged: int | None
     accesses_in_flight: int | None
     arbitration_randomness: float | None
 
@@ -169,7 +167,6 @@ class Target:
             self.clocks_workgroup_start,
             self.bytes_per_clock_memory,
             self.bytes_per_clock_cu,
-            self.l2_requests_merged,
             self.accesses_in_flight,
             self.arbitration_randomness,
         )

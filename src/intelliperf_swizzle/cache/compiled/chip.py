@@ -25,6 +25,10 @@ from intelliperf_swizzle.records import Float64Array, Int64Array
 
 _UNDER_WAY = 1 << 16
 _MOST_MERGED = 1 << 14
+_MOST_ASKERS = 4
+"""Requests of a group for a line that become one to the L2, at most, as an H100 has it
+(`benchmarks/measured/h200_probe/merging.csv`). No field of `Rules`: with one more of them a replay
+takes more than twice as long."""
 
 
 class Rules(NamedTuple):
@@ -36,7 +40,6 @@ class Rules(NamedTuple):
         places: workgroups that a CU lets compute at once, the oldest first; 0 = all share it.
         in_flight: loads that a workgroup has issued and not yet used, at most.
         l1_lines: of a CU's L1; 0 = there is none.
-        merged: requests of a group that become one to the L2, at most.
         granule: sectors that a miss brings.
         copies: a domain keeps copies of the other's lines.
         waiting: requests for what is under way wait for it, or are merged.
@@ -54,7 +57,6 @@ class Rules(NamedTuple):
     places: int
     in_flight: int
     l1_lines: int
-    merged: int
     granule: int
     copies: bool
     waiting: bool
@@ -163,7 +165,7 @@ def load(
         rules.waiting
         and asked[_UNIT] == u
         and asked[_UNTIL] > now
-        and asked[_ASKERS] < rules.merged
+        and asked[_ASKERS] < _MOST_ASKERS
         and sectors & ~np.int64(asked[_MASK]) == 0
     ):
         counts[MERGED] += POPULATION[sectors] * lines
