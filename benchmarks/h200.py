@@ -179,11 +179,8 @@ def by_hand(columns: str) -> dict[str, str]:
 
 def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[str, Any]:
     """Runs a case; what comes back is its record."""
-    project = folder / "project"
-    shutil.copytree(KERNELS, project)
     progress = Lines(sys.stderr)
-    options = Options(project_directory=str(project))
-    setup = prepare(options, (sys.executable, *case.command), progress, target=target)
+    setup = prepared(case, target, folder, progress)
     begun = time.monotonic()
     with record_application(setup, progress) as recorded:
         subject = choose_kernel(recorded, setup, progress)
@@ -220,6 +217,14 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
         history.close()
     print(summary(record), flush=True)
     return record
+
+
+def prepared(case: Case, target: Target, folder: Path, progress: Lines) -> Setup:
+    """A run of a case with the default options, in a copy of the kernels."""
+    project = folder / "project"
+    shutil.copytree(KERNELS, project)
+    options = Options(project_directory=str(project))
+    return prepare(options, (sys.executable, *case.command), progress, target=target)
 
 
 @dataclass(frozen=True)
@@ -374,24 +379,21 @@ def time_again(
     runs: Mapping[str, MeasuredRun], case: Case, device: Device, target: Target, folder: Path
 ) -> dict[str, Any]:
     """Every order that was profiled, in common rounds, by two processes one after the other."""
-    run = runs[case.name]
-    project = folder / "project"
-    shutil.copytree(KERNELS, project)
     progress = Lines(sys.stderr)
-    options = Options(project_directory=str(project))
-    setup = prepare(options, (sys.executable, *case.command), progress, target=target)
-    texts = {name: text for name, (text, _) in run.orders.items() if text is not None}
+    setup = prepared(case, target, folder, progress)
+    texts = {name: text for name, (text, _) in runs[case.name].orders.items() if text}
     readings = []
     with record_application(setup, progress) as recorded:
         subject = choose_kernel(recorded, setup, progress)
         edits = [spliced(setup, subject, text, name).functions for name, text in texts.items()]
         for reading in ("first", "second"):
             trials = race(setup, subject, edits, recorded.folder.parent / reading)
-            timings = {name: trials[n].timing for n, name in enumerate(texts)}
-            known = {name: one for name, one in timings.items() if one}
-            unmodified = next(one.original_ms.median for one in known.values())
-            ratios = {UNMODIFIED: 1.0} | {n: one.ratio.median for n, one in known.items()}
-            readings.append({name: unmodified * ratio for name, ratio in ratios.items()})
+            reading_ms = {}
+            for number, name in enumerate(texts):
+                if one := trials[number].timing:
+                    reading_ms[UNMODIFIED] = one.original_ms.median
+                    reading_ms[name] = one.original_ms.median * one.ratio.median
+            readings.append(reading_ms)
     return {
         "case": case.name,
         "device": device.product,

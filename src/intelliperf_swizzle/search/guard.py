@@ -158,8 +158,8 @@ def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
     if np.array_equal(proofs[0].tile, np.arange(len(proofs[0].tile))):
         return None
     before = case.before
-    once = replace(case.traced, launch=replace(case.launch, count=1))
-    after = with_own_time(case.replay(tile=proofs[0].tile), swizzle, [once], case.setup.target)
+    replayed = case.replay(tile=proofs[0].tile)
+    after = with_own_time(replayed, swizzle, [case.traced], case.setup.target)
     return OtherSize(
         case.launch.grid,
         before.l2_hit_rate,
