@@ -180,7 +180,7 @@ def by_hand(columns: str) -> dict[str, str]:
 def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[str, Any]:
     """Runs a case; what comes back is its record."""
     progress = Lines(sys.stderr)
-    setup = prepared(case, target, folder, progress)
+    setup = prepare_case(case, target, folder, progress)
     begun = time.monotonic()
     with record_application(setup, progress) as recorded:
         subject = choose_kernel(recorded, setup, progress)
@@ -219,7 +219,7 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
     return record
 
 
-def prepared(case: Case, target: Target, folder: Path, progress: Lines) -> Setup:
+def prepare_case(case: Case, target: Target, folder: Path, progress: Lines) -> Setup:
     """A run of a case with the default options, in a copy of the kernels."""
     project = folder / "project"
     shutil.copytree(KERNELS, project)
@@ -380,7 +380,7 @@ def time_again(
 ) -> dict[str, Any]:
     """Every order that was profiled, in common rounds, by two processes one after the other."""
     progress = Lines(sys.stderr)
-    setup = prepared(case, target, folder, progress)
+    setup = prepare_case(case, target, folder, progress)
     texts = {name: text for name, (text, _) in runs[case.name].orders.items() if text}
     readings = []
     with record_application(setup, progress) as recorded:

@@ -72,10 +72,10 @@ def test_an_order_takes_the_time_of_its_own_divisions(tmp_path: Path) -> None:
     found = MeasuredRuns(file, tmp_path / "none").configuration("gemm", target, tmp_path)
     assert found.divisions == {"by columns": 2, "beyond": 0}
     plain = Measurement("model", "h200", 0.5, overlapped_time_ms=1.0)
-    slower = found.with_own_time(plain, "by columns", target).overlapped_time_ms
+    slower = found.add_swizzle_time(plain, "by columns", target).overlapped_time_ms
     assert slower is not None
     assert slower > 1.0
-    assert found.with_own_time(plain, "unmodified", target) == plain
+    assert found.add_swizzle_time(plain, "unmodified", target) == plain
 
 
 def test_every_counted_order_is_compared_once(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from traces_by_hand import READ, WRITE, written_out
 from intelliperf_swizzle.cache import Physics
 from intelliperf_swizzle.cache.model import measurement, with_times
 from intelliperf_swizzle.cache.stream import merge
-from intelliperf_swizzle.cache.times import overlapped, with_divisions
+from intelliperf_swizzle.cache.times import add_division_time, overlap_levels
 from intelliperf_swizzle.cache.traffic import Traffic
 from intelliperf_swizzle.cache.two_sides import replay_timed
 from intelliperf_swizzle.hardware import load_target
@@ -117,7 +117,7 @@ def together(l2=3.0, below=4.0, overlap=2.0, **times):
     read = Measurement(
         "model", "", 0.5, l2_bytes=int(l2 * 1e6), modelled_memory_time_ms=l2 + below, **times
     )
-    return overlapped(read, target).overlapped_time_ms
+    return overlap_levels(read, target).overlapped_time_ms
 
 
 def test_levels_overlap_in_part():
@@ -130,9 +130,9 @@ def test_levels_overlap_in_part():
 def test_each_division_holds_up_every_round():
     read = Measurement("model", "", 0.5, overlapped_time_ms=1.0)
     target = dataclasses.replace(H200, clocks_division=100, clock_ghz=2.0)
-    assert with_divisions(read, 3, 4.5, target).overlapped_time_ms == pytest.approx(1 + 675e-6)
-    assert with_divisions(read, 0, 4.5, target) == read
-    assert with_divisions(read, 3, 4.5, load_target("mi300x")) == read
+    assert add_division_time(read, 3, 4.5, target).overlapped_time_ms == pytest.approx(1 + 675e-6)
+    assert add_division_time(read, 0, 4.5, target) == read
+    assert add_division_time(read, 3, 4.5, load_target("mi300x")) == read
 
 
 def test_a_division_takes_what_was_measured():

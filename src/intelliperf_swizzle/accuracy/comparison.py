@@ -220,7 +220,7 @@ def _outcome(
         if isinstance(modelled, str):
             skipped.append(f"{configuration.name}, {reading.mapping}: {modelled}")
         else:
-            known = configuration.with_own_time(modelled, reading.mapping, target)
+            known = configuration.add_swizzle_time(modelled, reading.mapping, target)
             pairs.append(Pair(reading, known))
     seconds = configuration.seconds + time.monotonic() - begun
     return ComparedConfiguration(

@@ -23,7 +23,7 @@ from intelliperf_swizzle.accuracy.order_table import (
     stream_under,
     under_order,
 )
-from intelliperf_swizzle.cache import FULL, Physics, with_divisions
+from intelliperf_swizzle.cache import FULL, Physics, add_division_time
 from intelliperf_swizzle.cache.model import measurement, traffic, with_times
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.errors import BuildError
@@ -105,7 +105,7 @@ class Configuration:
         works: its launches, with the workgroups that a CU holds of each.
         notes: sentences for the report.
         seconds: wall time to record, build and trace it.
-        divisions: that an order's own arithmetic waits for, by name; none where it is not there.
+        divisions: by mapping, on the longest dependence chain of its swizzle; absent means none.
     """
 
     name: str
@@ -142,10 +142,10 @@ class Configuration:
 
         return [replay(one) for one in physics]
 
-    def with_own_time(self, modelled: Measurement, mapping: str, target: Target) -> Measurement:
-        """What was modelled of an order, and the time of its own arithmetic."""
+    def add_swizzle_time(self, modelled: Measurement, mapping: str, target: Target) -> Measurement:
+        """What was modelled of a mapping, with the time of its swizzle's own divisions."""
         rounds = math.prod(self.axes) / (self.occupancy * target.cus)
-        return with_divisions(modelled, self.divisions.get(mapping, 0), rounds, target)
+        return add_division_time(modelled, self.divisions.get(mapping, 0), rounds, target)
 
 
 def work_of(launch: Launch, table: OrderTable, probe: Int64Array, folder: Path) -> Work:

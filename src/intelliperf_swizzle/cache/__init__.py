@@ -9,7 +9,7 @@ from intelliperf_swizzle.cache.counting import requests
 from intelliperf_swizzle.cache.model import ReplayedLaunch, replay
 from intelliperf_swizzle.cache.physics import ABLATIONS, FULL, Physics
 from intelliperf_swizzle.cache.screen import Screen
-from intelliperf_swizzle.cache.times import with_divisions
+from intelliperf_swizzle.cache.times import add_division_time
 
 __all__ = [
     "ABLATIONS",
@@ -17,8 +17,8 @@ __all__ = [
     "Physics",
     "ReplayedLaunch",
     "Screen",
+    "add_division_time",
     "ceiling",
     "replay",
     "requests",
-    "with_divisions",
 ]

@@ -20,7 +20,7 @@ from intelliperf_swizzle.cache.stream import (
     stream_of,
     tensors_of,
 )
-from intelliperf_swizzle.cache.times import memory_ms, overlapped, replayed_ms
+from intelliperf_swizzle.cache.times import memory_ms, overlap_levels, replayed_ms
 from intelliperf_swizzle.cache.traffic import Traffic
 from intelliperf_swizzle.cache.two_sides import replay_two_sides
 from intelliperf_swizzle.hardware import Target
@@ -120,7 +120,7 @@ def with_times(
     known = replace(
         measured, arithmetic_time_ms=computing or None, imbalance=imbalance(each, target)
     )
-    return overlapped(known, target)
+    return overlap_levels(known, target)
 
 
 def _arithmetic_ms(stream: ReferenceStream, target: Target) -> float:

@@ -35,19 +35,19 @@ def replayed_ms(total: Traffic, target: Target) -> float | None:
     return total.clocks / (target.clock_ghz * 1e6)
 
 
-def with_divisions(
+def add_division_time(
     measured: Measurement, divisions: int, rounds: float, target: Target
 ) -> Measurement:
-    """A measurement of a swizzle that divides so often, one division waiting for another.
+    """A measurement of a swizzle with the time of its own divisions.
 
-    A workgroup does so before it asks for anything, and others are not taken to make up for it: on
-    an H200 the 16 residents of a copy do (`benchmarks/measured/h200_probe/divisions.csv`), those of
-    SpMV, a transpose and a stencil do not: one division a workgroup costs them 96 to 104 clocks a
-    round (`docs/results/h200.md`).
+    A workgroup divides before its first load, and the model assumes that no other workgroup hides
+    that time. On an H200 16 residents of a copy hide it (`divisions.csv` in
+    `benchmarks/measured/h200_probe`); those of SpMV, a transpose and a stencil do not: one division
+    costs them 96 to 104 clocks a round (`docs/results/h200.md`).
 
     Args:
-        measured: as if it did not.
-        divisions: see `language.serial_divisions`.
+        measured: without that time.
+        divisions: on the longest chain, see `language.serial_divisions`.
         rounds: workgroups over those that are resident at once.
         target: the GPU.
     """
@@ -58,7 +58,7 @@ def with_divisions(
     return replace(measured, overlapped_time_ms=known)
 
 
-def overlapped(measured: Measurement, target: Target) -> Measurement:
+def overlap_levels(measured: Measurement, target: Target) -> Measurement:
     """A launch with the time in which its L2, memory and arithmetic are at work at once, in part.
 
     Each takes `t` by itself; together they take `(Σ t**p) ** (1/p)`, where `p` is `target.overlap`:

@@ -120,10 +120,9 @@ def emit_cpp(
 def serial_divisions(
     swizzle: Swizzle, *, axes: int, num_xcds: int, cus_per_xcd: int, literals: Collection[str]
 ) -> int:
-    """How many divisions of the emitted code wait one for another, at most.
+    """The number of divisions on the longest dependence chain of the emitted code.
 
-    Those by a number that the compiler knows are multiplications and do not count; a quotient and a
-    remainder of the same numbers are one.
+    A division by a number that the compiler knows is a multiplication and does not count.
 
     Args:
         swizzle: the remap.

@@ -12,9 +12,9 @@ from intelliperf_swizzle.cache import (
     Physics,
     ReplayedLaunch,
     Screen,
+    add_division_time,
     replay,
     requests,
-    with_divisions,
 )
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, serial_divisions
@@ -54,24 +54,24 @@ def model_swizzle(
 ) -> Measurement:
     """`model_launches`, with the time that the swizzle itself takes."""
     measured = model_launches(launches, tiles, target, causes=causes)
-    return with_own_time(measured, swizzle, launches, target)
+    return add_swizzle_time(measured, swizzle, launches, target)
 
 
-def with_own_time(
+def add_swizzle_time(
     measured: Measurement, swizzle: Swizzle, launches: Sequence[TracedLaunch], target: Target
 ) -> Measurement:
-    """What the launches' measurement becomes by the divisions of the swizzle itself."""
+    """A measurement of launches, with the time of the swizzle's own divisions."""
     divisions = divisions_of(swizzle, launches[0].launch, target)
     resident = [one.occupancy * target.cus for one in launches]
     rounds = sum(
         one.launch.tiles * one.launch.count / at_once
         for one, at_once in zip(launches, resident, strict=True)
     )
-    return with_divisions(measured, divisions, rounds, target)
+    return add_division_time(measured, divisions, rounds, target)
 
 
 def divisions_of(swizzle: Swizzle, launch: Launch, target: Target) -> int:
-    """How many divisions of a swizzle wait one for another in this launch's kernel."""
+    """The number of divisions on a swizzle's longest dependence chain in this launch's kernel."""
     axes = max((axis for axis, extent in enumerate(launch.numbers, 1) if extent > 1), default=1)
     return serial_divisions(
         swizzle,

@@ -100,7 +100,7 @@ class Measurement:
         replayed_time_ms: when a timed replay ends; modelled.
         overlapped_time_ms: of the L2, memory and arithmetic together; modelled. None where they are
             not taken to overlap.
-        longest: which of the three takes longest by itself; modelled.
+        longest: which of L2, memory and arithmetic takes longest by itself; modelled.
         imbalance: when the last workgroup ends, over the earliest that it may in any order;
             modelled. None where all tiles take the same.
         timing: on a GPU, also where the rates are modelled.

@@ -15,7 +15,7 @@ import numpy as np
 
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.modelled import with_own_time
+from intelliperf_swizzle.profile.modelled import add_swizzle_time
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import Launch, OtherSize, Sizes, TensorArgument, Verdict, Witness
@@ -159,7 +159,7 @@ def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
         return None
     before = case.before
     replayed = case.replay(tile=proofs[0].tile)
-    after = with_own_time(replayed, swizzle, [case.traced], case.setup.target)
+    after = add_swizzle_time(replayed, swizzle, [case.traced], case.setup.target)
     return OtherSize(
         case.launch.grid,
         before.l2_hit_rate,
