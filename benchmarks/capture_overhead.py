@@ -65,9 +65,9 @@ def plain(folder: Path, arguments: list[str]) -> float:
 
 def recorded(folder: Path, arguments: list[str]) -> float:
     """Seconds of the application while it is recorded."""
+    from intelliperf_swizzle.frontends.ports import RecordRequest
+    from intelliperf_swizzle.frontends.triton.capture import capture
     from intelliperf_swizzle.hardware import devices
-    from intelliperf_swizzle.kernels.base import RecordRequest
-    from intelliperf_swizzle.kernels.triton.capture import capture
 
     place = folder / f"records-{time.monotonic_ns()}" / "capture"
     command = [sys.executable, "app.py", *arguments]

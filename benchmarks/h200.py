@@ -35,13 +35,13 @@ from intelliperf_swizzle.codec import encode
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.formulas import load_pattern
+from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS
+from intelliperf_swizzle.frontends.trials.statistics import timing
+from intelliperf_swizzle.frontends.triton.gpu import Rig, Trial
+from intelliperf_swizzle.frontends.triton.source.splice import splice
+from intelliperf_swizzle.frontends.triton.trials import task_of
 from intelliperf_swizzle.hardware import Device, Target, devices
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.kernels.trials.outcomes import RACE_SECONDS
-from intelliperf_swizzle.kernels.trials.statistics import timing
-from intelliperf_swizzle.kernels.triton.gpu import Rig, Trial
-from intelliperf_swizzle.kernels.triton.source.splice import splice
-from intelliperf_swizzle.kernels.triton.trials import task_of
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.propose.offline import OfflineProposer

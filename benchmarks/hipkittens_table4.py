@@ -72,10 +72,10 @@ def benchmark() -> int:
     """Print the table; 0 if all twelve rates are within five points."""
     from intelliperf_swizzle.cache import ReplayedLaunch, replay
     from intelliperf_swizzle.formulas import load_pattern
+    from intelliperf_swizzle.frontends.ports import RecordRequest
+    from intelliperf_swizzle.frontends.triton.capture import capture
+    from intelliperf_swizzle.frontends.triton.tracing import trace
     from intelliperf_swizzle.hardware import load_target
-    from intelliperf_swizzle.kernels.base import RecordRequest
-    from intelliperf_swizzle.kernels.triton.capture import capture
-    from intelliperf_swizzle.kernels.triton.tracing import trace
     from intelliperf_swizzle.language import parse
     from intelliperf_swizzle.mapping import prove
     from intelliperf_swizzle.records import Proof

@@ -10,7 +10,12 @@ from functools import partial
 
 import torch
 
-from intelliperf_swizzle.kernels.triton.gpu.passes import add_differing, add_digest, poison, warm_up
+from intelliperf_swizzle.frontends.triton.gpu.passes import (
+    add_differing,
+    add_digest,
+    poison,
+    warm_up,
+)
 
 SIZES = (64 << 20, 1 << 30)
 _HOST_CYCLES = 2_000_000

@@ -28,10 +28,10 @@ from intelliperf_swizzle.cache import FULL, Physics, ReplayedLaunch, Screen, cei
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import merge
 from intelliperf_swizzle.formulas import patterns
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.propose.axes import Axis
 from intelliperf_swizzle.propose.nest import neighbours, plain

@@ -34,7 +34,7 @@ from types import ModuleType
 from typing import Any
 
 from harness.render import generated, page, percent, table
-from intelliperf_swizzle.kernels.trials.statistics import median_interval
+from intelliperf_swizzle.frontends.trials.statistics import median_interval
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches

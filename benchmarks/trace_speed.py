@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "trace"))
 
 import zoo
 
+from intelliperf_swizzle.frontends.ports import RecordRequest, load_language
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest, load_language
 from intelliperf_swizzle.records import Launch, Storage, TensorArgument
 
 
@@ -103,7 +103,7 @@ def hip(program: str, *sizes: int) -> Launch:
 
 
 def language_of(launch: Launch) -> str:
-    """Its name in `kernels.base.LANGUAGES`."""
+    """Its name in `frontends.ports.LANGUAGES`."""
     return "hip" if "device_kernel" in launch.options else "triton"
 
 
@@ -142,9 +142,9 @@ def measure_inside(name: str) -> dict[str, Any]:
     import triton.runtime.interpreter as triton_interpreter
 
     plain = triton_interpreter.GridExecutor.__call__
-    from intelliperf_swizzle.kernels.hip import trace_slices
-    from intelliperf_swizzle.kernels.triton.interpreter.fixes import fix_interpreter
-    from intelliperf_swizzle.kernels.triton.tracing.interpret import trace_here
+    from intelliperf_swizzle.frontends.cpp import trace_slices
+    from intelliperf_swizzle.frontends.triton.interpreter.fixes import fix_interpreter
+    from intelliperf_swizzle.frontends.triton.tracing.interpret import trace_here
 
     make, with_plain, _ = ROWS[name]
     launch = make()

@@ -178,7 +178,7 @@ def rooms_page() -> str:
     for number, layer in enumerate(_layers(contracts, "intelliperf_swizzle"), 1):
         for room in layer:
             rows.append(ROW.format(number, f"`{room}`", _first_sentences(package / room)))
-            if room == "kernels":
+            if room == "frontends":
                 inner = sorted(file.parent for file in (package / room).rglob("*/__init__.py"))
                 rows += [
                     ROW.format("", f"`{one.relative_to(package)}`", _first_sentences(one))

@@ -14,10 +14,10 @@ from intelliperf_swizzle.accuracy.configuration import (
     Renumbered,
     resident_workgroups,
 )
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.records import Int64Array, Launch
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         score,
     )
     from intelliperf_swizzle.errors import SwizzleError
+    from intelliperf_swizzle.frontends.triton.source_proofs import RemapVerdict
     from intelliperf_swizzle.hardware import Target, load_target
-    from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict
     from intelliperf_swizzle.language import Swizzle, parse
     from intelliperf_swizzle.records import Proof, Witness
 
@@ -53,7 +53,7 @@ _ROOMS = {
     "hardware": ("Target", "load_target"),
     "language": ("Swizzle", "parse"),
     "records": ("Proof", "Witness"),
-    "kernels.triton.source_proofs": ("RemapVerdict",),
+    "frontends.triton.source_proofs": ("RemapVerdict",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

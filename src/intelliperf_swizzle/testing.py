@@ -15,7 +15,7 @@ from intelliperf_swizzle.api import (
     prove,
     prove_source,
 )
-from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict, described, prove_calls
+from intelliperf_swizzle.frontends.triton.source_proofs import RemapVerdict, described, prove_calls
 from intelliperf_swizzle.mapping import refusal
 from intelliperf_swizzle.options import DEFAULT_TARGET
 from intelliperf_swizzle.readers import grid_of

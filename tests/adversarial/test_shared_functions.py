@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.source import splice
 from intelliperf_swizzle.language import parse
 
 HEADER = "import triton\nimport triton.language as tl\n"

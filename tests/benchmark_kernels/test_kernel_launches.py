@@ -18,11 +18,11 @@ import pytest
 from test_applications import SMALL
 
 from intelliperf_swizzle.formulas import load_pattern
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.source import splice
+from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.source import splice
-from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.records import Launch, TensorArgument
 

@@ -11,10 +11,10 @@ from traces_by_hand import gemm
 
 from intelliperf_swizzle.cache import ReplayedLaunch, Screen, ceiling, replay
 from intelliperf_swizzle.cache.stream import merge
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.tracing import trace
 
 APPLICATION = Path(__file__).parents[2] / "benchmarks" / "kernels" / "gemm.py"
 SIZES = {"m": 512, "n": 768, "k": 256, "block-n": 128, "group-m": 1}

@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from intelliperf_swizzle.kernels.triton.interpreter.revive import revive, run_sequential
+from intelliperf_swizzle.frontends.triton.interpreter.revive import revive, run_sequential
 from intelliperf_swizzle.launch_files import load_launch
 
 folder, *records = sys.argv[1:]

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import opened
+from intelliperf_swizzle.frontends.triton.capture.again import record
+from intelliperf_swizzle.frontends.triton.capture.settings import FOLDER_VARIABLE
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.kept import Kept
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import opened
-from intelliperf_swizzle.kernels.triton.capture.again import record
-from intelliperf_swizzle.kernels.triton.capture.settings import FOLDER_VARIABLE
 from intelliperf_swizzle.records import Capture
 
 APPLICATION = """

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle.errors import CaptureError, UsageError
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture, recording
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture, recording
 from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import (
     Capture,
@@ -617,8 +617,8 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
         [
             sys.executable,
             "-c",
-            "from intelliperf_swizzle.kernels.base import RecordRequest\n"
-            "from intelliperf_swizzle.kernels.triton.capture import capture\n"
+            "from intelliperf_swizzle.frontends.ports import RecordRequest\n"
+            "from intelliperf_swizzle.frontends.triton.capture import capture\n"
             f"capture(RecordRequest([{sys.executable!r}, 'app.py'], folder='out', cwd='.'))",
         ],
         cwd=tmp_path,

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
 
 APPLICATION = """
 import torch, triton, triton.language as tl

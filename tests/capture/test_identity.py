@@ -10,8 +10,8 @@ from triton import language as tl
 from triton.runtime.jit import JITFunction
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from intelliperf_swizzle.kernels.triton.capture.calls import Call
-from intelliperf_swizzle.kernels.triton.capture.identity import Identity
+from intelliperf_swizzle.frontends.triton.capture.calls import Call
+from intelliperf_swizzle.frontends.triton.capture.identity import Identity
 
 
 def kernel(x, y, n, BLOCK: tl.constexpr = 32):  # type: ignore[no-untyped-def]  # noqa: N803

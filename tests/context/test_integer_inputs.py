@@ -12,10 +12,10 @@ import pytest
 
 from intelliperf_swizzle.context import hardware_context, render
 from intelliperf_swizzle.context.integer_inputs import describe_values
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.records import Ceiling, Measurement
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"

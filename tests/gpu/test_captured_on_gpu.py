@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from applications import ROWS
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.gpu.order import form
+from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import devices, load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.gpu.order import form
-from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.records import Capture, Trace
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"

@@ -8,9 +8,9 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import torch
 
-from intelliperf_swizzle.kernels.trials.statistics import timing, with_energy
-from intelliperf_swizzle.kernels.triton.gpu import energy
-from intelliperf_swizzle.kernels.triton.gpu.energy import energy_counter, joules_per_launch
+from intelliperf_swizzle.frontends.trials.statistics import timing, with_energy
+from intelliperf_swizzle.frontends.triton.gpu import energy
+from intelliperf_swizzle.frontends.triton.gpu.energy import energy_counter, joules_per_launch
 
 WATTS = 500.0
 

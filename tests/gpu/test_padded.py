@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from applications import STRIDED
+from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest, load_language
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
+from intelliperf_swizzle.frontends.triton.gpu import Rig
+from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu, why_not
 from intelliperf_swizzle.hardware import devices, load_target
-from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest, load_language
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.capture.settings import gpu_of
-from intelliperf_swizzle.kernels.triton.gpu import Rig
-from intelliperf_swizzle.kernels.triton.trials import TritonOnGpu, why_not
 from intelliperf_swizzle.records import Launch, Padding, TensorArgument, longer_rows
 
 WHERE = [False, pytest.param(True, marks=pytest.mark.gpu)]

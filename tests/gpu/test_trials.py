@@ -18,12 +18,12 @@ import pytest
 
 from applications import ADVANCED, FULL, PINNED, ROWS
 from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, gpu_of
+from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
+from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu
 from intelliperf_swizzle.hardware import devices, load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.capture.settings import Gpu, gpu_of
-from intelliperf_swizzle.kernels.triton.gpu import Rig, Task, Trial
-from intelliperf_swizzle.kernels.triton.trials import TritonOnGpu
 
 WHERE = [False, pytest.param(True, marks=pytest.mark.gpu)]
 

@@ -15,14 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.frontends import base
+from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
+from intelliperf_swizzle.frontends.triton import trials
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
+from intelliperf_swizzle.frontends.triton.gpu import Rig
+from intelliperf_swizzle.frontends.triton.language import Triton
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.detect import HERE as GPUS
-from intelliperf_swizzle.kernels import base
-from intelliperf_swizzle.kernels.base import GpuOutcome, RecordRequest
-from intelliperf_swizzle.kernels.triton import trials
-from intelliperf_swizzle.kernels.triton.capture.settings import gpu_of
-from intelliperf_swizzle.kernels.triton.gpu import Rig
-from intelliperf_swizzle.kernels.triton.language import Triton
 from intelliperf_swizzle.profile.tools import HERE as PROFILERS
 from intelliperf_swizzle.records import Capture, Interval, Launch, Timing, Trace
 

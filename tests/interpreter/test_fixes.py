@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 HEAD = """
-    from intelliperf_swizzle.kernels.triton.interpreter.fixes import fix_interpreter
+    from intelliperf_swizzle.frontends.triton.interpreter.fixes import fix_interpreter
     fix_interpreter(); fix_interpreter()
     import torch, triton, triton.language as tl
     from triton.language.extra import libdevice

@@ -11,10 +11,10 @@ HEAD = """
     import json, numpy as np, zoo
     from dataclasses import replace
     from pathlib import Path
-    from intelliperf_swizzle.kernels.triton.interpreter.batched import NotBatchableError
-    from intelliperf_swizzle.kernels.triton.interpreter.batched import run_batched
-    from intelliperf_swizzle.kernels.triton.interpreter.batched import run_batched_programs
-    from intelliperf_swizzle.kernels.triton.interpreter.revive import revive, run_sequential
+    from intelliperf_swizzle.frontends.triton.interpreter.batched import NotBatchableError
+    from intelliperf_swizzle.frontends.triton.interpreter.batched import run_batched
+    from intelliperf_swizzle.frontends.triton.interpreter.batched import run_batched_programs
+    from intelliperf_swizzle.frontends.triton.interpreter.revive import revive, run_sequential
     here = Path(".")
     cases = zoo.cases()
 

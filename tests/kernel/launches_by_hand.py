@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from intelliperf_swizzle.kernels.triton.capture.sources import read_source
+from intelliperf_swizzle.frontends.triton.capture.sources import read_source
 from intelliperf_swizzle.records import (
     Access,
     DescriptorArgument,

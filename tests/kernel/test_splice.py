@@ -30,8 +30,8 @@ from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.edit import Edit, apply
 from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.triton.source import splice
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.records import Launch
 

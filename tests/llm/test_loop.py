@@ -21,9 +21,9 @@ from PIL import Image
 from intelliperf_swizzle.children import CallError, Ended, call_each
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.formula import load_formula
+from intelliperf_swizzle.frontends.triton.validate import compare
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.kernels.triton.validate import compare
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Model

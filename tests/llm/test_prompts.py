@@ -13,10 +13,10 @@ import pytest
 
 from intelliperf_swizzle.context import hardware_context
 from intelliperf_swizzle.formula import load_formula
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
 from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
 from intelliperf_swizzle.rank import RANK, order

@@ -13,13 +13,13 @@ import pytest
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.formulas import load_pattern
+from intelliperf_swizzle.frontends.ports import GpuOutcome
+from intelliperf_swizzle.frontends.triton import trials
+from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
+from intelliperf_swizzle.frontends.triton.gpu import Rig
+from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.kernels.base import GpuOutcome
-from intelliperf_swizzle.kernels.triton import trials
-from intelliperf_swizzle.kernels.triton.capture.settings import gpu_of
-from intelliperf_swizzle.kernels.triton.gpu import Rig
-from intelliperf_swizzle.kernels.triton.trials import TritonOnGpu
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Silent

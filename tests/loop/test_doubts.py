@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.progress import Silent

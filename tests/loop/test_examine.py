@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from intelliperf_swizzle.errors import SpliceError, TraceError
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer

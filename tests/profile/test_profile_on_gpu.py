@@ -14,10 +14,10 @@ import pytest
 from intelliperf_swizzle.doctor import diagnose
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.formulas import load_pattern
+from intelliperf_swizzle.frontends.ports import RecordRequest, load_language
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.source.splice import splice
 from intelliperf_swizzle.hardware import devices
-from intelliperf_swizzle.kernels.base import RecordRequest, load_language
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.source.splice import splice
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile import Application, TracedLaunch

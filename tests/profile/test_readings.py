@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.errors import BuildError, ProfileError
+from intelliperf_swizzle.frontends.triton.source.build import Build
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.triton.source.build import Build
 from intelliperf_swizzle.profile.ncu_csv import read_ncu
 from intelliperf_swizzle.profile.readings import Reading, totals
 

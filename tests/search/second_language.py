@@ -38,7 +38,7 @@ N, LINES = 32, 16
 
 
 class Sums:
-    """As of `kernels.base.KernelLanguage`."""
+    """As of `frontends.ports.KernelLanguage`."""
 
     name = "sums"
     builds = False

@@ -14,8 +14,8 @@ import pytest
 
 from intelliperf_swizzle.edit import Edit, combine, unified_diff
 from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.records import Measurement
 from intelliperf_swizzle.search.all_kernels import combine_edits, kernel_row

@@ -12,9 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict, described, prove_launches
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.source_proofs import (
+    RemapVerdict,
+    described,
+    prove_launches,
+)
 
 APPLICATION = Path(__file__).parent / "applications" / "dropped_and_kept.py"
 KERNELS = [

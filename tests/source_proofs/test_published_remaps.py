@@ -11,10 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict, described, prove_launches
-from intelliperf_swizzle.kernels.triton.source_proofs.observation import UNDEFINED
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.source_proofs import (
+    RemapVerdict,
+    described,
+    prove_launches,
+)
+from intelliperf_swizzle.frontends.triton.source_proofs.observation import UNDEFINED
 
 APPLICATIONS = Path(__file__).parent / "applications"
 

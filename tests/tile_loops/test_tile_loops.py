@@ -15,9 +15,9 @@ from intelliperf_swizzle.cache import Screen, ceiling, replay
 from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.language import TRITON
+from intelliperf_swizzle.frontends.triton.tile_loops.candidates import Seen
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.triton.language import TRITON
-from intelliperf_swizzle.kernels.triton.tile_loops.candidates import Seen
 from intelliperf_swizzle.language import Owners, evaluate, parse
 from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
 from intelliperf_swizzle.search.stages import EVERY_COUNT, refuse_other_counts
@@ -38,7 +38,7 @@ def launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
 @pytest.fixture(scope="module")
 def seen(launches: dict[str, Launch]) -> dict[str, Seen]:
     found, error = call_each(
-        "intelliperf_swizzle.kernels.triton.tile_loops.find:find_here",
+        "intelliperf_swizzle.frontends.triton.tile_loops.find:find_here",
         (list(launches.values()), None),
         environment={"TRITON_INTERPRET": "1"},
         limit_seconds=120,

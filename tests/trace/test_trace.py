@@ -21,7 +21,7 @@ from zoo import TRITON, Case, add, block_pointers, cases, record, route_by_score
 
 from intelliperf_swizzle.codec import load_arrays, save_arrays
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.kernels.triton.tracing import trace, trace_each
+from intelliperf_swizzle.frontends.triton.tracing import trace, trace_each
 from intelliperf_swizzle.records import Access, Launch, Storage, TensorArgument, Trace
 from intelliperf_swizzle.trace import overwrites
 from intelliperf_swizzle.trace.shapes import touched_lines

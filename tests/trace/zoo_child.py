@@ -23,9 +23,9 @@ PLAIN_LAUNCH = triton_interpreter.GridExecutor.__call__
 from zoo import Case, Descriptor, cases, record  # noqa: E402
 
 from intelliperf_swizzle.codec import save_arrays  # noqa: E402
-from intelliperf_swizzle.kernels.triton.interpreter.fixes import fix_interpreter  # noqa: E402
-from intelliperf_swizzle.kernels.triton.interpreter.revive import revive, run_sequential  # noqa: E402
-from intelliperf_swizzle.kernels.triton.tracing.interpret import trace_here  # noqa: E402
+from intelliperf_swizzle.frontends.triton.interpreter.fixes import fix_interpreter  # noqa: E402
+from intelliperf_swizzle.frontends.triton.interpreter.revive import revive, run_sequential  # noqa: E402
+from intelliperf_swizzle.frontends.triton.tracing.interpret import trace_here  # noqa: E402
 from intelliperf_swizzle.records import Access, Launch  # noqa: E402
 
 NOT_FOR_THE_PLAIN_INTERPRETER = (

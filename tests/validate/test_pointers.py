@@ -14,12 +14,12 @@ from pytest_mock import MockerFixture
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.source import splice
+from intelliperf_swizzle.frontends.triton.tracing import trace
+from intelliperf_swizzle.frontends.triton.validate import compare, validate
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
-from intelliperf_swizzle.kernels.triton.source import splice
-from intelliperf_swizzle.kernels.triton.tracing import trace
-from intelliperf_swizzle.kernels.triton.validate import compare, validate
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.records import Access, Launch, MappedLaunch, Proof, Trace, Validation

@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import pytest
 
-from intelliperf_swizzle.kernels.triton.validate import same_tree
-from intelliperf_swizzle.kernels.triton.validate.tree import Difference, Insertion, reads_program_id
+from intelliperf_swizzle.frontends.triton.validate import same_tree
+from intelliperf_swizzle.frontends.triton.validate.tree import (
+    Difference,
+    Insertion,
+    reads_program_id,
+)
 from intelliperf_swizzle.records import SourceFunction
 
 ORIGINAL = """\

@@ -36,12 +36,12 @@ from intelliperf_swizzle.children import CallError, Ended, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
+from intelliperf_swizzle.frontends.triton.source import splice
+from intelliperf_swizzle.frontends.triton.tracing import trace
+from intelliperf_swizzle.frontends.triton.validate import compare, validate
+from intelliperf_swizzle.frontends.triton.validate.request import EDITED, Answer, Request
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.kernels.triton.interpreter import CHILD_ENVIRONMENT
-from intelliperf_swizzle.kernels.triton.source import splice
-from intelliperf_swizzle.kernels.triton.tracing import trace
-from intelliperf_swizzle.kernels.triton.validate import compare, validate
-from intelliperf_swizzle.kernels.triton.validate.request import EDITED, Answer, Request
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.records import (
@@ -187,7 +187,7 @@ def test_tiny_sums_and_what_lies_behind_them_are_compared(
         all_tiles=True, tolerance=1e-5, must_execute=True,
     )  # fmt: skip
     answers, error = call_each(
-        "intelliperf_swizzle.kernels.triton.validate.compare_child:compare",
+        "intelliperf_swizzle.frontends.triton.validate.compare_child:compare",
         [request],
         environment=CHILD_ENVIRONMENT,
         limit_seconds=60.0,

@@ -27,10 +27,10 @@ from intelliperf_swizzle.cache import FULL, Physics, add_division_time
 from intelliperf_swizzle.cache.model import measurement, traffic, with_times
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
 from intelliperf_swizzle.errors import BuildError
+from intelliperf_swizzle.frontends.triton.source import build
+from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import occupancy
-from intelliperf_swizzle.kernels.triton.source import build
-from intelliperf_swizzle.kernels.triton.tracing import trace
 from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.records import Int64Array, Launch, Measurement, Trace
 

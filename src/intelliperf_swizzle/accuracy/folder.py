@@ -32,9 +32,9 @@ from intelliperf_swizzle.accuracy.configuration import (
 from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError, read, records_of
 from intelliperf_swizzle.accuracy.order_table import digest_of, find_table, first_programs
 from intelliperf_swizzle.errors import CaptureError, UsageError
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernels.base import RecordRequest
-from intelliperf_swizzle.kernels.triton.capture import capture
 from intelliperf_swizzle.launch_files import load_launch
 from intelliperf_swizzle.records import Int64Array, Launch
 

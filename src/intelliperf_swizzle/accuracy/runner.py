@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.kernels.triton.capture.settings import FOLDER_VARIABLE
+from intelliperf_swizzle.frontends.triton.capture.settings import FOLDER_VARIABLE
 
 PROBE = "probe"
 """Launch under one random order, so that its table is recognised."""

@@ -10,7 +10,7 @@ from intelliperf_swizzle.api.applications import Score, explain, optimize, score
 from intelliperf_swizzle.api.finished import Run
 from intelliperf_swizzle.api.given import AnySwizzle, AnyTarget, loaded_target
 from intelliperf_swizzle.api.permutation import prove
-from intelliperf_swizzle.kernels.triton.source_proofs import prove_source
+from intelliperf_swizzle.frontends.triton.source_proofs import prove_source
 
 __all__ = [
     "AnySwizzle",

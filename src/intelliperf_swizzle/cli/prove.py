@@ -59,7 +59,7 @@ def _run_source(arguments: Sequence[str]) -> int:
     )  # fmt: skip
     options, command = parse_with_application(parser, arguments)
 
-    from intelliperf_swizzle.kernels.triton.source_proofs import described, prove_source
+    from intelliperf_swizzle.frontends.triton.source_proofs import described, prove_source
 
     with progress_display() as progress:
         verdicts = prove_source(

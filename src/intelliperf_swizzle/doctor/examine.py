@@ -249,7 +249,7 @@ def _compiler(options: Options, device: Device | None, machine: Machine) -> Iter
 def _cpp(system: System, name: str) -> Finding:
     """The compiler of HIP or CUDA programs, tried on a few lines; Triton needs none."""
     try:
-        from intelliperf_swizzle.kernels.base import load_language
+        from intelliperf_swizzle.frontends.ports import load_language
 
         language = load_language(name.lower())
     except ImportError as error:  # of a package that has a finding of its own

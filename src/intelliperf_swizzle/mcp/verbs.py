@@ -11,7 +11,7 @@ from typing import Any
 
 from intelliperf_swizzle import api
 from intelliperf_swizzle.context.miss_causes import describe_tensors
-from intelliperf_swizzle.kernels.triton.source_proofs import RemapVerdict
+from intelliperf_swizzle.frontends.triton.source_proofs import RemapVerdict
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.mcp.answers import (
     Explained,

@@ -17,8 +17,8 @@ from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import Carrier, carry, moved_command
 from intelliperf_swizzle.errors import ProfileError, SpliceError, SwizzleError
+from intelliperf_swizzle.frontends.ports import KernelLanguage
 from intelliperf_swizzle.hardware import Device
-from intelliperf_swizzle.kernels.base import KernelLanguage
 
 GRACE_SECONDS = 30.0
 """After its limit a profiler is asked to end, and may take this long to write what it has."""

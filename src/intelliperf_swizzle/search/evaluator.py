@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from intelliperf_swizzle.backends import LOCAL
+from intelliperf_swizzle.frontends.ports import KernelLanguage
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.kernels.base import KernelLanguage
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Attempt, Cures, Measurement

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from intelliperf_swizzle.errors import ProfileError, ValidationError
-from intelliperf_swizzle.kernels.base import GpuOutcome, GpuRuns
+from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns
 from intelliperf_swizzle.profile.modelled import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
+from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest, load_language
 from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target, unknown
 from intelliperf_swizzle.kept import Kept, kept_for_user
-from intelliperf_swizzle.kernels.base import KernelLanguage, RecordRequest, load_language
 from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.application import Application

@@ -12,7 +12,7 @@ from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit, copy
 from intelliperf_swizzle.edit.copy import carry
 from intelliperf_swizzle.errors import CaptureError, SpliceError, ValidationError
-from intelliperf_swizzle.kernels.base import RecordRequest
+from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.records import Attempt, Verdict
 from intelliperf_swizzle.search.setup import Setup
 

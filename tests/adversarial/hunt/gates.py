@@ -35,11 +35,11 @@ from hunt.swizzles import texts_for
 from intelliperf_swizzle import children, cli
 from intelliperf_swizzle.children import called
 from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.frontends.triton.capture import begin, describe, process, recording
+from intelliperf_swizzle.frontends.triton.capture.settings import Settings as AgentSettings
+from intelliperf_swizzle.frontends.triton.capture.settings import load_settings
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.kernels.triton.capture import begin, describe, process, recording
-from intelliperf_swizzle.kernels.triton.capture.settings import Settings as AgentSettings
-from intelliperf_swizzle.kernels.triton.capture.settings import load_settings
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
@@ -294,7 +294,7 @@ def _start(
     command: Sequence[str], folder: Path, cwd: Any, environment: Any, *, interpreted: bool
 ) -> _Ended:
     """`process.start` here: the application runs to its end, watched."""
-    from intelliperf_swizzle.kernels.triton.capture import standin_triton
+    from intelliperf_swizzle.frontends.triton.capture import standin_triton
 
     settings: AgentSettings = load_settings(folder)
     (folder / process.LOG).touch()

@@ -1,0 +1,338 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Puts a swizzle into a kernel's source: a `blockIdx` of its own that hides the builtin.
+
+::
+
+    __global__ void k(float* x) {    -->    __global__ void k(float* x) {
+      x[blockIdx.x] = 0;                      // swizzle xcd-contiguous for mi300x
+                                              int swizzle_pid = static_cast<int>(::blockIdx.x);
+                                              …
+                                              const dim3 blockIdx(swizzle_pid, …);
+                                              x[blockIdx.x] = 0;
+
+Macros, templates, lambdas and `hipBlockIdx_x` follow by themselves. A helper that reads `blockIdx`
+gets the same lines, if no other kernel can use it. Which functions read it says the bitcode.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from intelliperf_swizzle.edit import Edit, headline, patch_root, read_exactly, unified_diff
+from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.cpp.block_index_reads import Reader
+from intelliperf_swizzle.frontends.cpp.building import PROJECT
+from intelliperf_swizzle.frontends.cpp.device_code import DeviceKernel, read_kernels, recording_of
+from intelliperf_swizzle.frontends.cpp.preparing import recipe_of
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.language import INPUTS, Swizzle
+from intelliperf_swizzle.language.emit import emit_cpp
+from intelliperf_swizzle.records import KernelSource, Launch
+
+_NO_CODE = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\''
+    r"|(?m:^[ \t]*\#(?:[^\n]*\\\r?\n)*[^\n]*)",
+    re.DOTALL,
+)
+
+_HIDING = "const dim3 blockIdx("
+
+
+@dataclass(frozen=True)
+class _FunctionBody:
+    """The body of a function in a file's text.
+
+    Attributes:
+        begin: offset after its opening brace.
+        end: offset of its closing brace.
+    """
+
+    begin: int
+    end: int
+
+
+def splice(
+    launches: Sequence[Launch],
+    swizzle: Swizzle,
+    target: Target,
+    *,
+    name: str,
+    roots: Sequence[Path],
+) -> Edit:
+    """Puts a swizzle into the source of a kernel; as of `frontends.ports.KernelLanguage.edit`.
+
+    Raises:
+        SpliceError: the number is read where the kernel's file cannot change it, where another
+            kernel would be renumbered, too; or the file is not what was recorded.
+    """
+    kernel, recording = launches[0].source, recording_of(launches[0])
+    file = kernel.entry.file
+    text = _read_as_recorded(kernel, recording)
+    code = _NO_CODE.sub(_blank, text)
+    readers = _readers(kernel, recording, code)
+    bodies = {one: _body(code, one) for one in readers if one.name.isidentifier()}
+    changed = {one if one in bodies else _around(one, code, bodies) for one in readers if one.reads}
+    lines = _lines(swizzle, target, launches, headline(name, target.name), text)
+    after = text
+    for reader in sorted(changed, key=lambda one: -bodies[one].begin):
+        _check_scope(reader, kernel, swizzle)
+        after = _inserted(after, code, bodies[reader].begin, lines)
+    root = patch_root(file, roots or (Path(file).parent,))
+    diff = unified_diff({file: text}, {file: after}, root)
+    return Edit(
+        functions={},
+        files={file: after},
+        before={file: text},
+        diff=diff,
+        lines_added=sum(line.startswith("+") for line in diff.split("\n")[2:]),
+    )
+
+
+def inserted_lines(before: str, after: str) -> list[int]:
+    """The lines, counted from 1, of an edited text that may read the builtin."""
+    prefix = _free_prefix(before)
+    return [
+        number
+        for number, line in enumerate(after.split("\n"), 1)
+        if prefix in line or line.strip().startswith(_HIDING)
+    ]
+
+
+def same_place(kernel: DeviceKernel, source: KernelSource) -> bool:
+    """Whether a compiled kernel is of the kernel that this text is of; a template has several."""
+    if kernel.source is None:
+        return False
+    entry, other = kernel.source.entry, source.entry
+    return (entry.file, entry.first_line) == (other.file, other.first_line)
+
+
+@functools.lru_cache(maxsize=8)
+def _program(recording: Path, _: int) -> tuple[DeviceKernel, ...]:
+    return tuple(kernel for _, kernel in read_kernels(recording).values())
+
+
+def _readers(source: KernelSource, recording: Path, code: str) -> list[Reader]:
+    """The functions that read the number, none of which another kernel may use."""
+    entry = source.entry
+    program = _program(recording, (recording / "kernels.txt").stat().st_mtime_ns)
+    own = {_key(r): r for one in program if same_place(one, source) for r in one.readers}
+    others = {_key(r): one for one in program if not same_place(one, source) for r in one.readers}
+    if not any(reader.reads for reader in own.values()):
+        raise SpliceError(
+            f"{entry.file}:{entry.first_line}: kernel `{entry.name}` never reads `blockIdx`",
+            hint="a kernel that does not number its workgroups has nothing to swizzle",
+        )
+    for key, reader in own.items():
+        for read in reader.reads:
+            if read.through:
+                raise SpliceError(
+                    f"{read.place}: `{reader.name}` reads the workgroup's number through "
+                    f"`{read.through}`, which no `blockIdx` of the kernel's own hides",
+                    hint="read it from `blockIdx`",
+                )
+        where = f"{reader.file}:{reader.line}: `{reader.name}` reads `blockIdx`"
+        if reader.file != entry.file:
+            raise SpliceError(
+                f"{where} in another file than its kernel, where others may use it",
+                hint="pass the number to the helper",
+            )
+        if key in others:
+            used = others[key].source
+            raise SpliceError(
+                f"{where} and is used by `{used.entry.name if used else 'another kernel'}` too, "
+                "which would be renumbered with it",
+                hint="give the kernel a copy of its own",
+            )
+        line = None if reader.name == entry.name else _mention(reader, source, code)
+        if line is not None:
+            raise SpliceError(
+                f"{where} and is named in line {line} too, where another kernel may use it",
+                hint="pass the number to the helper",
+            )
+    return list(own.values())
+
+
+def _key(reader: Reader) -> tuple[str, int, str]:
+    return reader.file, reader.line, reader.name
+
+
+def _mention(reader: Reader, source: KernelSource, code: str) -> int | None:
+    """The first line that names a helper outside of what the kernel calls: a template, it may be,
+    of which there is no kernel now."""
+    name = re.escape(reader.name)
+    code = re.sub(rf"__device__[^;{{}}=]*\b{name}\s*\([^;{{}}]*\)\s*;", _blank, code)
+    entry = source.entry
+    if entry.first_line < reader.line < entry.first_line + entry.text.count("\n"):
+        return None  # of a class within the kernel, which nothing else can name
+    own = {
+        line
+        for function in source.functions.values()
+        if function.file == reader.file
+        for line in range(function.first_line, function.first_line + function.text.count("\n"))
+    }
+    lines = (_line(code, found.start()) for found in re.finditer(rf"\b{name}\b", code))
+    return next((line for line in lines if line not in own), None)
+
+
+def _blank(found: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", found[0])
+
+
+def _read_as_recorded(source: KernelSource, recording: Path) -> str:
+    recipe = recipe_of(recording)
+    entry = source.entry
+    if not recipe.builds:
+        raise SpliceError(
+            f"`{entry.name}` with a swizzle cannot be built, so not be compared: there is no build "
+            "command",
+            hint="-b/--build_command names it",
+        )
+    text = read_exactly(Path(entry.file))
+    root = Path(recipe.project)
+    if root not in Path(entry.file).parents:
+        raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names a wider directory")
+    if _HIDING in text:
+        raise SpliceError(
+            f"{entry.file} has a kernel with a `blockIdx` of its own: a swizzle is in it already",
+            hint="search on the kernel without it",
+        )
+    copy = recording / PROJECT / Path(entry.file).relative_to(root)
+    if not copy.is_file() or copy.read_bytes() != text.encode():
+        raise SpliceError(
+            f"{entry.file}: the file is not as it was when `{entry.name}` was recorded",
+            hint="run again on the file as it is now",
+        )
+    return text
+
+
+# --- where it goes --------------------------------------------------------------------------------
+
+
+def _body(code: str, reader: Reader) -> _FunctionBody:
+    """The body of a function, in text without comments, strings and directives.
+
+    Raises:
+        SpliceError: it does not stand where the compiler has seen it: a macro has made it.
+    """
+    begin = _offset(code, reader.line)
+    head = re.compile(rf"\b{re.escape(reader.name)}\s*(?:<[^;{{}}]*?>)?\s*\(").search(code, begin)
+    at = head.end() if head and code.count("\n", begin, head.start()) == 0 else -1
+    depth = 1
+    while 0 < at < len(code):
+        depth += (code[at] == "(") - (code[at] == ")")
+        if depth == 0 and code[at] in "{;":
+            break
+        at += 1
+    if not 0 < at < len(code) or code[at] == ";" or _line(code, at) != reader.brace_line:
+        raise SpliceError(
+            f"{reader.file}:{reader.line}: the body of `{reader.name}` is not found in the text",
+            hint="a function that a macro makes cannot be changed",
+        )
+    return _FunctionBody(at + 1, _closing(code, at))
+
+
+def _closing(code: str, brace: int) -> int:
+    depth = 0
+    for found in re.compile(r"[{}]").finditer(code, brace):
+        depth += 1 if found[0] == "{" else -1
+        if depth == 0:
+            return found.start()
+    return len(code)
+
+
+def _offset(text: str, line: int) -> int:
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    return starts[line - 1] if line <= len(starts) else len(text)
+
+
+def _line(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
+
+
+def _around(reader: Reader, code: str, bodies: Mapping[Reader, _FunctionBody]) -> Reader:
+    """The innermost function that a lambda stands in.
+
+    Raises:
+        SpliceError: it stands in none, or does not see what is declared in it.
+    """
+    begin, end = _offset(code, reader.line), _offset(code, reader.line + 1)
+    around = [one for one, body in bodies.items() if begin < body.end and body.begin < end]
+    captures = re.findall(r"\[([^][]*)\]", code[begin : code.find("{", begin) + 1])
+    if around and captures and not re.match(r"\s*(=|&\s*(,|$))", captures[-1]):
+        raise SpliceError(
+            f"{reader.file}:{reader.line}: a lambda with the captures `[{captures[-1]}]` reads "
+            "`blockIdx`, and would not see that of its kernel",
+            hint="write `[&]`, or pass the number to it",
+        )
+    if around:
+        return max(around, key=lambda one: bodies[one].begin)
+    raise SpliceError(
+        f"{reader.file}:{reader.line}: `{reader.name}` reads `blockIdx` outside of its kernel",
+        hint="pass the number to it",
+    )
+
+
+def _check_scope(reader: Reader, source: KernelSource, swizzle: Swizzle) -> None:
+    """Refuses a helper that does not know the kernel's arguments which the swizzle reads."""
+    missing = sorted(swizzle.names.difference(INPUTS))
+    if missing and reader.name != source.entry.name:
+        raise SpliceError(
+            f"{reader.file}:{reader.line}: helper `{reader.name}` reads `blockIdx` but does not "
+            f"know {', '.join(f'`{name}`' for name in missing)}, which the swizzle reads",
+            hint="pass the number to the helper, or take a swizzle that reads only the grid",
+        )
+
+
+# --- what is put there ----------------------------------------------------------------------------
+
+
+def _lines(
+    swizzle: Swizzle, target: Target, launches: Sequence[Launch], comment: str, text: str
+) -> list[str]:
+    axes = max(
+        (axis + 1 for one in launches for axis, extent in enumerate(one.grid) if extent > 1),
+        default=1,
+    )
+    given = [f"::blockIdx.{letter}" for letter in "xyz"]
+    code = emit_cpp(
+        swizzle,
+        range(axes),
+        axes=axes,
+        num_xcds=target.num_xcds,
+        cus_per_xcd=target.cus_per_xcd,
+        inputs={f"pid_{axis}": given[axis] for axis in range(axes)},
+        prefix=_free_prefix(text),
+    )
+    numbers = (code.outputs.get(axis, given[axis]) for axis in range(3))
+    return [f"// {comment}", *code.lines, f"{_HIDING}{', '.join(numbers)});"]
+
+
+def _free_prefix(text: str) -> str:
+    """A prefix of names that nothing in a file has."""
+    prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
+    return next(one for one in prefixes if one not in text)
+
+
+def _inserted(text: str, code: str, at: int, lines: Sequence[str]) -> str:
+    """The text with lines at the top of a body; the line ends and the indentation are its own."""
+    ending = "\r\n" if "\r\n" in text else "\n"
+    end = text.find("\n", at) + 1 or len(text)
+    head = text[text.rfind("\n", 0, at) + 1 :]
+    margin = head[: len(head) - len(head.lstrip(" \t"))] + "  "
+    if code[at:end].strip():  # the body goes on in this line
+        block = "".join(f"{ending}{margin}{line}" for line in lines)
+        return f"{text[:at]}{block}{ending}{margin}{text[at:].lstrip(' ')}"
+    following = next(_filled(text[end:]), "")
+    if len(following) - len(following.lstrip(" \t")) >= len(margin) - 1:
+        margin = following[: len(following) - len(following.lstrip(" \t"))]
+    return text[:end] + "".join(f"{margin}{line}{ending}" for line in lines) + text[end:]
+
+
+def _filled(text: str) -> Iterator[str]:
+    return (line for line in text.splitlines() if line.strip())

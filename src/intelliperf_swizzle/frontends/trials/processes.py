@@ -1,0 +1,290 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Has candidates tried in processes of an application, and survives what they do to it.
+
+A candidate that faults, hangs or writes where it must not takes the application's process with it.
+The parent knows from the journal what was being tried, and goes on with the others in a fresh
+process. The lines of the journal:
+
+    {"event": "working", "launch": l, "candidate": c, "what": …, "limit_seconds": s}
+                                    from now on, nothing may take longer than that
+    {"event": "checked", "launch": l, "candidate": c, …}      fields of `trial.Check`
+    {"event": "failed", "launch": l, "candidate": c, …}       fields of `trial.Failure`
+    {"event": "raced", "launch": l, "candidates": […], "rounds_ns": [[…], …], "sets": n,
+     "joules": […]}                 a row of a round: the original first, then the candidates; so
+                                    are the joules of a launch, or null
+    {"event": "not raced", "launch": l, "text": …}
+    {"event": "idle"}               the application goes on
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from intelliperf_swizzle.children import Child, signal_name
+from intelliperf_swizzle.codec import decode
+from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.frontends.trials.statistics import timing, with_energy
+from intelliperf_swizzle.frontends.trials.trial import Check, Failure, FailureKind, Trial
+
+PATIENCE_SECONDS = 2.0
+"""Between asking the application to end and killing it."""
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a process need not try any more.
+
+    Attributes:
+        checked: (task, candidate) pairs that need not be compared again.
+        failed: candidates that are not tried any more.
+        raced: tasks whose times are known.
+    """
+
+    checked: frozenset[tuple[int, int]]
+    failed: frozenset[int]
+    raced: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process of the application that tries candidates.
+
+    Attributes:
+        child: it.
+        unread: what it has told since the last call.
+        last_lines: that it has printed.
+    """
+
+    child: Child
+    unread: Callable[[], Sequence[dict[str, Any]]]
+    last_lines: Callable[[], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one process.
+
+    Attributes:
+        device: what its GPU is called.
+        process_seconds: it is ended after this time in any case.
+        goodbye_seconds: what the application may take to its end after the last trial.
+    """
+
+    device: str
+    process_seconds: float = 300.0
+    goodbye_seconds: float = 3.0
+
+
+def try_out(
+    start: Callable[[Known], Process],
+    counts: Sequence[int],
+    candidates: Collection[int],
+    limits: Limits,
+    *,
+    checked: bool,
+) -> dict[int, Trial]:
+    """What comes of each candidate at each task, in as many processes as it takes.
+
+    Args:
+        start: starts the application, which tries what is not known yet.
+        counts: how often the application launches the kernel of each task.
+        candidates: their numbers.
+        limits: of each process.
+        checked: whether the candidates are known to agree, and are only timed.
+
+    Raises:
+        ValidationError: the application failed before anything could be tried.
+    """
+    record = _TrialsSoFar(tuple(counts))
+    every = {(task, one) for task in range(len(counts)) for one in candidates}
+    while True:
+        known = record.size
+        done = Known(
+            frozenset(every if checked else record.checks),
+            frozenset(record.failed),
+            frozenset(record.rounds),
+        )
+        whole = _run(start(done), record, limits)
+        if whole or record.size == known or set(candidates) <= record.failed:
+            return {number: record.trial(number, limits.device) for number in candidates}
+
+
+def _run(process: Process, record: _TrialsSoFar, limits: Limits) -> bool:
+    """One process of the application; whether it came to its end or was done."""
+    child = process.child
+    watch = _ProcessWatch(record, time.monotonic(), limits.process_seconds)
+    record.cut, late, over = None, False, False
+    try:
+        while child.exit_code is None:
+            watch.take(process.unread())
+            late, over = watch.late, watch.over
+            if late or over:
+                break
+            if watch.done(len(record.counts)) and watch.quiet(limits.goodbye_seconds):
+                break
+            child.wait(_POLL_SECONDS)
+    finally:
+        child.end(PATIENCE_SECONDS)
+    watch.take(process.unread())
+    if over and not late and not watch.done(len(record.counts)):
+        record.cut = f"the application was ended after {limits.process_seconds:.0f} s"
+        return False
+    if watch.working is None:
+        if not record.anything and child.exit_code:
+            lines = tuple(process.last_lines())
+            raise ValidationError(f"the application failed: {how_ended(child)}", details=lines)
+        return True
+    _note_loss(process, record, watch.working, late=late)
+    return False
+
+
+def _note_loss(
+    process: Process, record: _TrialsSoFar, working: Mapping[str, Any], *, late: bool
+) -> None:
+    """Notes what was being tried when the process was lost."""
+    candidate, what = working["candidate"], working["what"]
+    if candidate in record.failed:  # it was said before the process ended itself
+        return
+    if working["launch"] in record.unraced:
+        record.rounds[working["launch"]] = {}
+        return
+    how = "took too long" if late else how_ended(process.child)
+    lines = tuple(process.last_lines())
+    if candidate is None:
+        if what != "timing":
+            raise ValidationError(
+                f"the unmodified kernel could not be run again: {how}", details=lines
+            )
+        record.unraced[working["launch"]] = f"timing failed: {how}"
+        record.rounds[working["launch"]] = {}
+        return
+    text = f"{how} while {what}" + (f": {lines[-1]}" if lines and not late else "")
+    record.failures[candidate] = Failure(_kind(what, late), text)
+
+
+@dataclass
+class _TrialsSoFar:
+    """What all processes have told so far."""
+
+    counts: tuple[int, ...]
+    checks: dict[tuple[int, int], Check] = field(default_factory=dict)
+    failures: dict[int, Failure] = field(default_factory=dict)
+    rounds: dict[int, dict[int, list[tuple[float, float]]]] = field(default_factory=dict)
+    joules: dict[int, dict[int, tuple[float, float]]] = field(default_factory=dict)
+    unraced: dict[int, str] = field(default_factory=dict)
+    cut: str | None = None
+
+    @property
+    def size(self) -> int:
+        """How much is known."""
+        return len(self.checks) + len(self.failures) + len(self.rounds)
+
+    @property
+    def anything(self) -> bool:
+        """Whether any trial was made."""
+        return bool(self.checks or self.failures or self.rounds)
+
+    @property
+    def failed(self) -> set[int]:
+        """Candidates that need not be tried any more."""
+        differing = {candidate for (_, candidate), one in self.checks.items() if not one.same}
+        return differing | set(self.failures)
+
+    def trial(self, candidate: int, device: str) -> Trial:
+        """What came of one candidate."""
+        checks = {task: one for (task, number), one in self.checks.items() if number == candidate}
+        rounds = [self.rounds.get(task, {}).get(candidate) for task in range(len(self.counts))]
+        complete = [one for one in rounds if one]
+        timed, missing = None, len(checks) < len(self.counts)
+        if len(complete) == len(self.counts) and candidate not in self.failed:
+            joules = [self.joules.get(task, {}).get(candidate) for task in range(len(self.counts))]
+            timed = with_energy(timing(complete, self.counts, device), joules, self.counts)
+        return Trial(
+            checks=checks,
+            failure=self.failures.get(candidate),
+            timing=timed,
+            note=self.cut if missing else next(iter(self.unraced.values()), self.cut),
+        )
+
+
+@dataclass
+class _ProcessWatch:
+    """One process, as its journal tells of it."""
+
+    record: _TrialsSoFar
+    begun: float
+    limit_seconds: float
+    working: dict[str, Any] | None = None
+    _since: float = field(default_factory=time.monotonic)
+    _done: int = 0
+
+    def take(self, events: Sequence[dict[str, Any]]) -> None:
+        """Takes in what the journal has to tell."""
+        for event in events:
+            self._since = time.monotonic()
+            kind = event["event"]
+            if kind == "working":
+                self.working = event
+            elif kind == "idle":
+                self.working = None
+                self._done += 1
+            elif kind == "checked":
+                key = (event["launch"], event["candidate"])
+                self.record.checks[key] = decode(Check, event["check"])
+            elif kind == "failed":
+                self.record.failures[event["candidate"]] = decode(Failure, event["failure"])
+            elif kind == "not raced":
+                self.record.unraced[event["launch"]] = event["text"]
+            elif kind == "raced":
+                self.record.rounds[event["launch"]] = _by_candidate(event, event["rounds_ns"])
+                if event["joules"] is not None:
+                    pairs = _by_candidate(event, [event["joules"]])
+                    self.record.joules[event["launch"]] = {c: one for c, (one,) in pairs.items()}
+
+    @property
+    def late(self) -> bool:
+        """Whether what is being tried takes too long."""
+        return self.working is not None and self.quiet(self.working["limit_seconds"])
+
+    @property
+    def over(self) -> bool:
+        """Whether the whole process takes too long, which no candidate is to blame for."""
+        return time.monotonic() - self.begun > self.limit_seconds
+
+    def done(self, tasks: int) -> bool:
+        """Whether all tasks are over."""
+        return self._done >= tasks
+
+    def quiet(self, seconds: float) -> bool:
+        """Whether nothing was told for so long."""
+        return time.monotonic() - self._since > seconds
+
+
+def _by_candidate(
+    event: Mapping[str, Any], rows: Sequence[Sequence[float]]
+) -> dict[int, list[tuple[float, float]]]:
+    """Pairs of the original and each candidate, a row each."""
+    return {
+        candidate: [(row[0], row[place]) for row in rows]
+        for place, candidate in enumerate(event["candidates"], 1)
+    }
+
+
+def _kind(what: str, late: bool) -> FailureKind:
+    """Of a candidate that took its process with it."""
+    if what == "building":
+        return "not validated" if late else "does not build"
+    return "hung" if late else "faulted"
+
+
+def how_ended(application: Child) -> str:
+    """How a process ended."""
+    code = application.exit_code
+    if code is not None and code < 0:
+        return f"the process was killed by {signal_name(-code)}"
+    return f"the process ended with exit status {code}"

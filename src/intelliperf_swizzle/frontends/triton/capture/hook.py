@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Inside the application: what happens once it has imported torch or Triton.
+
+`sitecustomize` calls `imported`. On a machine without a GPU the whole environment is made to look
+as if there were one; where there is one, only the agent of the settings is installed: `recorder`,
+or what tries swizzles out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from intelliperf_swizzle.frontends.trials import journal
+from intelliperf_swizzle.frontends.triton.capture.settings import (
+    FOLDER_VARIABLE,
+    OPENED,
+    asking,
+    load_settings,
+)
+
+_imported: set[str] = set()
+_noted: set[str] = set()
+
+
+def imported(module: str) -> None:
+    """React to the end of the first import of `torch` or `triton`, which may import each other."""
+    folder = Path(os.environ[FOLDER_VARIABLE])
+    if module == "triton":
+        journal.write(folder, "triton")
+    before = frozenset(_imported)
+    _imported.add(module)
+    if "torch" in sys.modules and "torch" not in _imported:
+        return  # torch is importing Triton, and will come by when it is done
+    settings = load_settings(folder)
+    if settings.gpu is not None and OPENED in sys.modules:
+        settings = replace(settings, gpu=asking(settings.gpu, sys.modules[OPENED].ask))
+    if settings.gpu is not None and "torch" in _imported - before:
+        from intelliperf_swizzle.frontends.triton.capture import standin
+
+        standin.install(
+            settings.gpu,
+            fill=settings.fill or settings.compute == "always",
+            multiply=settings.compute == "always",
+            on_skip=lambda sentence: _tell(folder, "note", sentence),
+            on_missing=lambda sentence: _tell(folder, "caution", sentence),
+        )
+    if "triton" in _imported and not _noted & {"installed"}:
+        _noted.add("installed")
+        if settings.gpu is not None:
+            from intelliperf_swizzle.frontends.triton.capture import standin_triton
+
+            standin_triton.install(settings.gpu)
+        importlib.import_module(settings.agent).install(folder, settings)
+
+
+def _tell(folder: Path, event: str, sentence: str) -> None:
+    if sentence not in _noted:
+        _noted.add(sentence)
+        journal.write(folder, event, text=sentence)

@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Inside the application: what tells launches apart, but for what their tensors hold.
+
+Some microseconds for each launch: what is decided by the types of the arguments is decided once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Hashable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from intelliperf_swizzle.frontends.triton.capture.calls import Call, JitFunction
+from intelliperf_swizzle.frontends.triton.capture.describe import unwrapped
+from intelliperf_swizzle.frontends.triton.capture.sources import is_jit_function
+
+
+class _Plan:
+    """How the calls of a kernel with arguments of certain types are told apart.
+
+    Attributes:
+        tensors: places of plain tensors among the values of a call.
+        others: places of values that must be looked into.
+        numbers: takes the numbers, strings and None out of the values; None if there are none.
+        defaults: of the kernel's parameters.
+    """
+
+    def __init__(self, kernel: JitFunction, values: Sequence[object]) -> None:
+        self.kernel = kernel  # kept alive, so that no other one gets its `id`
+        plain = [at for at, one in enumerate(values) if type(one) in _PLAIN]
+        self.tensors = [at for at, one in enumerate(values) if _is_tensor(one)]
+        self.others = sorted(set(range(len(values))) - {*plain, *self.tensors})
+        self.numbers = itemgetter(*plain) if plain else None
+        parameters = inspect.signature(kernel.fn).parameters.values()
+        self.defaults = {
+            one.name: one.default for one in parameters if one.default is not one.empty
+        }
+
+
+_PLAIN = frozenset({int, float, bool, str, type(None)})
+
+
+class Identified(NamedTuple):
+    """A call as `Identity` sees it.
+
+    Attributes:
+        key: equal for calls that differ at most in what their tensors hold.
+        tensors: all of the call, also those in tuples and descriptors, in an order that the key
+            fixes.
+    """
+
+    key: Hashable
+    tensors: list[Any]
+
+
+class Identity:
+    """Tells the launches of a process apart."""
+
+    def __init__(self) -> None:
+        self._plans: dict[Hashable, _Plan] = {}
+
+    def __call__(self, call: Call) -> Identified:
+        """Looks at the types, shapes, strides and sharing of tensors, and at all other values."""
+        kernel, args, kwargs, grid = call
+        values = (*args, *kwargs.values())
+        kinds = (id(kernel), len(args), *kwargs, *map(type, values))
+        plan = self._plans.get(kinds)
+        if plan is None:
+            plan = self._plans[kinds] = _Plan(kernel, values)
+        if callable(grid):
+            given = dict(zip(kernel.arg_names, args))  # noqa: B905
+            named = {**plan.defaults, **given, **kwargs}
+            if plan.others:
+                named = {name: unwrapped(value) for name, value in named.items()}
+            grid = grid(named)
+        tensors: list[Any] = [values[at] for at in plan.tensors]
+        others = tuple([_look_into(values[at], tensors) for at in plan.others])
+        seen: list[object] = []
+        storages: list[int] = []
+        for one in tensors:
+            storage = one.untyped_storage()
+            storages.append(storage.data_ptr())
+            seen += (one.dtype, one.shape, one.stride(), one.storage_offset(), storage.nbytes())
+        key = (
+            plan,
+            grid if type(grid) is int else tuple(grid),  # type: ignore[arg-type]
+            plan.numbers(values) if plan.numbers else None,
+            others,
+            tuple(seen),
+            tuple(map(storages.index, storages)),
+        )
+        return Identified(key, tensors)
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "untyped_storage")
+
+
+def _look_into(value: Any, tensors: list[Any]) -> Hashable:
+    """What tells a value from another of its type; the tensors in it are listed."""
+    if _is_tensor(value):
+        tensors.append(value)
+        return None
+    if hasattr(value, "block_shape") and hasattr(value, "base"):  # a descriptor
+        extents = (*value.shape, *value.strides, *value.block_shape)
+        return (*map(str, extents), _look_into(value.base, tensors))
+    if hasattr(value, "data_ptr") and hasattr(value, "base"):  # a tensor read as another type
+        return (str(value.dtype), _look_into(value.base, tensors))
+    if isinstance(value, (tuple, list)):
+        return tuple([(type(item), _look_into(item, tensors)) for item in value])
+    if is_jit_function(value):
+        return id(value)
+    return repr(value)

@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The user's command with a hook of ours in its Pythons."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from intelliperf_swizzle.children import Child
+from intelliperf_swizzle.errors import CaptureError, UsageError
+from intelliperf_swizzle.frontends.triton.capture.settings import FOLDER_VARIABLE
+
+LOG = "app.log"
+"""What the application prints, in the folder that it is started with."""
+
+_STARTUP = Path(__file__).parent / "startup"
+PATIENCE_SECONDS = 2.0
+"""Between asking the application to end and killing it."""
+_LAST_BYTES = 1 << 18
+_LAST_LINES = 20
+_ERROR_LINES = 5
+_TRACEBACK = "Traceback (most recent call last):"
+_RANK = re.compile(r"^\[\w+\]: ?")
+"""Before each line of a process of PyTorch's launchers."""
+
+
+def start(
+    command: Sequence[str],
+    folder: Path,
+    cwd: str | os.PathLike[str],
+    environment: Mapping[str, str],
+    *,
+    interpreted: bool,
+) -> Child:
+    """Starts the command; its settings are in the folder, its output goes to `app.log` there.
+
+    Args:
+        command: as the user would type it.
+        folder: of the settings and the journal.
+        cwd: where it runs.
+        environment: as the user has it; ours is added.
+        interpreted: whether kernels run under Triton's interpreter; otherwise they are compiled,
+            and an autotuner keeps its choices in `triton-cache` beside the folder's files.
+
+    Raises:
+        UsageError: there is no such program.
+        CaptureError: the command cannot be started.
+    """
+    search = [str(_STARTUP), *filter(None, [environment.get("PYTHONPATH")])]
+    caches = folder if interpreted else folder.parent
+    hooked = {
+        **{name: text for name, text in environment.items() if name != "TRITON_INTERPRET"},
+        FOLDER_VARIABLE: str(folder),
+        "PYTHONPATH": os.pathsep.join(search),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "TRITON_CACHE_DIR": str(caches / "triton-cache"),
+        "TORCHINDUCTOR_CACHE_DIR": str(caches / "torch-cache"),
+        **({"TRITON_INTERPRET": "1"} if interpreted else {"TRITON_CACHE_AUTOTUNING": "1"}),
+    }
+    try:
+        with (folder / LOG).open("wb") as log:
+            return Child(command, cwd=cwd, environment=hooked, output=log)
+    except (FileNotFoundError, PermissionError) as error:
+        raise UsageError(
+            f"there is no program `{command[0]}`"
+            if isinstance(error, FileNotFoundError)
+            else f"`{command[0]}` may not be executed",
+            hint=_another_program(command, Path(cwd)),
+        ) from error
+    except (OSError, ValueError) as error:
+        raise CaptureError(
+            f"the application `{' '.join(command)}` cannot be started: {error}",
+            hint="give the command as you would type it, e.g. `-- python app.py`",
+        ) from error
+
+
+def _another_program(command: Sequence[str], cwd: Path) -> str:
+    """What to type in place of a program that cannot be started."""
+    first, *rest = command
+    if len(first.split()) > 1 and shutil.which(first.split()[0]):
+        return f"without quotation marks: -- {shlex.join([*first.split(), *rest])}"
+    if first.endswith(".py") and (cwd / first).is_file():
+        return f"-- python {shlex.join(command)}"
+    if (cwd / first).exists():
+        return "it is there, but cannot be executed: see its mode and its first line"
+    close = difflib.get_close_matches(first, ("python", "python3", "pytest", "torchrun"), 1)
+    other = f"did you mean `{close[0]}`? " if close else ""
+    return f"{other}it is looked for on PATH, and a path with a slash from {cwd}"
+
+
+def last_lines(folder: Path) -> tuple[str, ...]:
+    """The last lines that the application printed, and before them the first error, if that is cut.
+
+    A launcher such as `torchrun` prints more of its own after a child's error than fits.
+    """
+    with (folder / LOG).open("rb") as log:
+        log.seek(0, os.SEEK_END)
+        log.seek(max(0, log.tell() - _LAST_BYTES))
+        text = log.read().decode("utf-8", "replace")
+    printable = "".join(
+        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+    lines = [line.rstrip() for line in printable.splitlines()]
+    first = _first_error(lines[:-_LAST_LINES])
+    return (*first, *(["…"] if first else []), *lines[-_LAST_LINES:])
+
+
+def _first_error(lines: Sequence[str]) -> list[str]:
+    """The end of the first traceback; empty if there is none."""
+    texts = [_RANK.sub("", line) for line in lines]
+    if _TRACEBACK not in texts:
+        return []
+    begin = texts.index(_TRACEBACK)
+    ends = (at for at in range(begin + 1, len(texts)) if not texts[at].startswith(" "))
+    end = next(ends, -1) + 1
+    return list(lines[max(begin, end - _ERROR_LINES) : end])

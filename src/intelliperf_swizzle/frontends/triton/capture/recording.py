@@ -1,0 +1,344 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Start the user's command, watch what it records, end it, and read the launches."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from intelliperf_swizzle.children import Child, signal_name
+from intelliperf_swizzle.errors import CaptureError, UsageError
+from intelliperf_swizzle.frontends.trials import journal
+from intelliperf_swizzle.frontends.trials.journal import Journal
+from intelliperf_swizzle.frontends.triton.capture import opened
+from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
+from intelliperf_swizzle.frontends.triton.capture.process import PATIENCE_SECONDS, last_lines, start
+from intelliperf_swizzle.frontends.triton.capture.settings import (
+    OTHER_CONFIGS,
+    Execution,
+    Settings,
+    gpu_told,
+    save_settings,
+)
+from intelliperf_swizzle.frontends.triton.capture.tuning import describe_configs
+from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
+from intelliperf_swizzle.launch_files import load_launch, save_launch
+from intelliperf_swizzle.records import Capture, Launch
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.frontends.ports import RecordRequest
+
+RECORDER = "intelliperf_swizzle.frontends.triton.capture.begin"
+"""What is installed in the application."""
+_POLL_SECONDS = 0.05
+_EXTENSION = re.compile(
+    r"cpp_extension\.py|lib(?:cudart|c10_cuda|torch_cuda|amdhip64|c10_hip|torch_hip)\.so\S*: cannot"
+)
+"""Says that a C++ extension of PyTorch cannot be built or loaded."""
+
+EndedBy = Literal["exit", "quiet", "limit"]
+
+
+def capture(
+    request: RecordRequest,
+    *,
+    compute_budget_seconds: float = 20.0,
+    fill: bool = False,
+    note_opened: bool = False,
+) -> Capture:
+    """Run a command that launches Triton kernels, and record the launches.
+
+    Nothing of the command is left when this returns or raises, Ctrl-C included.
+
+    Args:
+        request: the command; its folder also gets `app.log`, what the application prints. Without
+            a device and a target, the application is told of an MI300X. `compute="auto"` executes
+            launches of less than half a second, others as far as the budget goes, and beyond it
+            those that write integers, from which later launches may compute addresses, if they
+            take less than half of what is left of the time limit.
+        compute_budget_seconds: seconds that `auto` spends on executing launches.
+        fill: random tensors of more than 32 MiB are filled, too, and not left zero: some kernels'
+            addresses are made of them. Costs a second for 100 million elements.
+        note_opened: whether the folder also gets what the application opens (`opened`).
+
+    Raises:
+        CaptureError: no launch was recorded, or the folder cannot be written.
+        UsageError: … because the name of the kernel's file is not UTF-8.
+    """
+    begun = time.monotonic()
+    deadline = begun + request.limit_seconds
+    gpu = None if request.device else gpu_told(request.target)
+    settings = Settings(
+        RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill,
+        request.all_configs and gpu is not None,
+    )  # fmt: skip
+    place = _prepared(Path(request.folder), settings, note_opened)
+    watch, ending = _watch(request, place, deadline, interpreted=gpu is not None)
+    launches = _launches(place, watch)
+    if not launches:
+        raise _no_launch(watch, ending)
+    return Capture(
+        launches=tuple(launches),
+        ended_by=ending.ended_by,
+        exit_code=ending.exit_code,
+        seconds=time.monotonic() - begun,
+        notes=(
+            *_computed(launches, watch, compute_budget_seconds),
+            *describe_configs(launches, timed=gpu is None),
+            *dict.fromkeys(watch.notes),
+        ),
+        last_lines=ending.last_lines,
+        folder=place,
+        other_configs=tuple(_other_configs(place, watch)) if settings.all_configs else (),
+        cautions=(
+            *ending.cautions(all(one.computed for one in launches)),
+            *dict.fromkeys(watch.refusals + watch.cautions),
+        ),
+    )
+
+
+def _watch(
+    request: RecordRequest, place: Path, deadline: float, *, interpreted: bool
+) -> tuple[_JournalWatch, _Ending]:
+    """Runs the command to its end, and reads along what it records."""
+    watch = _JournalWatch(Journal(place))
+    application = start(
+        request.command, place, request.cwd, request.variables, interpreted=interpreted
+    )
+    try:
+        ended_by = watch.until_over(application, request.quiet_seconds, deadline)
+        exit_code = application.exit_code
+    finally:
+        application.end(PATIENCE_SECONDS)
+    watch.read()
+    return watch, _Ending(ended_by, exit_code, request, last_lines(place))
+
+
+def _prepared(folder: Path, settings: Settings, note_opened: bool) -> Path:
+    """The folder, with the settings and with nothing of an earlier capture."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (journal.FILE, opened.FILE):
+            (folder / name).unlink(missing_ok=True)
+        for name in ("launches", "contents", "counts", OTHER_CONFIGS):
+            shutil.rmtree(folder / name, ignore_errors=True)
+        if settings.all_configs:
+            (folder / OTHER_CONFIGS).mkdir()
+        if note_opened:
+            (folder / opened.FILE).touch()
+        save_settings(settings, folder)
+    except OSError as error:
+        raise CaptureError(f"the folder for the records cannot be written: {error}") from error
+    return folder.resolve()
+
+
+# --- watching -----------------------------------------------------------------------------------
+
+
+@dataclass
+class _JournalWatch:
+    """What the journal has told so far."""
+
+    journal: Journal
+    records: list[str] = field(default_factory=list)
+    executions: dict[str, Execution] = field(default_factory=dict)
+    refusals: list[str] = field(default_factory=list)
+    not_utf8: str | None = None
+    notes: list[str] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
+    uses: list[dict[str, Any]] = field(default_factory=list)
+    pythons: int = 0
+    imported_triton: bool = False
+    _running: set[str] = field(default_factory=set)
+    _further: set[str] = field(default_factory=set)
+
+    def until_over(
+        self, application: Child, quiet_seconds: float | None, deadline: float
+    ) -> EndedBy:
+        """Wait until the application exits, is quiet, or its time is up."""
+        last_new = time.monotonic()
+        while application.exit_code is None:
+            now = time.monotonic()
+            if self.read() or self._running:
+                last_new = now
+            if now > deadline:
+                return "limit"
+            if quiet_seconds is not None and self.records and now - last_new > quiet_seconds:
+                return "quiet"
+            application.wait(_POLL_SECONDS)
+        return "exit"
+
+    def read(self) -> bool:
+        """Take in what the journal has to tell; whether a launch is new or has just been run."""
+        active = False
+        for event in self.journal.unread():
+            self._take(event)
+            fresh = event["event"] in ("new", "ran")
+            active |= fresh and event["record"] not in self._further
+        return active
+
+    def _take(self, event: dict[str, Any]) -> None:
+        record = event.get("record", "")
+        if event["event"] == "python":
+            self.pythons += 1
+        elif event["event"] == "triton":
+            self.imported_triton = True
+        elif event["event"] == "uses":
+            self.uses.append(event)
+        elif event["event"] == "refused":
+            self.refusals.append(event["text"])
+            self.not_utf8 = event["text"] if event["usage"] else self.not_utf8
+        elif event["event"] == "caution":
+            self.cautions.append(event["text"])
+        elif event["event"] == "note":
+            self.notes.append(event["text"])
+        elif event["event"] in ("new", "further"):
+            if event["event"] == "further":  # a training loop has no end of them
+                self._further.add(record)
+            # two processes may see it for the first time at once
+            if record not in self._running and record not in self.executions:
+                self.records.append(record)
+            self._running.add(record)
+        elif event["event"] == "ran":
+            self._running.discard(record)
+            self.executions[record] = Execution(
+                event["computed"], event["seconds"], event["for_integers"]
+            )
+
+
+def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
+    """The recorded launches, completed with what the journal says of them, here and on disk."""
+    counts = read_counts(folder)
+    # what was captured into a graph that is never replayed was not launched
+    watch.records = [record for record in watch.records if counts[record]]
+    paths = [folder / "launches" / f"{record}.json" for record in watch.records]
+    launches = [
+        replace(
+            load_launch(path),
+            count=counts[record],
+            computed=record in watch.executions and watch.executions[record].computed,
+            ordinal=ordinal,
+        )
+        for ordinal, (record, path) in enumerate(zip(watch.records, paths, strict=True))
+    ]
+    launches = with_other_users(launches, watch.uses)
+    for launch, path in zip(launches, paths, strict=True):
+        save_launch(launch, path)
+    return launches
+
+
+def _other_configs(folder: Path, watch: _JournalWatch) -> list[Launch]:
+    """The launches with configurations that the tuner has not chosen."""
+    others = _JournalWatch(Journal(folder / OTHER_CONFIGS))
+    others.read()
+    return _launches(folder / OTHER_CONFIGS, replace(others, uses=watch.uses))
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Ending:
+    ended_by: EndedBy
+    exit_code: int | None
+    request: RecordRequest
+    last_lines: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """How the application ended."""
+        if self.ended_by == "quiet":
+            return (
+                "the application was ended by the recording,"
+                f" {self.request.quiet_seconds:g} s after its last new launch"
+            )
+        if self.ended_by == "limit":
+            return (
+                f"the application was ended at the time limit of {self.request.limit_seconds:g} s"
+            )
+        if self.exit_code is not None and self.exit_code < 0:
+            return f"the application was killed by {signal_name(-self.exit_code)}"
+        return f"the application ended with exit status {self.exit_code}"
+
+    def cautions(self, computed: bool) -> tuple[str, ...]:
+        """What may be missing, if the application did not come to a good end.
+
+        Args:
+            computed: whether all launches were executed.
+        """
+        if self.exit_code == 0:
+            return ()
+        remedy = ""
+        if self.ended_by == "quiet":
+            remedy = "; without --quiet_seconds it is recorded to its end"
+        elif self.ended_by == "limit":
+            remedy = "; --limit_seconds gives it more time"
+        elif self.exit_code and self.exit_code > 0 and not computed:
+            remedy = "; --compute always executes what it may have checked"
+        return (
+            f"{self.sentence()}: launches are counted until then, and what it launches later is"
+            f" missing{remedy}",
+        )
+
+
+def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: float) -> list[str]:
+    """Which launches were computed and why, where it is not all of them within the budget."""
+    longest: dict[tuple[str, bool], float] = {}
+    for launch in launches:
+        execution = watch.executions.get(watch.records[launch.ordinal])
+        if execution is None or (execution.computed and not execution.for_integers):
+            continue
+        key = (launch.kernel, execution.computed)
+        longest[key] = max(longest.get(key, 0.0), execution.seconds or 0.0)
+    notes = []
+    for (kernel, computed), seconds in longest.items():
+        if computed:
+            notes.append(
+                f"`{kernel}` took {seconds:.0f} s, beyond the budget: it writes integers, which"
+                " later launches may need"
+            )
+            continue
+        reason = f" (about {seconds:.0f} s; the budget is {budget_seconds:g} s)" if seconds else ""
+        notes.append(
+            f"`{kernel}` was recorded and not computed{reason}: what the application makes of its"
+            " output means nothing"
+        )
+    return notes
+
+
+def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError | UsageError:
+    if watch.not_utf8:
+        return UsageError(watch.not_utf8, hint="rename it, or use a link with another name")
+    if not watch.pythons:
+        hint = (
+            "the command started no Python that could be watched, and named no HIP or CUDA program"
+            " (-b/--build_command builds one); a script that sets PYTHONPATH must keep its old"
+            " value, and Python must not run with -E, -I or -S"
+        )
+    elif watch.refusals or watch.cautions:
+        hint = "what cannot be recorded is named above"
+    elif any(map(_EXTENSION.search, ending.last_lines)):
+        hint = (
+            "it needs a C++ extension of PyTorch: the kernels of extensions are not recorded, those"
+            " of a program of its own are, built by hipcc or nvcc"
+        )
+    elif not watch.imported_triton and ending.exit_code:
+        hint = "it failed before it imported Triton; its last lines are above"
+    elif not watch.imported_triton:
+        hint = "it never imported Triton, and of a Python program only Triton kernels are recorded"
+    elif ending.ended_by == "limit":
+        hint = "give it smaller inputs, or raise the time limit"
+    elif ending.exit_code:
+        hint = "it failed before its first launch; its last lines are above"
+    else:
+        hint = "it imported Triton and launched no kernel"
+    return CaptureError(
+        f"no Triton launch was recorded: {ending.sentence()}",
+        hint=hint,
+        details=(*dict.fromkeys(watch.refusals + watch.cautions), *ending.last_lines),
+    )

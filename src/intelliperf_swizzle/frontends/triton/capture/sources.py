@@ -1,0 +1,266 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""From a live jit function to text: the kernel, the functions it reaches, the globals they read."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import symtable
+import sys
+import types
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+
+from intelliperf_swizzle.frontends.triton.capture.calls import JitFunction
+from intelliperf_swizzle.records import KernelSource, SourceFunction
+
+_INSTALLED = frozenset({"triton", "torch", "numpy"}) | frozenset(sys.stdlib_module_names)
+"""Top-level modules that are there wherever a kernel is interpreted; all others are the user's."""
+
+_LANGUAGE = ("triton", "triton.language")
+"""Modules through which a kernel reaches the language's functions."""
+
+_Uses: TypeAlias = dict[str, "_Uses"]
+"""Attributes read below a name: {"sub": {"CONSTANT": {}}} for `name.sub.CONSTANT`."""
+
+
+class UnreadableKernelError(Exception):
+    """A kernel's text cannot be recorded; the message says why in one sentence."""
+
+
+class NotUtf8Error(UnreadableKernelError):
+    """The name of a kernel's file cannot be written down."""
+
+
+def is_jit_function(value: object) -> TypeGuard[JitFunction]:
+    """Whether `value` is a Triton function, compiled or interpreted, tuned or not."""
+    return type(value).__module__.startswith("triton.runtime.") and hasattr(value, "fn")
+
+
+def python_function(jit_function: JitFunction | types.FunctionType) -> types.FunctionType:
+    """The plain function below `@triton.jit` (and an autotuner or heuristics around it)."""
+    while not inspect.isfunction(jit_function):
+        jit_function = jit_function.fn
+    return jit_function
+
+
+def read_source(
+    kernel: JitFunction, passed: Iterable[JitFunction] = ()
+) -> tuple[KernelSource, Mapping[int, str]]:
+    """Read a kernel's text and that of every jit function it reaches.
+
+    Names are given their meaning as `interpreter.render.render_module` wants it.
+
+    Args:
+        kernel: a live jit function.
+        passed: jit functions that a launch passes as arguments.
+
+    Returns:
+        The source, and for each passed function its key, by `id` of its plain function.
+
+    Raises:
+        UnreadableKernelError: a text is not in a file (`exec`), or is a lambda.
+    """
+    reader = _SourceReader()
+    entry = reader.key_of(kernel)
+    for function in passed:
+        reader.key_of(function)
+    return KernelSource(entry, reader.functions), reader.keys
+
+
+class _SourceReader:
+    def __init__(self) -> None:
+        self.functions: dict[str, SourceFunction] = {}
+        self.keys: dict[int, str] = {}
+
+    def key_of(self, jit_function: JitFunction) -> str:
+        function = python_function(jit_function)
+        if id(function) not in self.keys:
+            key = self._new_key(f"{function.__module__}.{function.__qualname__}")
+            self.keys[id(function)] = key
+            self.functions[key] = SourceFunction(function.__name__, "", 0, "")  # keeps the order
+            self.functions[key] = self._read(function)
+        return self.keys[id(function)]
+
+    def _new_key(self, wanted: str) -> str:
+        key, number = wanted, 1
+        while key in self.functions:
+            number += 1
+            key = f"{wanted}#{number}"
+        return key
+
+    def _read(self, function: types.FunctionType) -> SourceFunction:
+        try:
+            lines, first_line = inspect.getsourcelines(function)
+            file = str(Path(inspect.getsourcefile(function) or "").resolve(strict=True))
+        except (OSError, TypeError) as error:
+            raise UnreadableKernelError(
+                f"the text of `{function.__name__}` is in no file"
+            ) from error
+        if not file.isascii() and file != file.encode("utf-8", "replace").decode():
+            raise NotUtf8Error(f"the name of its file is not UTF-8: {file!a}")
+        indent = lines[0].removesuffix(lines[0].lstrip(" \t"))
+        text = "".join(line.removeprefix(indent) for line in lines)
+        return SourceFunction(
+            name=function.__name__,
+            file=file,
+            first_line=first_line,
+            text=text,
+            indent=indent,
+            names=self._names(function, _definition(function.__name__, text)),
+        )
+
+    def _names(
+        self, function: types.FunctionType, definition: ast.FunctionDef
+    ) -> Mapping[str, tuple[Any, ...]]:
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        scope = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
+        uses = _attributes_read(definition)
+        read = {
+            name
+            for name in _names_read(definition)
+            if name in scope and getattr(builtins, name, NOT_A_CONSTANT) is not scope[name]
+        }
+        names = sorted(read | _name_of_the_language(scope, read, function.__code__.co_varnames))
+        return {name: self._meaning(scope[name], uses.get(name, {})) for name in names}
+
+    def _meaning(self, value: object, uses: _Uses) -> tuple[Any, ...]:
+        if isinstance(value, types.ModuleType):
+            return self._module_meaning(value, uses)
+        if is_jit_function(value) and not _is_installed(python_function(value).__module__):
+            return ("function", self.key_of(value))
+        if (plain := constant(value)) is not NOT_A_CONSTANT:
+            return ("constant", plain)
+        return (
+            _triton_meaning(value)
+            or _installed_meaning(value)
+            or self._namespace(value, uses)
+            or ("unknown", f"{type(value).__name__} {value!r}"[:200])
+        )
+
+    def _module_meaning(self, module: types.ModuleType, uses: _Uses) -> tuple[Any, ...]:
+        if _is_installed(module.__name__):
+            return ("module", module.__name__)
+        return self._namespace(module, uses) or ("namespace", {})
+
+    def _namespace(self, value: object, uses: _Uses) -> tuple[Any, ...] | None:
+        inner = {
+            name: self._meaning(getattr(value, name), deeper)
+            for name, deeper in uses.items()
+            if hasattr(value, name)
+        }
+        return ("namespace", inner) if inner else None
+
+
+def _name_of_the_language(
+    scope: Mapping[str, object], read: Iterable[str], local: Iterable[str]
+) -> set[str]:
+    """A name for `triton.language` in code put into a function that reads a bare `program_id`."""
+    if not any(getattr(scope[name], "__name__", None) == "program_id" for name in read):
+        return set()
+    modules = {n: v.__name__ for n, v in scope.items() if isinstance(v, types.ModuleType)}
+    leading = {name for name, module in modules.items() if module in _LANGUAGE}
+    return set() if leading & set(read) else set(sorted(leading - set(local))[:1])
+
+
+NOT_A_CONSTANT = object()
+"""What `constant` answers for anything else (None is a constant)."""
+
+
+def constant(value: object) -> Any:
+    """An int, float, bool, str, None or a container of these, freed of NumPy and enum types."""
+    if value is None or isinstance(value, bool):
+        return value
+    for plain in (int, float, str):
+        if isinstance(value, plain):
+            return plain(getattr(value, "value", value))
+    if isinstance(value, np.generic):
+        return constant(value.item())
+    if isinstance(value, (tuple, list)):
+        items = [constant(item) for item in value]
+        fits = all(item is not NOT_A_CONSTANT for item in items)
+        return (tuple(items) if isinstance(value, tuple) else items) if fits else NOT_A_CONSTANT
+    if isinstance(value, dict):
+        pairs = {constant(key): constant(item) for key, item in value.items()}
+        parts = [*pairs.keys(), *pairs.values()]
+        return pairs if all(item is not NOT_A_CONSTANT for item in parts) else NOT_A_CONSTANT
+    return NOT_A_CONSTANT
+
+
+def _triton_meaning(value: Any) -> tuple[Any, ...] | None:
+    import triton.language as tl
+
+    if isinstance(value, tl.constexpr):
+        plain = constant(value.value)
+        return _triton_meaning(value.value) if plain is NOT_A_CONSTANT else ("constexpr", plain)
+    if isinstance(value, tl.pointer_type):
+        return ("pointer", value.element_ty.name)
+    if type(value) is tl.dtype:
+        return ("dtype", value.name)
+    return None
+
+
+def _installed_meaning(value: object) -> tuple[Any, ...] | None:
+    """The place of an object of Triton, torch, NumPy or the standard library, if it has one."""
+    if is_jit_function(value):
+        value_module, name = python_function(value).__module__, python_function(value).__name__
+    else:
+        value_module = getattr(value, "__module__", None) or type(value).__module__
+        name = getattr(value, "__qualname__", None) or str(value).rpartition(".")[2]
+    if not isinstance(value_module, str) or not _is_installed(value_module):
+        return None
+    for place in (value_module, value_module.rpartition(".")[0], value_module.partition(".")[0]):
+        if place in sys.modules and getattr(sys.modules[place], name, None) is value:
+            return ("attribute", place, name)
+    return None
+
+
+def _is_installed(module: str) -> bool:
+    return module.partition(".")[0] in _INSTALLED and module != "__main__"
+
+
+def _definition(name: str, text: str) -> ast.FunctionDef:
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:
+        body = []
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            node.decorator_list = []
+            return node
+    raise UnreadableKernelError(f"`{name}` is not written as a `def`")
+
+
+def _names_read(definition: ast.FunctionDef) -> set[str]:
+    """Names that the function takes from outside: body, annotations, default values."""
+    (table,) = symtable.symtable(ast.unparse(definition), "<kernel>", "exec").get_children()[:1]
+    names: set[str] = set()
+    tables = [table]
+    while tables:
+        table = tables.pop()
+        names |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+        tables += table.get_children()
+    outside = [definition.args, *([definition.returns] if definition.returns else [])]
+    for part in outside:
+        names |= {node.id for node in ast.walk(part) if isinstance(node, ast.Name)}
+    return names
+
+
+def _attributes_read(definition: ast.FunctionDef) -> _Uses:
+    """For each name the attributes read below it, as a tree."""
+    uses: _Uses = {}
+    for node in ast.walk(definition):
+        path: list[str] = []
+        while isinstance(node, ast.Attribute):
+            path.append(node.attr)
+            node = node.value
+        if path and isinstance(node, ast.Name):
+            branch = uses.setdefault(node.id, {})
+            for attribute in reversed(path):
+                branch = branch.setdefault(attribute, {})
+    return uses

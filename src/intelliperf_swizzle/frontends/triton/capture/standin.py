@@ -1,0 +1,399 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""`device="cuda"` on CPU tensors, for an application that is recorded on a machine without a GPU.
+
+Every tensor says that it is on `cuda:0`, but those whose storage is known to be the host's: made
+without a device, by `.cpu()` or from NumPy. (A `TorchFunctionMode` would be neater, but modes are
+per thread and are not active inside `autograd.Function.backward`.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import types
+import warnings
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from torch.utils import _device as torch_device
+
+from intelliperf_swizzle.frontends.triton.capture import standin_cuda
+from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
+
+_Constructor: TypeAlias = Callable[..., torch.Tensor]
+
+CPU = torch.device("cpu")
+CUDA = torch.device("cuda", 0)
+
+LARGE_BYTES = 32 << 20
+"""Random float tensors above this are left zero; filling 8 GiB takes half a minute."""
+LARGE_OPERATIONS = 2e11
+"""Matrix products above this are not computed; one of 4096³ takes a second on two cores."""
+
+
+def install(
+    gpu: Gpu,
+    *,
+    fill: bool,
+    multiply: bool,
+    on_skip: Callable[[str], None],
+    on_missing: Callable[[str], None],
+) -> None:
+    """Make torch behave as if there were one GPU.
+
+    Args:
+        gpu: what `torch.cuda` says that it is.
+        fill: whether large random tensors are filled like small ones.
+        multiply: whether large matrix products are computed like small ones.
+        on_skip: called with a sentence whenever something large is not computed.
+        on_missing: called with a sentence if kernels cannot be recorded.
+    """
+    _patch_tensor()
+    _patch_constructors()
+    _patch_devices()
+    standin_cuda.install(gpu)
+    _patch_compile(on_missing)
+    _patch_products(None if multiply else on_skip)
+    if not fill:
+        _patch_random(on_skip)
+
+
+# --- where a tensor is --------------------------------------------------------------------------
+
+
+def is_cuda(device: object) -> bool:
+    """Whether a device argument of any form names a GPU."""
+    if isinstance(device, torch.device):
+        return bool(device.type == "cuda")
+    if isinstance(device, str):
+        return device.partition(":")[0] in ("cuda", "hip")
+    return type(device) is int
+
+
+def _real(device: object) -> object:
+    return CPU if is_cuda(device) else device
+
+
+def _is_host(tensor: torch.Tensor) -> bool:
+    try:
+        return getattr(tensor.untyped_storage(), "_on_host", False)
+    except (NotImplementedError, RuntimeError):  # sparse and functional tensors have no storage
+        return False
+
+
+def _on_host(tensor: torch.Tensor) -> torch.Tensor:
+    if isinstance(tensor, torch.Tensor):
+        with contextlib.suppress(NotImplementedError, RuntimeError):
+            tensor.untyped_storage()._on_host = True
+    return tensor
+
+
+def _patch_tensor() -> None:
+    tensor = torch.Tensor
+    real_device = torch._C.TensorBase.device.__get__
+    real_to, real_type = tensor.to, tensor.type
+
+    def device(self: torch.Tensor) -> torch.device:
+        found = real_device(self)
+        return CUDA if found.type == "cpu" and not _is_host(self) else found
+
+    def cpu(self: torch.Tensor, *_: object, **__: object) -> torch.Tensor:
+        return self if _is_host(self) else _on_host(self.clone())
+
+    def cuda(self: torch.Tensor, *_: object, **__: object) -> torch.Tensor:
+        return self.clone() if _is_host(self) else self
+
+    def to(self: torch.Tensor, *arguments: object, **options: object) -> torch.Tensor:
+        wanted = [options["device"]] if options.get("device") is not None else []
+        wanted += [a for a in arguments if isinstance(a, (torch.device, str)) or type(a) is int]
+        wanted += [a.device for a in arguments if isinstance(a, torch.Tensor)]
+        if "device" in options:
+            options["device"] = _real(options["device"])
+        moved = real_to(self, *(_real(argument) for argument in arguments), **options)
+        host = not is_cuda(wanted[0]) if wanted else _is_host(self)
+        if moved is self and host != _is_host(self):
+            moved = self.clone()
+        return _on_host(moved) if host else moved
+
+    def type_(
+        self: torch.Tensor, dtype: object = None, *arguments: object, **options: object
+    ) -> str | torch.Tensor:
+        if dtype is None:
+            name = real_type(self)
+            return name.replace("torch.", "torch.cuda.", 1) if self.is_cuda else name
+        if isinstance(dtype, str):
+            dtype = dtype.replace("torch.cuda.", "torch.")
+        return real_type(self, dtype, *arguments, **options)
+
+    tensor.device = property(device)
+    tensor.is_cuda = property(lambda self: device(self).type == "cuda")
+    tensor.is_cpu = property(lambda self: device(self).type == "cpu")
+    tensor.get_device = lambda self: 0 if self.is_cuda else -1
+    tensor.cpu, tensor.cuda, tensor.to, tensor.type = cpu, cuda, to, type_
+    tensor.pin_memory = lambda self, *_: self
+    tensor.is_pinned = lambda self, *_: True
+    tensor.record_stream = lambda self, stream: None
+
+
+# --- making tensors -----------------------------------------------------------------------------
+
+_LIKE = (
+    *("empty_like", "zeros_like", "ones_like", "full_like"),
+    *("rand_like", "randn_like", "randint_like"),
+)
+_NEW = ("new_empty", "new_zeros", "new_ones", "new_full", "new_tensor", "new_empty_strided")
+
+
+def _default_device() -> torch.device:
+    """Where a tensor made without a device goes: `set_default_device`, `with torch.device`."""
+    for mode in reversed(torch.overrides._get_current_function_mode_stack()):
+        if isinstance(mode, torch_device.DeviceContext):
+            return mode.wanted  # set by `_patch_devices`
+    return CPU
+
+
+def _patch_constructors() -> None:
+    constructors = torch_device._device_constructors()
+    for module in (torch, torch.fft, torch.signal.windows):
+        for name, function in list(vars(module).items()):
+            if isinstance(function, types.BuiltinFunctionType | types.FunctionType) and (
+                function in constructors
+            ):
+                setattr(module, name, _placed(function))
+    for name in _LIKE:
+        setattr(torch, name, _placed_like(getattr(torch, name)))
+    for name in _NEW:
+        setattr(torch.Tensor, name, _placed_like(getattr(torch.Tensor, name)))
+    for owner, name in (
+        *((torch, name) for name in ("empty", "empty_like", "empty_strided")),
+        *((torch.Tensor, name) for name in ("new_empty", "new_empty_strided")),
+    ):
+        setattr(owner, name, _cleared(getattr(owner, name)))
+    for name in ("empty", "zeros"):
+        setattr(torch, name, _from_calloc(getattr(torch, name)))
+    torch.from_numpy = lambda array: _on_host(_wrap_numpy(array))
+
+
+def _placed(construct: _Constructor) -> _Constructor:
+    """A constructor that takes `device="cuda"`; where none is given, the default one decides."""
+
+    @functools.wraps(construct)
+    def placed(*arguments: object, **options: object) -> torch.Tensor:
+        device = options.pop("device", None)
+        options.pop("pin_memory", None)
+        if device is not None:
+            options["device"] = _real(device)
+        made = construct(*arguments, **options)
+        return made if is_cuda(device or _default_device()) else _on_host(made)
+
+    return placed
+
+
+def _placed_like(construct: _Constructor) -> _Constructor:
+    """A constructor whose tensor is by default where its first argument is."""
+
+    @functools.wraps(construct)
+    def placed(*arguments: object, **options: object) -> torch.Tensor:
+        like: torch.Tensor = arguments[0] if arguments else options["input"]
+        device = options.pop("device", None)
+        options.pop("pin_memory", None)
+        if device is not None and not is_cuda(device):
+            options["device"] = device
+        made = construct(*arguments, **options)
+        return made if is_cuda(device or like.device) else _on_host(made)
+
+    return placed
+
+
+def _cleared(construct: _Constructor) -> _Constructor:
+    """`empty` without chance: what was in the memory before must not differ from run to run."""
+
+    @functools.wraps(construct)
+    def make(*arguments: object, **options: object) -> torch.Tensor:
+        made = construct(*arguments, **options)
+        with torch.no_grad():  # large memory comes from the system, as zeros
+            return made.zero_() if made.nbytes <= LARGE_BYTES else made
+
+    return make
+
+
+def _from_calloc(construct: _Constructor) -> _Constructor:
+    """`empty` and `zeros` whose pages take no memory until they are written, and start as zeros."""
+
+    @functools.wraps(construct)
+    def make(*arguments: object, **options: object) -> torch.Tensor:
+        shape = _shape(arguments)
+        device = options.get("device") or _default_device()
+        plain = set(options) <= {"dtype", "device", "requires_grad", "pin_memory"}
+        if shape is None or 0 in shape or not plain or torch.device(_real(device)) != CPU:
+            return construct(*arguments, **options)
+        made = _zeros(shape, options.get("dtype") or torch.get_default_dtype())
+        made.requires_grad_(bool(options.get("requires_grad", False)))
+        return made if is_cuda(device) else _on_host(made)
+
+    return make
+
+
+def _shape(arguments: tuple[object, ...]) -> tuple[int, ...] | None:
+    """The shape that a constructor is called with, None where it is not positional."""
+    given = arguments
+    if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)):
+        given = tuple(arguments[0])
+    shape = tuple(int(n) for n in given if isinstance(n, (int, np.integer)) and n >= 0)
+    return shape if arguments and len(shape) == len(given) else None
+
+
+_wrap_numpy = torch.from_numpy
+
+
+def _zeros(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    memory = np.zeros(math.prod(shape) * dtype.itemsize, np.uint8)
+    return _wrap_numpy(memory).view(dtype).view(shape)
+
+
+# --- devices by other names ---------------------------------------------------------------------
+
+
+def _patch_devices() -> None:
+    context = torch_device.DeviceContext
+    init = context.__init__
+
+    def __init__(self: torch_device.DeviceContext, device: object) -> None:  # noqa: N807
+        self.wanted = CUDA if is_cuda(device) else torch.device(device)
+        init(self, _real(device))
+
+    context.__init__ = __init__
+    torch.get_default_device = _default_device
+
+    class Generator(torch.Generator):  # type: ignore[misc]
+        """A random generator of the CPU, whatever device is asked for."""
+
+        def __new__(cls, device: object = "cpu") -> torch.Generator:
+            return super().__new__(cls, device=_real(device))
+
+    torch.Generator = Generator
+
+    autocast = torch.autocast.__init__
+    torch.autocast.__init__ = lambda self, device_type, *arguments, **options: autocast(
+        self, "cpu" if is_cuda(device_type) else device_type, *arguments, **options
+    )
+    load = torch.load
+    torch.load = lambda f, map_location=None, *arguments, **options: load(
+        f, CPU if map_location is None else _real(map_location), *arguments, **options
+    )
+
+
+def _patch_compile(on_missing: Callable[[str], None]) -> None:
+    def compile_(model: object = None, **_: object) -> object:
+        on_missing(
+            "torch.compile is off without a GPU, so what Inductor would launch is missing: run on"
+            " a machine with the GPU, where it is recorded, or write the kernel in Triton"
+        )
+        return model if model is not None else lambda inner: inner
+
+    torch.compile = compile_
+
+
+# --- what is too large to compute ---------------------------------------------------------------
+
+
+def _patch_random(on_skip: Callable[[str], None]) -> None:
+    """Leave large random tensors zero: what they hold decides no address."""
+    sentence = f"random tensors above {LARGE_BYTES >> 20} MiB were not filled"
+
+    def is_large(shape: tuple[int, ...], dtype: torch.dtype) -> bool:
+        large = math.prod(shape) * int(dtype.itemsize) > LARGE_BYTES
+        if large:
+            on_skip(sentence)
+        return large
+
+    def from_shape(construct: _Constructor) -> _Constructor:
+        @functools.wraps(construct)
+        def make(*arguments: object, **options: object) -> torch.Tensor:
+            shape = _shape(arguments)
+            dtype = options.get("dtype") or torch.get_default_dtype()
+            if shape is None or "out" in options or not is_large(shape, dtype):
+                return construct(*arguments, **options)
+            options.pop("generator", None)
+            return torch.empty(shape, **options)
+
+        return make
+
+    def from_tensor(construct: _Constructor) -> _Constructor:
+        @functools.wraps(construct)
+        def make(like: torch.Tensor, **options: object) -> torch.Tensor:
+            dtype = options.get("dtype") or like.dtype
+            if not is_large(like.shape, dtype):
+                return construct(like, **options)
+            options = {k: options[k] for k in ("device", "requires_grad") if k in options}
+            return torch.empty(like.shape, **{"device": like.device, "dtype": dtype, **options})
+
+        return make
+
+    def in_place(fill: _Constructor) -> _Constructor:
+        @functools.wraps(fill)
+        def make(self: torch.Tensor, *arguments: object, **options: object) -> torch.Tensor:
+            if self.is_floating_point() and is_large(self.shape, self.dtype):
+                return self
+            return fill(self, *arguments, **options)
+
+        return make
+
+    for name in ("rand", "randn"):
+        setattr(torch, name, from_shape(getattr(torch, name)))
+        setattr(torch, name + "_like", from_tensor(getattr(torch, name + "_like")))
+    for name in ("normal_", "uniform_"):
+        setattr(torch.Tensor, name, in_place(getattr(torch.Tensor, name)))
+
+
+def _patch_products(on_skip: Callable[[str], None] | None) -> None:
+    """Replace torch's matrix products on the CPU.
+
+    Those in float16 are computed in float32, as a GPU accumulates them: torch's own take a minute
+    for 2048³, and more than a thousand times less in float32. Large ones are left zero where
+    `on_skip` is given: they are an application's own reference, and nobody waits for it.
+    """
+    sentence = "large matrix products of torch were not computed"
+    library = torch.library.Library("aten", "IMPL")
+
+    def multiply(name: str, factors: int) -> _Constructor:
+        out_of_place = getattr(torch, name)
+
+        def product(*operands: torch.Tensor, **options: object) -> torch.Tensor:
+            left, right = operands[factors], operands[factors + 1]
+            shape = (*left.shape[:-1], right.shape[-1])
+            if on_skip and 2.0 * left.numel() * right.shape[-1] > LARGE_OPERATIONS:
+                on_skip(sentence)
+                return _zeros(shape, left.dtype)
+            wide = torch.float32 if left.dtype == torch.float16 else left.dtype
+            out = torch.Tensor.new_empty(left, shape, dtype=wide)
+            out_of_place(*(operand.to(wide) for operand in operands), out=out, **options)
+            return out.to(left.dtype)
+
+        return product
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch says that a kernel of its own is replaced
+        for name, factors in (("mm", 0), ("bmm", 0), ("addmm", 1), ("baddbmm", 1)):
+            library.impl(name, multiply(name, factors), "CPU")
+    _libraries.append(library)
+
+    attention = torch.nn.functional.scaled_dot_product_attention
+
+    def scaled_dot_product_attention(
+        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *a: object, **o: object
+    ) -> torch.Tensor:
+        if on_skip and 4.0 * query.numel() * key.shape[-2] > LARGE_OPERATIONS:
+            on_skip(sentence)
+            return _zeros((*query.shape[:-1], value.shape[-1]), query.dtype)
+        return attention(query, key, value, *a, **o)
+
+    torch.nn.functional.scaled_dot_product_attention = scaled_dot_product_attention
+
+
+_libraries: list[torch.library.Library] = []
+"""Kept alive: an override ends with its library."""

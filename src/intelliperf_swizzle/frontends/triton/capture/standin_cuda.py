@@ -1,0 +1,229 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""`torch.cuda` as a machine with one GPU would answer, where nothing is ever pending."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import types
+from collections.abc import Callable, Iterator
+
+import torch
+
+from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
+
+_MEMORY_BYTES = 192 << 30
+
+
+class Event:
+    """A timing event on the host's clock."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self._seconds = time.perf_counter()
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Take the time."""
+        self._seconds = time.perf_counter()
+
+    def elapsed_time(self, end: Event) -> float:
+        """Milliseconds from this event to `end`; never 0, since applications divide by it."""
+        return max((end._seconds - self._seconds) * 1e3, 1e-3)
+
+    def synchronize(self) -> None:
+        """Nothing is pending."""
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Nothing is pending."""
+
+    def query(self) -> bool:
+        """Whether all work is done: always."""
+        return True
+
+
+class Stream:
+    """A stream on which everything has already happened."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.cuda_stream = 0
+        self.stream_id = 0
+        self.device = torch.device("cuda", 0)
+
+    def synchronize(self) -> None:
+        """Nothing is pending."""
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Nothing is pending."""
+
+    def wait_event(self, event: Event) -> None:
+        """Nothing is pending."""
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Take the time."""
+        event = event or Event()
+        event.record()
+        return event
+
+    def query(self) -> bool:
+        """Whether all work is done: always."""
+        return True
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class DeviceGuard(contextlib.AbstractContextManager[None]):
+    """`with torch.cuda.device(0)`; torch itself wants this to be a class."""
+
+    def __init__(self, *_: object) -> None:
+        self.idx = 0
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Graph:
+    """A CUDA graph: what is captured into it runs at once, and a replay does nothing more."""
+
+    capturing = False
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def capture_begin(self, *_: object, **__: object) -> None:
+        """Launches go into the graph from now on."""
+        Graph.capturing = True
+
+    def capture_end(self) -> None:
+        """The graph is complete."""
+        Graph.capturing = False
+
+    def replay(self) -> None:
+        """The launches have been recorded already."""
+
+    reset = instantiate = enable_debug_mode = lambda self, *_, **__: None
+    pool = lambda self: (0, 0)  # noqa: E731
+
+
+@contextlib.contextmanager
+def _capture_into(graph: Graph, *_: object, **__: object) -> Iterator[None]:
+    graph.capture_begin()
+    try:
+        yield
+    finally:
+        graph.capture_end()
+
+
+def install(gpu: Gpu) -> None:
+    """Replace the functions of `torch.cuda` and `torch.accelerator` that need a GPU."""
+    cuda = torch.cuda
+    stream = Stream()
+    answers: dict[str, object] = {
+        "is_available": True,
+        "is_initialized": True,
+        "is_bf16_supported": True,
+        "is_tf32_supported": gpu.backend == "cuda",
+        "can_device_access_peer": False,
+        "device_count": 1,
+        "current_device": 0,
+        "current_stream": stream,
+        "default_stream": stream,
+        "clock_rate": 2100,
+        "mem_get_info": (_MEMORY_BYTES * 15 // 16, _MEMORY_BYTES),
+        "memory_stats": {},
+        **dict.fromkeys(_BYTES_HELD, 0),
+        **dict.fromkeys(_DO_NOTHING, None),
+    }
+    for name, answer in answers.items():
+        setattr(cuda, name, _always(answer))
+    cuda.get_device_properties = lambda *_: _Properties(gpu)
+    cuda.get_device_name = lambda *_: gpu.product
+    cuda.get_device_capability = lambda *_: gpu.capability
+    cuda.get_arch_list = lambda: [gpu.arch if isinstance(gpu.arch, str) else f"sm_{gpu.arch}"]
+    cuda.Event, cuda.Stream, cuda.ExternalStream, cuda.CUDAGraph = Event, Stream, Stream, Graph
+    cuda.device, cuda.device_of = DeviceGuard, DeviceGuard
+    cuda.stream = lambda *_, **__: contextlib.nullcontext()
+    cuda.graph = _capture_into
+    cuda.is_current_stream_capturing = lambda: Graph.capturing
+    cuda.make_graphed_callables = lambda callables, *_, **__: callables
+    cuda.graph_pool_handle = _always((0, 0))
+    cuda.get_rng_state = lambda *_: torch.get_rng_state()
+    cuda.set_rng_state = lambda state, *_: torch.set_rng_state(state)
+    cuda.nvtx = types.SimpleNamespace(
+        range_push=_always(0),
+        range_pop=_always(0),
+        mark=_always(None),
+        range=contextlib.nullcontext,
+    )
+    cuda.cudart = _always(
+        types.SimpleNamespace(cudaProfilerStart=_always(0), cudaProfilerStop=_always(0))
+    )
+    hip = gpu.backend == "hip"
+    torch.version.hip, torch.version.cuda = ("6.4", None) if hip else (None, "12.8")
+    _install_accelerator(stream)
+
+
+_BYTES_HELD = (
+    "memory_allocated",
+    "max_memory_allocated",
+    "memory_reserved",
+    "max_memory_reserved",
+)
+_DO_NOTHING = (
+    "synchronize",
+    "init",
+    "_lazy_init",
+    "set_device",
+    "set_stream",
+    "empty_cache",
+    "ipc_collect",
+    "reset_peak_memory_stats",
+    "reset_max_memory_allocated",
+    "manual_seed",
+    "manual_seed_all",
+    "seed",
+    "seed_all",
+)
+
+
+class _Properties:
+    """What `torch.cuda.get_device_properties` returns; the GPU is asked when a field is read."""
+
+    total_memory = _MEMORY_BYTES
+    L2_cache_size = 4 << 20
+    max_threads_per_multi_processor = 2048
+    max_threads_per_block = 1024
+    regs_per_multiprocessor = 65536
+    is_integrated = 0
+    is_multi_gpu_board = 0
+
+    name = property(lambda self: self._gpu.product)
+    major = property(lambda self: self._gpu.capability[0])
+    minor = property(lambda self: self._gpu.capability[1])
+    multi_processor_count = property(lambda self: self._gpu.compute_units)
+    gcnArchName = property(lambda self: str(self._gpu.arch))  # noqa: N815
+    warp_size = property(lambda self: self._gpu.warp_size)
+    shared_memory_per_block = property(lambda self: self._gpu.shared_bytes)
+    shared_memory_per_block_optin = shared_memory_per_multiprocessor = shared_memory_per_block
+
+    def __init__(self, gpu: Gpu) -> None:
+        self._gpu = gpu
+
+
+def _always(answer: object) -> Callable[..., object]:
+    return lambda *_, **__: answer
+
+
+def _install_accelerator(stream: Stream) -> None:
+    accelerator = getattr(torch, "accelerator", None)
+    if accelerator is None:
+        return
+    accelerator.is_available = _always(True)
+    accelerator.device_count = _always(1)
+    accelerator.current_accelerator = _always(torch.device("cuda"))
+    accelerator.current_device_index = accelerator.current_device_idx = _always(0)
+    accelerator.current_stream = _always(stream)
+    accelerator.synchronize = accelerator.set_device_index = accelerator.set_stream = _always(None)

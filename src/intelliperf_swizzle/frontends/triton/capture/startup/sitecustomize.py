@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Python runs this at start-up, because `capture` puts its folder on PYTHONPATH.
+
+Any Python that the user's command starts comes by here, so this does next to nothing: it waits
+for an import of torch or triton, and runs the `sitecustomize` that it hides. If the capture may be
+kept, it also notes what is opened (`opened`).
+"""
+
+# ruff: noqa: PTH100, PTH110, PTH118, PTH120, PTH123
+# (os.path, because importing pathlib would slow every Python down)
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import module_from_spec, spec_from_file_location
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+_TRIGGERS = ("torch", "triton")
+_PACKAGE = "intelliperf_swizzle"
+_OPENED = "_intelliperf_swizzle_opened"  # settings.OPENED
+
+
+class _Waiting:
+    """An import hook that calls `capture.hook.imported` after torch or triton has been imported."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in _TRIGGERS:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def execute_and_tell(module: ModuleType) -> None:
+            execute(module)
+            _load_package()
+            from intelliperf_swizzle.frontends.triton.capture import hook
+
+            hook.imported(name)
+
+        spec.loader.exec_module = execute_and_tell  # type: ignore[method-assign]
+        return spec
+
+
+def _load_package() -> None:
+    """Import our package by its place: the application's Python need not have it installed."""
+    if _PACKAGE in sys.modules:
+        return
+    folder = os.path.abspath(__file__)
+    for _ in range(5):  # startup, capture, triton, kernels, the package
+        folder = os.path.dirname(folder)
+    place = os.path.join(folder, "__init__.py")
+    _load(_PACKAGE, spec_from_file_location(_PACKAGE, place, submodule_search_locations=[folder]))
+
+
+def _run_hidden_sitecustomize() -> None:
+    here = os.path.dirname(os.path.abspath(__file__))
+    others = [entry for entry in sys.path if os.path.abspath(entry) != here]
+    _load("sitecustomize", PathFinder.find_spec("sitecustomize", others))
+
+
+def _load(name: str, spec: ModuleSpec | None) -> None:
+    if spec is not None and spec.loader is not None:
+        sys.modules[name] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+
+_folder = os.environ.get("INTELLIPERF_SWIZZLE_CAPTURE")
+if _folder:
+    try:
+        with open(os.path.join(_folder, "journal.jsonl"), "a", encoding="utf-8") as _journal:
+            _journal.write('{"event": "python"}\n')
+        if os.path.exists(os.path.join(_folder, "opened.txt")):
+            _opened = os.path.join(os.path.dirname(os.path.dirname(__file__)), "opened.py")
+            _load(_OPENED, spec_from_file_location(_OPENED, _opened))
+            sys.modules[_OPENED].watch(_folder)
+    except OSError:
+        pass
+    sys.meta_path.insert(0, _Waiting())
+_run_hidden_sitecustomize()

@@ -1,0 +1,215 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Inside the application: which jit functions use which, found from the objects themselves.
+
+A kernel that is edited may have helpers, and may be a helper, of functions in any module, launched
+or not. What a function names is looked up as Triton does, in its globals and closure, so aliases,
+imports and attributes of modules need no care. Functions are told apart by file and line: several
+objects may be made from one text, and an edit changes them all.
+"""
+
+from __future__ import annotations
+
+import atexit
+import dis
+import inspect
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from weakref import ref
+
+from intelliperf_swizzle.frontends.trials import journal
+from intelliperf_swizzle.frontends.triton.capture.sources import python_function
+from intelliperf_swizzle.records import Launch
+
+Place = tuple[str, int]
+"""File and first line, decorators included, of a function."""
+
+MOST_NESTING = 4
+"""So deep are containers looked into for jit functions."""
+
+
+class Uses:
+    """Tells the journal what the jit functions of a process use.
+
+    Args:
+        folder: of the capture.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._functions: list[ref[types.FunctionType]] = []
+        self._told: set[tuple[Place, Place]] = set()
+
+    def watch(self) -> None:
+        """From now on knows each jit function that is made."""
+        from triton.runtime.interpreter import InterpretedFunction
+        from triton.runtime.jit import JITFunction
+
+        for kind in (InterpretedFunction, JITFunction):
+            kind.__init__ = self._noting(kind.__init__)
+        atexit.register(self.tell)
+
+    def _noting(self, make: Callable[..., None]) -> Callable[..., None]:
+        def noting(jit_function: object, *args: object, **kwargs: object) -> None:
+            make(jit_function, *args, **kwargs)
+            if (function := _jit(jit_function)) is not None:
+                self._functions.append(ref(function))
+
+        return noting
+
+    def tell(self) -> None:
+        """Writes the uses that are new since the last time; names may be bound late."""
+        for function in filter(None, [one() for one in self._functions]):
+            user = place_of(function)
+            used = {place_of(one) for one in reached(function)}
+            if new := sorted(one for one in used if (user, one) not in self._told):
+                self._told |= {(user, one) for one in new}
+                journal.write(self._folder, "uses", name=function.__name__, user=user, used=new)
+
+
+# --- what a function names ------------------------------------------------------------------------
+
+
+def reached(function: types.FunctionType) -> list[types.FunctionType]:
+    """The plain functions of all jit functions that a jit function may call, at any depth."""
+    found = {id(function): function}
+    waiting = [function]
+    while waiting:
+        for value in _values(inspect.unwrap(waiting.pop())):
+            for one in _functions_in(value):
+                if id(one) not in found:
+                    found[id(one)] = one
+                    waiting.append(one)
+    return list(found.values())[1:]
+
+
+def place_of(function: types.FunctionType) -> Place:
+    """Where a function is written."""
+    function = inspect.unwrap(function)
+    file = inspect.getsourcefile(function) or function.__code__.co_filename
+    return (str(Path(file).resolve()), function.__code__.co_firstlineno)
+
+
+def _values(function: types.FunctionType) -> Iterator[object]:
+    """What a function takes from outside: default values, globals, cells, their attributes."""
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    scope = {**function.__globals__, **{name: _content(cell) for name, cell in cells}}
+    for code in _codes(function.__code__):
+        value: object = None
+        for one in dis.get_instructions(code):
+            if one.opname == "EXTENDED_ARG":
+                continue
+            if one.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
+                value = scope.get(one.argval)
+            elif one.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                value = _attribute(value, one.argval)
+            else:
+                value = None
+            yield value
+
+
+def _content(cell: types.CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not bound yet
+        return None
+
+
+def _attribute(value: object, name: str) -> Any:
+    try:
+        return getattr(value, name, None)
+    except Exception:  # a property of the application's own
+        return None
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A function's code and that of the comprehensions and functions in it."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _codes(inner)
+
+
+def _functions_in(value: object, depth: int = 0) -> Iterator[types.FunctionType]:
+    """The plain functions of the jit functions that a value is or holds."""
+    if (function := _jit(value)) is not None:
+        yield function
+    elif depth < MOST_NESTING:
+        for inner in _held(value):
+            yield from _functions_in(inner, depth + 1)
+
+
+def _held(value: object) -> Iterable[object]:
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return value
+    if isinstance(value, Mapping):
+        return list(value.values())
+    if type(value).__name__ == "constexpr":
+        return (_attribute(value, "value"),)
+    if isinstance(value, type) and "__triton_aggregate__" in vars(value):
+        return list(vars(value).values())
+    return ()
+
+
+def _jit(value: object) -> types.FunctionType | None:
+    """The plain function below a jit function and what is wrapped around it, None of others."""
+    if isinstance(value, (type, types.ModuleType)) or not hasattr(type(value), "__getitem__"):
+        return None  # `kernel[grid]`
+    try:
+        return python_function(_attribute(value, "fn"))
+    except AttributeError:
+        return None
+
+
+# --- what it means for a recorded kernel ----------------------------------------------------------
+
+
+def with_other_users(launches: list[Launch], events: Iterable[Mapping[str, Any]]) -> list[Launch]:
+    """The launches with the users that their kernels' functions have beside the kernel.
+
+    Args:
+        launches: all that were recorded; what a launch hands to its kernel is in its source.
+        events: `uses` of the journals of all processes.
+    """
+    users: dict[Place, dict[Place, str]] = {}
+    for event in events:
+        for file, line in event["used"]:
+            users.setdefault((file, line), {})[tuple(event["user"])] = event["name"]
+    own: dict[Place, set[Place]] = {}
+    for launch in launches:
+        entry = _entry(launch)
+        places = {(one.file, one.first_line) for one in launch.source.functions.values()}
+        own.setdefault(entry, set()).update(places)
+        for place in places - {entry}:
+            users.setdefault(place, {})[entry] = launch.kernel
+    launched = frozenset(own)
+    return [
+        _with_other_users(launch, users, (own[_entry(launch)] - launched) | {_entry(launch)})
+        for launch in launches
+    ]
+
+
+def _entry(launch: Launch) -> Place:
+    return (launch.source.entry.file, launch.source.entry.first_line)
+
+
+def _with_other_users(
+    launch: Launch, users: Mapping[Place, Mapping[Place, str]], own: set[Place]
+) -> Launch:
+    entry = _entry(launch)
+    functions = {}
+    for key, function in launch.source.functions.items():
+        place = (function.file, function.first_line)
+        inner = {entry} if place == entry else own
+        others = {at: name for at, name in users.get(place, {}).items() if at not in inner}
+        # a helper that is launched, too, is its own user
+        if place != entry and place not in own:
+            others[place] = function.name
+        told = tuple(f"`{name}` ({at[0]}:{at[1]})" for at, name in sorted(others.items()))
+        functions[key] = replace(function, other_users=told)
+    return replace(launch, source=replace(launch.source, functions=functions))

@@ -1,0 +1,15 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""On a real GPU, in the application's own process: same bytes, and times in interleaved rounds.
+
+`rig` starts the application and watches it; `order` is what it asks for and `statistics` what it
+makes of the answers. In the application, `agent` waits for the launches, `check` compares the
+original with a candidate and `race` times them; `padded` lengthens rows of their tensors, `passes`
+and `kernels` work on their memory.
+"""
+
+from intelliperf_swizzle.frontends.trials.trial import Check, Failure, Trial
+from intelliperf_swizzle.frontends.triton.gpu.order import Task
+from intelliperf_swizzle.frontends.triton.gpu.rig import Rig
+
+__all__ = ["Check", "Failure", "Rig", "Task", "Trial"]

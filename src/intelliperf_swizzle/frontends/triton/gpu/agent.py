@@ -1,0 +1,225 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""In the application: waits for the launches of the order and tries the candidates there."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from intelliperf_swizzle.frontends.triton.capture.calls import Call, JitFunction, before_each_launch
+from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
+from intelliperf_swizzle.frontends.triton.capture.settings import Settings
+from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
+from intelliperf_swizzle.frontends.triton.capture.store import digest
+from intelliperf_swizzle.frontends.triton.gpu.check import Bench, InputChangedError
+from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch
+from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, form, load_order
+from intelliperf_swizzle.frontends.triton.gpu.padded import LongerRows
+from intelliperf_swizzle.frontends.triton.gpu.race import race
+from intelliperf_swizzle.frontends.triton.gpu.reporting import AgentReport, in_words
+from intelliperf_swizzle.frontends.triton.interpreter.render import import_functions, render_module
+
+BUILD_SECONDS = 180.0
+"""A kernel that compiles for longer hangs."""
+TIMES_ORIGINAL = 200.0
+"""A candidate may take so many times as long as the original."""
+LOST_PROCESS = 70
+"""Exit status where a candidate has ruined the process."""
+
+
+def install(folder: Path, settings: Settings) -> None:
+    """Tries out what the folder's order says."""
+    agent = Agent(folder, load_order(folder), on_gpu=settings.gpu is None)
+    before_each_launch(agent.launch, interpreted=settings.gpu is not None)
+
+
+class Agent:
+    """Tries candidates at the launches of an order, each task once.
+
+    Args:
+        folder: of the order and the journal.
+        order: what to do.
+        on_gpu: whether there is a GPU; under the interpreter there is none.
+    """
+
+    def __init__(self, folder: Path, order: Order, *, on_gpu: bool) -> None:
+        self._folder = folder
+        self._order = order
+        self._on_gpu = on_gpu
+        self._waiting = dict(enumerate(order.tasks))
+        self._kernels = {task.launch.kernel for task in order.tasks}
+        self._report = AgentReport(folder, set(order.failed))
+        self._busy = False
+
+    def launch(self, call: Call) -> None:
+        """Looks at one call before it is made, and works where it is one of the order's."""
+        if self._busy or not self._waiting or call.kernel.fn.__name__ not in self._kernels:
+            return
+        if self._on_gpu and torch.cuda.is_current_stream_capturing():
+            return
+        self._busy = True
+        try:
+            live = describe(call)
+            number = self._task(live)
+            if number is not None:
+                with torch.no_grad(), self._refusing(number):
+                    self._work(number, live, call)
+                del self._waiting[number]
+                self._report.tell("idle")
+        except UnreadableKernelError:
+            return
+        finally:
+            self._busy = False
+
+    def _task(self, live: DescribedLaunch) -> int | None:
+        """The number of the task that this launch is; contents tell those of one form apart."""
+        found = form(live.launch)
+        alike = [n for n, task in enumerate(self._order.tasks) if form(task.launch) == found]
+        if len(alike) < 2:
+            return next((number for number in alike if number in self._waiting), None)
+        held = {number: digest(live.recorded(number)) for number in live.integers}
+        for number in alike:
+            recorded = self._order.tasks[number].launch.storages
+            if all(Path(recorded[n].contents or "").stem == name for n, name in held.items()):
+                return number if number in self._waiting else None
+        return None
+
+    # --- one task -------------------------------------------------------------------------------
+
+    def _work(self, number: int, live: DescribedLaunch, call: Call) -> None:
+        def runner(function: JitFunction) -> Launch:
+            return lambda own_args, own_kwargs: function.run(
+                *own_args, grid=call.grid, warmup=False, **own_kwargs
+            )
+
+        task = self._order.tasks[number]
+        original = runner(call.kernel)
+        rows = LongerRows(self._order.padding, call.kernel.arg_names, task)
+        built = dict(self._built(number, task, call, rows))
+        candidates = {c: runner(function) for c, function in built.items()}
+        arguments = call.args, call.kwargs
+        compared = {c: rows.launch(kernel) for c, kernel in candidates.items()}
+        self._compare(number, task, live, original, compared, arguments)
+        racing = [c for c in candidates if c not in self._report.failed]
+        if number not in self._order.raced and self._order.race_seconds and racing:
+            kernels = [original, *(candidates[c] for c in racing)]
+            self._race(number, live, kernels, racing, arguments, rows)
+
+    def _built(
+        self, number: int, task: Task, call: Call, rows: LongerRows
+    ) -> Iterator[tuple[int, JitFunction]]:
+        """The candidates that compile, as live functions; the original is compiled first."""
+        source = task.launch.source
+        args, kwargs = rows.strides((call.args, call.kwargs))
+        if self._on_gpu:
+            self._report.working(number, None, "building", BUILD_SECONDS)
+            _compile(call.kernel, call)
+        for candidate, edits in self._order.candidates.items():
+            if candidate in self._report.failed:
+                continue
+            self._report.working(number, candidate, "building", BUILD_SECONDS)
+            try:
+                rendered = render_module(source, self._folder / "rendered", edits)
+                function = import_functions(rendered)[source.kernel]
+                if self._on_gpu:
+                    _compile(function, call._replace(args=args, kwargs=kwargs))
+                yield candidate, function
+            except Exception as error:
+                self._report.fail(number, candidate, "does not build", error)
+
+    def _compare(
+        self,
+        number: int,
+        task: Task,
+        live: DescribedLaunch,
+        original: Launch,
+        candidates: Mapping[int, Launch],
+        arguments: Arguments,
+    ) -> None:
+        todo = [c for c in candidates if (number, c) not in self._order.checked]
+        if not todo:
+            return
+        self._report.working(number, None, "preparing", BUILD_SECONDS)
+        bench = Bench(task, arguments, live.memory, original, self._order.tolerance)
+        limit = max(self._order.run_seconds, TIMES_ORIGINAL * bench.original_seconds)
+        for candidate in todo:
+            self._report.working(number, candidate, "running", limit)
+            with self._ruin(number, candidate):
+                self._report.checked(number, candidate, bench.compare(candidates[candidate]))
+
+    @contextmanager
+    def _refusing(self, number: int) -> Iterator[None]:
+        """Refuses all candidates, with the reason, if the launch itself cannot be tried."""
+        try:
+            yield
+        except Exception as error:
+            for candidate in self._order.candidates.keys() - self._report.failed:
+                self._report.fail(number, candidate, "not validated", error)
+            self._leave_if_lost()
+
+    @contextmanager
+    def _ruin(self, number: int, candidate: int) -> Iterator[None]:
+        """Ends the process where the candidate has ruined it: memory, or the GPU's state."""
+        try:
+            yield
+        except InputChangedError as error:
+            self._report.checked(number, candidate, error.args[0])
+            os._exit(LOST_PROCESS)
+        except torch.cuda.OutOfMemoryError as error:
+            self._report.fail(number, candidate, "not validated", error)
+        except Exception as error:
+            self._report.fail(number, candidate, "faulted", error)
+            self._leave_if_lost()
+
+    def _leave_if_lost(self) -> None:
+        """Ends the process if its GPU answers no more."""
+        if self._on_gpu and _is_lost():
+            os._exit(LOST_PROCESS)
+
+    def _race(
+        self,
+        number: int,
+        live: DescribedLaunch,
+        kernels: list[Launch],
+        candidates: list[int],
+        arguments: Arguments,
+        rows: LongerRows,
+    ) -> None:
+        seconds = self._order.race_seconds / len(self._order.tasks)
+        self._report.working(number, None, "timing", 10 * seconds + BUILD_SECONDS)
+        try:
+            raced = race(
+                kernels,
+                arguments,
+                live.memory,
+                cache_bytes=self._order.cache_bytes,
+                seconds=seconds,
+                on_gpu=self._on_gpu,
+                rows=rows,
+            )
+        except Exception as error:
+            self._report.tell("not raced", launch=number, text=in_words(error))
+            self._leave_if_lost()
+            return
+        self._report.tell(
+            "raced", launch=number, candidates=candidates, **dataclasses.asdict(raced)
+        )
+
+
+def _compile(function: JitFunction, call: Call) -> None:
+    function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)._init_handles()
+
+
+def _is_lost() -> bool:
+    """Whether the GPU answers no more in this process."""
+    try:
+        torch.cuda.synchronize()
+    except Exception:
+        return True
+    return False

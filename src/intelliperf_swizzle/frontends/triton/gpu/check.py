@@ -1,0 +1,231 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""In the application: the original and candidates on one launch's inputs, byte for byte.
+
+    digest the inputs;  fill the first copy;  original
+    for each candidate:  fill the second copy;  candidate;  compare the copies;  digest the inputs
+
+Kernels write to copies of what the launch writes. They are filled with poison, or with what the
+application's memory holds where the launch reads it, too. So both kernels begin with the same bytes
+in memory, and what one of them leaves untouched agrees only where the other does too. The
+application's own tensors are read only, and there is nothing to restore.
+
+A validation costs two kernel runs; two passes over what is only read; four over what is only
+written (fill, fill, compare two), six over what is read and written (the fills copy); and twice the
+written memory. Nothing waits for the host in between.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import torch
+
+from intelliperf_swizzle.frontends.trials.trial import Check
+from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch, device_of, moved
+from intelliperf_swizzle.frontends.triton.gpu.order import Task
+from intelliperf_swizzle.frontends.triton.gpu.passes import (
+    add_differing,
+    add_digest,
+    first_beyond,
+    first_difference,
+    poison,
+    warm_up,
+)
+from intelliperf_swizzle.records import TensorArgument
+
+_Events: TypeAlias = tuple[torch.cuda.Event, torch.cuda.Event]
+
+BOUNDARY = 512
+"""Bytes; where PyTorch puts tensors, so that copies are as aligned as what they are copies of."""
+
+
+class InputChangedError(Exception):
+    """A candidate has written to an input, so the application cannot go on."""
+
+
+class Bench:
+    """One launch, prepared for comparisons.
+
+    Args:
+        task: the launch.
+        arguments: of it.
+        memory: bytes of its storages, by number.
+        original: runs the unmodified kernel.
+        tolerance: for summed floats.
+
+    Raises:
+        torch.cuda.OutOfMemoryError: there is no room for the copies.
+        UnreachableMemoryError: memory of the launch cannot be replaced by copies.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        arguments: Arguments,
+        memory: Mapping[int, torch.Tensor],
+        original: Launch,
+        tolerance: float,
+    ) -> None:
+        self._task = task
+        self._arguments = arguments
+        self._memory = memory
+        self._written = sorted(task.written)
+        self._inputs = [number for number in memory if number not in task.written]
+        self._device = device_of(memory)
+        self._original = original
+        self._tolerance = tolerance
+        warm_up(self._device)
+        begun = _now()
+        self._expected, self._outcome = self._copies()
+        self._digests = self._counters(self._inputs)
+        self._add_digests(self._digests)
+        events = self._run(original, self._expected)
+        self._seconds = _now() - begun
+        self._kernel_seconds = _seconds(events)
+
+    @property
+    def original_seconds(self) -> float:
+        """Of the original's run; the first one, which may have been slow."""
+        return self._kernel_seconds
+
+    def compare(self, candidate: Launch) -> Check:
+        """Runs a candidate and compares every byte.
+
+        Raises:
+            InputChangedError: it wrote to an input; `args` holds the check.
+        """
+        begun = _now()
+        events = self._run(candidate, self._outcome)
+        digests = self._counters(self._inputs)
+        self._add_digests(digests)
+        difference = self._difference()
+        if difference is not None and (itself := self._unsteady()):
+            difference = f"{difference}; {itself}"
+        pairs = zip(self._inputs, digests.tolist(), self._digests.tolist(), strict=True)
+        changed = [number for number, now, before in pairs if now != before]
+        if changed:
+            difference = f"it writes to {self._names(changed[0])}, which is an input"
+        check = self._check(difference, self._seconds + _now() - begun, _seconds(events))
+        if changed:
+            raise InputChangedError(check)
+        return check
+
+    def _check(self, difference: str | None, seconds: float, kernel_seconds: float) -> Check:
+        written = self._bytes(self._written)
+        also_read = self._bytes([n for n in self._written if n in self._task.read])
+        inputs = self._bytes(self._inputs)
+        return Check(
+            same=difference is None,
+            difference=difference,
+            loose=bool(self._task.summed),
+            seconds=seconds,
+            kernel_seconds=self._kernel_seconds + kernel_seconds,
+            tensor_bytes=written + inputs,
+            extra_bytes=2 * written,
+            written_bytes=written,
+            moved_bytes=4 * written + 2 * also_read + 2 * inputs,
+        )
+
+    def _bytes(self, numbers: Sequence[int]) -> int:
+        return sum(self._memory[number].nbytes for number in numbers)
+
+    def _copies(self) -> tuple[dict[int, torch.Tensor], dict[int, torch.Tensor]]:
+        """Memory for each storage that is written, twice, in one allocation: each costs 0.1 ms."""
+        sizes = [self._memory[number].nbytes for number in self._written]
+        rooms = [-(-size // BOUNDARY) * BOUNDARY for size in sizes]
+        whole = torch.empty(2 * sum(rooms), dtype=torch.uint8, device=self._device)
+        parts = [part[:size] for part, size in zip(whole.split(2 * rooms), 2 * sizes, strict=True)]
+        return (
+            dict(zip(self._written, parts[: len(sizes)], strict=True)),
+            dict(zip(self._written, parts[len(sizes) :], strict=True)),
+        )
+
+    def _counters(self, numbers: Sequence[int]) -> torch.Tensor:
+        """A zero for each, on the GPU."""
+        return torch.zeros(len(numbers), dtype=torch.int64, device=self._device)
+
+    def _add_digests(self, digests: torch.Tensor) -> None:
+        for number, digest in zip(self._inputs, digests, strict=True):
+            add_digest(self._memory[number], digest)
+
+    def _run(self, kernel: Launch, copies: Mapping[int, torch.Tensor]) -> _Events:
+        """Has a kernel write to copies of what it writes; events before and behind it."""
+        for number, copy in copies.items():
+            if number in self._task.read:
+                copy.copy_(self._memory[number])
+            else:
+                poison(copy)
+        places = {self._memory[number].data_ptr(): copy for number, copy in copies.items()}
+        args, kwargs = moved(self._arguments, places)
+        events = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        events[0].record()
+        kernel(args, kwargs)
+        events[1].record()
+        return events
+
+    def _difference(self) -> str | None:
+        """The first difference between the two copies; waits until all is done."""
+        counts = self._counters(self._written)
+        for number, count in zip(self._written, counts, strict=True):
+            add_differing(self._outcome[number], self._expected[number], count)
+        for number, count in zip(self._written, counts.tolist(), strict=True):
+            if count and (words := self._words(number)):
+                return words
+        return None
+
+    def _words(self, number: int) -> str | None:
+        """How the copies of a storage differ; None where the tolerance allows it."""
+        outcome, expected = self._outcome[number], self._expected[number]
+        dtype = self._float_type(number) if number in self._task.summed else None
+        if dtype is None:
+            place, count = first_difference(outcome, expected)
+            what = f"{count} bytes"
+        else:
+            beyond = first_beyond(outcome, expected, dtype, self._tolerance)
+            if beyond is None:
+                return None
+            place, what = beyond, f"more than {self._tolerance:g}"
+        element = self._task.launch.element(number, place)
+        return f"{self._names(number)} differs in {what}, first at {element}"
+
+    def _unsteady(self) -> str | None:
+        """Says so if the original does not even agree with itself."""
+        self._run(self._original, self._outcome)
+        if self._difference() is None:
+            return None
+        return "but the unmodified kernel does not leave the same bytes twice either"
+
+    def _names(self, number: int) -> str:
+        return " and ".join(f"`{name}`" for name, one in _tensors(self._task, number))
+
+    def _float_type(self, number: int) -> torch.dtype | None:
+        """Of its elements; None where arguments see it as different ones."""
+        dtypes = {tensor.dtype for _, tensor in _tensors(self._task, number)}
+        return _FLOATS.get(dtypes.pop()) if len(dtypes) == 1 else None
+
+
+_FLOATS = {
+    "fp16": torch.float16,
+    "bf16": torch.bfloat16,
+    "fp32": torch.float32,
+    "fp64": torch.float64,
+}
+
+
+def _tensors(task: Task, number: int) -> list[tuple[str, TensorArgument]]:
+    """Names and views of the arguments that lie in a storage."""
+    return [one for one in task.launch.tensors() if one[1].storage == number]
+
+
+def _now() -> float:
+    """The time when all that was launched is done."""
+    torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def _seconds(events: _Events) -> float:
+    """Between two events that have happened."""
+    return float(events[0].elapsed_time(events[1])) / 1e3

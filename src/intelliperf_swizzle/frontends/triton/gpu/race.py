@@ -1,0 +1,166 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""In the application: original and candidates in turns, on copies of a launch's arguments.
+
+Each round launches every kernel once, in an order drawn anew, and each launch takes the next of
+several sets of tensors, which together exceed the caches. Nothing waits for the host within a
+round. The application's own tensors are not touched. Behind a launch, untimed, what it reads and
+writes is as it was again: else a kernel that advances an index would leave its tensor. Then each
+kernel runs by itself for a while, for its energy, if nothing is to be put back meanwhile.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import torch
+
+from intelliperf_swizzle.frontends.triton.gpu.energy import energy_counter, joules_per_launch
+from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch, moved
+from intelliperf_swizzle.frontends.triton.gpu.padded import LongerRows
+
+_Put: TypeAlias = list[tuple[torch.Tensor, torch.Tensor]]
+"""Tensors, each with what it held before the launch."""
+
+_Set: TypeAlias = tuple[tuple[Arguments, _Put], tuple[Arguments, _Put]]
+"""Copies of the arguments, for the original and for candidates: the same, or with longer rows."""
+
+MOST_SETS = 64
+FEWEST_ROUNDS, MOST_ROUNDS = 11, 200
+"""Of nine rounds or more a 95 % interval leaves out the extremes."""
+_WARM_UP = 3
+_HOST_CYCLES = 60_000
+"""About 30 µs of a GPU's clock: what the host may take to launch one kernel, or one copy."""
+ENERGY_SECONDS = 0.5
+"""For the energy of one kernel: the counter moves every 20 to 100 ms."""
+
+
+@dataclass(frozen=True)
+class Raced:
+    """What a race took.
+
+    Attributes:
+        rounds_ns: a row of nanoseconds per round, in the order of the kernels.
+        sets: of tensors that the launches took in turn.
+        joules: of a launch of each kernel; None where they cannot be read, or where a launch reads
+            what it writes.
+    """
+
+    rounds_ns: list[list[int]]
+    sets: int
+    joules: list[float] | None
+
+
+def race(
+    kernels: Sequence[Launch],
+    arguments: Arguments,
+    memory: Mapping[int, torch.Tensor],
+    *,
+    cache_bytes: int,
+    seconds: float,
+    on_gpu: bool,
+    rows: LongerRows,
+) -> Raced:
+    """Times kernels on copies of the arguments.
+
+    Args:
+        kernels: the original first.
+        arguments: of the launch.
+        memory: bytes of its storages, by number.
+        cache_bytes: of all caches of the GPU.
+        seconds: to take, about; a fewest number of rounds is run in any case.
+        on_gpu: whether there is a GPU at all.
+        rows: of the candidates.
+
+    Raises:
+        torch.cuda.OutOfMemoryError: there is no room for two sets.
+    """
+    count = _sets(sum(view.nbytes for view in memory.values()), cache_bytes, rows)
+    sets = [_copied(arguments, memory, rows) for _ in range(count)]
+    turns = itertools.cycle(sets)
+    copies = max(len(put) for _, put in sets[0])
+
+    def one_round(order: Sequence[int]) -> list[int]:
+        events = [(_event(), _event()) for _ in kernels]
+        if on_gpu:  # lets the host get ahead, so that no kernel waits for its launch
+            torch.cuda._sleep(_HOST_CYCLES * (len(kernels) * (1 + copies) + 2))
+        for index in order:
+            own, put = next(turns)[index > 0]
+            events[index][0].record()
+            kernels[index](*own)
+            events[index][1].record()
+            for tensor, before in put:
+                tensor.copy_(before)
+        torch.cuda.synchronize()
+        return [max(1, round(1e6 * start.elapsed_time(end))) for start, end in events]
+
+    every = range(len(kernels))
+    warm = [one_round(every) for _ in range(_WARM_UP)]
+    rounds = min(MOST_ROUNDS, max(FEWEST_ROUNDS, int(1e9 * seconds / sum(warm[-1]))))
+    # Behind one that leaves the GPU cool, or data in its caches, a kernel is up to 3 % faster.
+    draw = random.Random(0)
+    times = [one_round(draw.sample(every, len(kernels))) for _ in range(rounds)]
+    return Raced(times, count, _joules(kernels, turns, times) if on_gpu and not copies else None)
+
+
+def _joules(
+    kernels: Sequence[Launch], turns: Iterator[_Set], rounds: Sequence[Sequence[int]]
+) -> list[float] | None:
+    """Of a launch of each kernel, or None where one of them cannot be told."""
+    counter = energy_counter()
+    if counter is None:
+        return None
+    found = []
+    for place, kernel in enumerate(kernels):
+        one = joules_per_launch(
+            functools.partial(_launch_next, kernel, turns, candidate=place > 0),
+            _marked,
+            counter,
+            launch_seconds=statistics.median(row[place] for row in rounds) / 1e9,
+            seconds=ENERGY_SECONDS,
+        )
+        if one is None:
+            return None
+        found.append(one)
+    return found
+
+
+def _sets(bytes_: int, cache_bytes: int, rows: LongerRows) -> int:
+    """Several, larger than the caches together twice over, and no more than fit."""
+    wanted = min(MOST_SETS, max(2, -(-2 * cache_bytes // max(1, bytes_)) + 1))
+    free, _ = torch.cuda.mem_get_info()
+    each = 2 * bytes_ + rows.padding.bytes if rows.padding.tensors else bytes_
+    return max(2, min(wanted, int(free * 0.6) // max(1, each)))
+
+
+def _launch_next(kernel: Launch, turns: Iterator[_Set], *, candidate: bool) -> None:
+    kernel(*next(turns)[candidate][0])
+
+
+def _marked() -> Callable[[], bool]:
+    event = torch.cuda.Event()
+    event.record()
+    return lambda: bool(event.query())
+
+
+def _event() -> torch.cuda.Event:
+    return torch.cuda.Event(enable_timing=True)
+
+
+def _copied(arguments: Arguments, memory: Mapping[int, torch.Tensor], rows: LongerRows) -> _Set:
+    """One set, with what the launch both reads and writes of it, beside what that held."""
+    own = {number: view.clone() for number, view in memory.items()}
+    copies = moved(arguments, {memory[number].data_ptr(): copy for number, copy in own.items()})
+    put = [
+        (copy, memory[number] if copy.equal(memory[number]) else copy.clone())  # with addresses
+        for number, copy in own.items()
+        if number in rows.task.read & rows.task.written
+    ]
+    longer = rows.copied(copies)
+    return (copies, put), (longer, [*put, *rows.kept(longer, arguments)])

@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Starts the application on its GPU and has candidates tried there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from intelliperf_swizzle.frontends.trials.journal import Journal
+from intelliperf_swizzle.frontends.trials.processes import Known, Limits, Process, try_out
+from intelliperf_swizzle.frontends.trials.trial import Trial
+from intelliperf_swizzle.frontends.triton.capture.process import last_lines, start
+from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, Settings, save_settings
+from intelliperf_swizzle.frontends.triton.gpu.order import UNPADDED, Order, Task, save_order
+from intelliperf_swizzle.records import Padding
+
+AGENT = "intelliperf_swizzle.frontends.triton.gpu.agent"
+
+
+@dataclass(frozen=True)
+class Rig:
+    """How the application is started for trials.
+
+    Attributes:
+        command: as the user would type it.
+        cwd: where it runs.
+        folder: for orders, journals and what the application prints.
+        device: what its GPU is called.
+        environment: of the command; it shows the one GPU to be used.
+        cache_bytes: of all caches of the GPU.
+        gpu: None; a stand-in, under Triton's interpreter, where there is no GPU.
+        run_seconds: what a candidate may take in any case; more if the original is slow.
+        limit_seconds: one process is ended after this time in any case.
+        goodbye_seconds: what the application may take to its end after the last trial.
+    """
+
+    command: tuple[str, ...]
+    cwd: Path
+    folder: Path
+    device: str
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    cache_bytes: int = 0
+    gpu: Gpu | None = None
+    run_seconds: float = 20.0
+    limit_seconds: float = 300.0
+    goodbye_seconds: float = 3.0
+
+    def try_out(
+        self,
+        tasks: Sequence[Task],
+        candidates: Mapping[int, Mapping[str, str]],
+        *,
+        tolerance: float,
+        race_seconds: float,
+        checked: bool = False,
+        padding: Padding = UNPADDED,
+    ) -> dict[int, Trial]:
+        """Compares candidates with the original at each task, and times those that agree.
+
+        Args:
+            tasks: recorded launches of one kernel, and what they read and write.
+            candidates: function key -> text with the swizzle in it, by number.
+            tolerance: absolute and relative, for floats that atomics add up.
+            race_seconds: for the times of all tasks together; 0 = none are taken.
+            checked: whether the candidates are known to agree, and are only timed.
+            padding: of the candidates' tensors, which one task has.
+
+        Returns:
+            What came of each candidate.
+
+        Raises:
+            ValidationError: the application failed before anything was tried, or at the original.
+        """
+
+        def start_process(known: Known) -> Process:
+            order = Order(
+                tasks=tuple(tasks),
+                candidates=candidates,
+                checked=known.checked,
+                failed=known.failed,
+                raced=known.raced,
+                race_seconds=race_seconds,
+                cache_bytes=self.cache_bytes,
+                run_seconds=self.run_seconds,
+                tolerance=tolerance,
+                padding=padding,
+            )
+            return self._start(order)
+
+        counts = [task.launch.count for task in tasks]
+        limits = Limits(self.device, self.limit_seconds, self.goodbye_seconds)
+        return try_out(start_process, counts, candidates, limits, checked=checked)
+
+    def _start(self, order: Order) -> Process:
+        """The application with an order, in a fresh folder."""
+        folder = self._fresh_folder()
+        save_settings(Settings(AGENT, self.gpu, "always", 0.0, 0.0), folder)
+        save_order(order, folder)
+        application = start(
+            self.command, folder, self.cwd, self.environment, interpreted=self.gpu is not None
+        )
+        return Process(application, Journal(folder).unread, lambda: last_lines(folder))
+
+    def _fresh_folder(self) -> Path:
+        number = 1
+        while (folder := self.folder / f"trial-{number}").exists():
+            number += 1
+        folder.mkdir(parents=True)
+        return folder.resolve()

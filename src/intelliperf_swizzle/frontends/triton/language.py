@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Triton behind the seam of `frontends.ports`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.frontends.triton.capture.again import record
+from intelliperf_swizzle.frontends.triton.source import build, splice
+from intelliperf_swizzle.frontends.triton.source_proofs import cautions, retile_launch, scale_launch
+from intelliperf_swizzle.frontends.triton.tile_loops import with_loops
+from intelliperf_swizzle.frontends.triton.tracing import find_dependences, trace, trace_each
+from intelliperf_swizzle.frontends.triton.trials import on_gpu
+from intelliperf_swizzle.frontends.triton.validate import difference_of_text, validate
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.language import Swizzle
+from intelliperf_swizzle.records import Launch
+
+
+class Triton:
+    """Kernels of `triton.jit`; as of `frontends.ports.KernelLanguage`."""
+
+    name = "Triton"
+    builds = False
+    measures = True
+    default_target = None
+    record = staticmethod(record)
+    with_loops = staticmethod(with_loops)
+    trace = staticmethod(trace)
+    trace_each = staticmethod(trace_each)
+    resize = staticmethod(scale_launch)
+    retile = staticmethod(retile_launch)
+    find_dependences = staticmethod(find_dependences)
+    find_flaw = staticmethod(difference_of_text)
+    build = staticmethod(build)
+    validate = staticmethod(validate)
+    cautions = staticmethod(cautions)
+    on_gpu = staticmethod(on_gpu)
+
+    def compiler(self, environment: Mapping[str, str]) -> None:
+        """None: Triton brings its own."""
+
+    def names_program(self, command: Sequence[str], project: Path) -> bool:
+        """Whether a word is a Python file with Triton kernels, or a model compiled to some."""
+        files = (project / word for word in command if word.endswith(".py"))
+        texts = [one.read_text("utf-8", "replace") for one in files if one.is_file()]
+        return any("triton.jit" in one or "torch.compile" in one for one in texts)
+
+    def build_copy(
+        self, command: str, project: Path, copy: Path, environment: Mapping[str, str]
+    ) -> None:
+        """Nothing: kernels are compiled when they are launched."""
+
+    def edit(
+        self,
+        launches: Sequence[Launch],
+        swizzle: Swizzle,
+        target: Target,
+        *,
+        name: str,
+        roots: Sequence[Path],
+    ) -> Edit:
+        """Inserts the swizzle before the first read of a program id."""
+        source = launches[0].source
+        return splice(source, swizzle, target=target, launches=launches, name=name, roots=roots)
+
+
+TRITON = Triton()

@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Compiles a recorded kernel for a GPU that need not be there, and reads what it needs of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from intelliperf_swizzle.children import CallError, call
+from intelliperf_swizzle.codec import decode
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import BuildError
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.records import Launch
+
+BUILD_SECONDS = 300.0
+"""After this a compilation is taken to hang. Triton needs 1 to 2 s for a GEMM."""
+
+
+def build(launch: Launch, target: Target, edit: Edit | None = None) -> Build:
+    """Compiles a launch's kernel, edited or not, for a target; 2 to 4 s.
+
+    Args:
+        launch: gives the types, constexprs and options to compile for.
+        target: the GPU to compile for.
+        edit: of its source.
+
+    Raises:
+        BuildError: with Triton's message.
+    """
+    outcome = build_all(launch, target, [edit.functions if edit else {}])[0]
+    if isinstance(outcome, BuildError):
+        raise outcome
+    return outcome
+
+
+def build_all(
+    launch: Launch, target: Target, edits: Sequence[Mapping[str, str]]
+) -> tuple[Build | BuildError, ...]:
+    """Compiles several edits of one kernel in one child process, which saves its start of 1 s.
+
+    Raises:
+        BuildError: if the child dies or hangs; an edit that does not compile is in the outcomes.
+    """
+    try:
+        outcomes = call(
+            "intelliperf_swizzle.frontends.triton.source.compile_child:compile_all",
+            (launch, target.backend, target.arch, target.warp_size, tuple(map(dict, edits))),
+            environment={"TRITON_INTERPRET": "0"},
+            limit_seconds=BUILD_SECONDS,
+        )
+    except CallError as error:
+        if error.too_late:
+            limit = f"{BUILD_SECONDS:.0f} s"
+            raise BuildError(f"compiling `{launch.kernel}` took more than {limit}") from None
+        raise BuildError(
+            f"the compiler of `{launch.kernel}` {error.how}", details=error.ended.last_lines(8)
+        ) from None
+    return tuple(_outcome(launch, target, outcome) for outcome in outcomes)
+
+
+def _outcome(launch: Launch, target: Target, outcome: dict[str, Any]) -> Build | BuildError:
+    if "error" not in outcome:
+        return decode(Build, outcome)
+    lines = str(outcome["error"]).splitlines() or ["no message"]
+    return BuildError(
+        f"`{launch.kernel}` does not compile for {target.name}: {lines[-1].strip()}",
+        details=tuple(lines[-12:]),
+    )

@@ -1,0 +1,159 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Compiles kernels without a GPU, in the child process of `build`.
+
+Arguments become stand-ins that know
+their type, alignment and extent, so that Triton itself decides what to specialise on. Launch
+options that the target's backend does not know (`waves_per_eu` on an NVIDIA GPU) are left out.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import triton
+import triton.language as tl
+from triton.backends.amd.compiler import HIPBackend
+from triton.compiler.compiler import CompiledKernel, make_backend
+from triton.runtime import driver
+
+from intelliperf_swizzle.frontends.triton.interpreter.driver import StandInDriver
+from intelliperf_swizzle.frontends.triton.interpreter.render import import_functions, render_module
+from intelliperf_swizzle.records import (
+    Argument,
+    DescriptorArgument,
+    DtypeArgument,
+    FunctionArgument,
+    Launch,
+    TensorArgument,
+)
+
+HIPBackend._torch_available = False  # no argument is torch's, and to import it takes seconds
+
+
+class ElementType(str):
+    """A dtype by its Triton name, which is all that Triton wants of a tensor's dtype here."""
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return int(tl.dtype(str(self)).primitive_bitwidth) // 8
+
+
+class Tensor:
+    """A tensor argument without memory: what Triton asks of one to choose a kernel."""
+
+    def __init__(self, argument: TensorArgument, storage_bytes: int):
+        self.dtype = ElementType(argument.dtype)
+        self.shape = argument.shape
+        self._strides = argument.strides
+        self._offset_bytes = argument.offset_bytes
+        self._storage_bytes = storage_bytes
+
+    def stride(self, axis: int | None = None) -> int | tuple[int, ...]:
+        """Strides in elements."""
+        return self._strides if axis is None else self._strides[axis]
+
+    def data_ptr(self) -> int:
+        """An address with the alignment of the real one (allocations are aligned to 256 bytes)."""
+        return self._offset_bytes
+
+    def ptr_range(self) -> int:
+        """Bytes behind the address; below 2**31 an AMD GPU can use 32-bit offsets."""
+        return self._storage_bytes
+
+
+def compile_all(
+    request: tuple[Launch, str, str | int, int, Sequence[Mapping[str, str]]], folder: Path
+) -> list[dict[str, Any]]:
+    """Compiles a launch's kernel with each of the edits, for a GPU; one outcome each."""
+    launch, backend, arch, warp_size, edits = request
+    driver.set_active(StandInDriver(backend, arch, warp_size))
+    return [_compile(launch, render_module(launch.source, folder, edit)) for edit in edits]
+
+
+def _compile(launch: Launch, module: Path) -> dict[str, Any]:
+    started = time.perf_counter()
+    try:
+        functions = import_functions(module)
+        arguments = {n: _live(a, launch, functions) for n, a in launch.arguments.items()}
+        known = vars(make_backend(driver.active.get_current_target()).parse_options({}))
+        options = {k: v for k, v in launch.options.items() if k in known and v is not None}
+        kernel = functions[launch.source.kernel]
+        compiled = kernel.warmup(grid=launch.grid, **arguments, **options)
+        needs = _amd_needs(compiled) if "amdgcn" in compiled.asm else _nvidia_needs(compiled)
+    except Exception as error:
+        return {"error": _message(error)}
+    return {
+        **needs,
+        "lds_bytes": int(compiled.metadata.shared),
+        "num_warps": int(compiled.metadata.num_warps),
+        "seconds": time.perf_counter() - started,
+        "caution": None,
+    }
+
+
+def _live(argument: Argument, launch: Launch, functions: Mapping[str, object]) -> object:
+    if isinstance(argument, TensorArgument):
+        return Tensor(argument, launch.storages[argument.storage].bytes)
+    if isinstance(argument, DescriptorArgument):
+        from triton.tools.tensor_descriptor import TensorDescriptor
+
+        return TensorDescriptor(
+            _live(argument.base, launch, functions),
+            list(argument.shape),
+            list(argument.strides),
+            list(argument.block_shape),
+        )
+    if isinstance(argument, DtypeArgument):
+        return tl.dtype(argument.name)
+    if isinstance(argument, FunctionArgument):
+        return functions[argument.key]
+    if isinstance(argument, tuple):
+        return tuple(_live(item, launch, functions) for item in argument)
+    return argument
+
+
+def _amd_needs(compiled: CompiledKernel) -> dict[str, int]:
+    """Registers from the metadata of the AMD code object (`.vgpr_count` includes AGPRs)."""
+    metadata = dict(re.findall(r"^\s+\.(\w+):\s+(\d+)\s*$", compiled.asm["amdgcn"], re.M))
+    return {
+        "registers": int(metadata["vgpr_count"]),
+        "scalar_registers": int(metadata["sgpr_count"]),
+        "stack_bytes": int(metadata["private_segment_fixed_size"]),
+    }
+
+
+def _nvidia_needs(compiled: CompiledKernel) -> dict[str, int | None]:
+    """As `cuobjdump` reads them in the machine code; unknown where it cannot be run."""
+    with tempfile.TemporaryDirectory() as folder:
+        binary = Path(folder) / "kernel.cubin"
+        binary.write_bytes(compiled.asm["cubin"])
+        command = [triton.knobs.nvidia.cuobjdump.path, "-res-usage", str(binary)]
+        try:
+            printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        except (OSError, subprocess.CalledProcessError):
+            printed = ""
+    used = {name: int(number) for name, number in re.findall(r"\b(REG|STACK):(\d+)", printed)}
+    return {
+        "registers": used.get("REG"),
+        "scalar_registers": None,
+        "stack_bytes": used.get("STACK"),
+    }
+
+
+def _message(error: BaseException) -> str:
+    """Triton's message and those of its causes (an error in a helper is one); the root is last."""
+    texts = [str(error).strip()]
+    while error.__cause__ is not None:
+        error = error.__cause__
+        texts.append(str(error).strip())
+    texts = [text for text in texts if text]
+    return "\n".join(texts) if texts else traceback.format_exc()

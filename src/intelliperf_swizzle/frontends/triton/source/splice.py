@@ -1,0 +1,499 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Puts a swizzle into a Triton kernel's source and touches nothing else of it.
+
+::
+
+    pid = tl.program_id(axis=0)      -->      # swizzle xcd-contiguous for mi300x
+                                              swizzle_pid = tl.program_id(0)
+                                              …
+                                              pid = swizzle_pid
+
+The block stands before the first top-level statement that reads a program id. It deals with all
+axes up to the last that the kernel reads or was launched along. An axis beyond is not read and was
+never longer than 1; should the kernel one day be launched along it, each slice is renumbered alike,
+which is a permutation again.
+
+In a kernel whose programs take tiles in a loop (`Launch.loop`), the block stands where the body has
+the tile's number, and what follows reads the new one::
+
+    for tile in range(pid, tiles, NUM_SMS):      -->      for tile in range(pid, tiles, NUM_SMS):
+        row = tile // columns                                 # swizzle …
+                                                              …
+                                                              row = swizzle_pid // columns
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+from pathlib import Path
+
+from intelliperf_swizzle.edit import (
+    Edit,
+    Place,
+    change_lines,
+    headline,
+    lines_of,
+    patch_root,
+    read_exactly,
+    unified_diff,
+)
+from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.triton.source.factors import find_factors
+from intelliperf_swizzle.frontends.triton.source.reads import (
+    AXES,
+    Read,
+    bound_names,
+    definition,
+    find_reads,
+    language_name,
+    place,
+    where,
+)
+from intelliperf_swizzle.frontends.triton.source.scopes import scope_of
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.language import INPUTS, Swizzle
+from intelliperf_swizzle.language.emit import emit_triton
+from intelliperf_swizzle.mapping import LONGEST
+from intelliperf_swizzle.records import Counter, KernelSource, Launch, SourceFunction, TileLoop
+
+__all__ = ["Edit", "splice"]
+
+MOST_USERS = 3
+"""Other users of a function that a refusal names."""
+
+
+@dataclass(frozen=True)
+class _Splice:
+    """What is to be spliced, the same for the kernel and its helpers."""
+
+    swizzle: Swizzle
+    axes: int
+    target: Target
+    name: str
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What changes in one function, in lines and places of its own text.
+
+    Attributes:
+        replacements: places, in order and apart, and what is to be written there.
+        insertions: line -> the lines to insert before it.
+    """
+
+    replacements: tuple[tuple[Place, str], ...]
+    insertions: Mapping[int, tuple[str, ...]]
+
+
+def splice(
+    source: KernelSource,
+    swizzle: Swizzle,
+    *,
+    target: Target,
+    launches: Sequence[Launch],
+    name: str = "swizzle",
+    roots: Sequence[Path] = (),
+) -> Edit:
+    """Puts a swizzle into a kernel and into its helpers that read the program id.
+
+    Args:
+        source: the kernel as it was recorded.
+        swizzle: what to put in.
+        target: the GPU whose numbers become literals.
+        launches: the recorded launches of the kernel.
+        name: what the comment calls the swizzle.
+        roots: the paths of the diff are relative to the first of these folders that the file lies
+            in; by default to the file's own.
+
+    Raises:
+        SpliceError: naming file and line, if the kernel reads no program id, or reads one in a way
+            or at a place that cannot carry the swizzle, if others use what would be changed, or if
+            the file is not as it was recorded or lies in none of `roots`.
+    """
+    reads = _reads(source, launches)
+    for launch in launches:
+        _check_same_readers(source, reads, launch)
+    path = Path(source.entry.file)
+    root = patch_root(source.entry.file, roots or (path.parent,))
+    before = read_exactly(path)
+    request = _Splice(swizzle, _axes(reads, launches), target, name)
+    changes: dict[str, _Change] = {}
+    if loop := launches[0].loop:
+        reads = {}
+        _check_users(source, source.kernel, before)
+        changes[source.kernel] = _change_loop(source, loop, request)
+    for key, own in reads.items():
+        _check_users(source, key, before)
+        _check_scope(source, key, swizzle)
+        changes[key] = _change(source.functions[key], own, request)
+    after = _rewritten(source, changes, before)
+    diff = unified_diff({str(path): before}, {str(path): after}, root)
+    return Edit(
+        functions={key: _edited(source.functions[key], c) for key, c in changes.items()},
+        files={str(path): after},
+        before={str(path): before},
+        diff=diff,
+        lines_added=sum(line.startswith("+") for line in diff.split("\n")[2:]),
+    )
+
+
+# --- what is read, and whether a function may be changed ------------------------------------------
+
+
+def _reads(source: KernelSource, launches: Sequence[Launch]) -> dict[str, tuple[Read, ...]]:
+    """The reads of every function that reads the program id, by its key."""
+    constexprs = _constexprs(launches)
+    found = {
+        key: find_reads(function, constexprs if key == source.kernel else {})
+        for key, function in source.functions.items()
+    }
+    reads = {key: reads for key, reads in found.items() if reads}
+    if not reads:
+        entry = source.entry
+        raise SpliceError(
+            f"{where(entry, 1)}: kernel `{entry.name}` never reads `program_id`",
+            hint="a kernel that does not number its programs has nothing to swizzle",
+        )
+    return reads
+
+
+def _check_same_readers(source: KernelSource, readers: Iterable[str], launch: Launch) -> None:
+    """Refuses a kernel that is given helpers which read the program id in some launches only."""
+    if launch.source.functions == source.functions:
+        return
+    for key, function in launch.source.functions.items():
+        known = source.functions.get(key)
+        same = known and (known.file, known.first_line) == (function.file, function.first_line)
+        if not (same and key in readers) and find_reads(function, _constexprs([launch])):
+            raise SpliceError(
+                f"{where(function, 1)}: `{function.name}` reads `program_id` in some launches of "
+                f"`{launch.kernel}` and not in others",
+                hint="pass the program id to the helper",
+            )
+
+
+def _constexprs(launches: Sequence[Launch]) -> dict[str, int]:
+    """The integer constexprs on which all launches agree."""
+    given = [{(n, v) for n, v in la.constants.items() if n in la.constexprs} for la in launches]
+    return dict(set.intersection(*given)) if given else {}
+
+
+def _axes(reads: dict[str, tuple[Read, ...]], launches: Sequence[Launch]) -> int:
+    """How many axes the block deals with: up to the last that is read or launched along."""
+    read = {r.axis for own in reads.values() for r in own}
+    launched = {axis for axis in AXES if any(launch.grid[axis] > 1 for launch in launches)}
+    return max(read | launched) + 1
+
+
+def _check_scope(source: KernelSource, key: str, swizzle: Swizzle) -> None:
+    """Refuses a helper that does not know the kernel's arguments which the swizzle reads."""
+    function = source.functions[key]
+    missing = sorted(_arguments(swizzle))
+    if key != source.kernel and missing:
+        raise SpliceError(
+            f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
+            f"{', '.join(f'`{name}`' for name in missing)}, which the swizzle reads",
+            hint="pass the program id to the helper, or take a swizzle that reads only the grid",
+        )
+
+
+def _check_users(source: KernelSource, key: str, file_text: str) -> None:
+    """Refuses a function whose change would renumber another kernel too."""
+    function = source.functions[key]
+    if function.file != source.entry.file:
+        raise SpliceError(
+            f"{where(function, 1)}: helper `{function.name}` reads `program_id` in another file "
+            f"than its kernel, where others may use it",
+            hint="pass the program id to the helper",
+        )
+    tree = ast.parse(file_text.lstrip("\ufeff"))
+    own = {f.first_line for f in source.functions.values() if f.file == function.file}
+    users = function.other_users or tuple(
+        f"`{other.name}` ({function.file}:{other.lineno})"
+        for other in _jit_functions(tree)  # those that the run did not make are no objects
+        if _first_line_of(other) not in own and _names(other, function.name)
+    )
+    if users:
+        raise SpliceError(
+            f"{where(function, 1)}: `{function.name}` reads `program_id` and is used by "
+            f"{_listed(users)} too, which would be renumbered with it",
+            hint="give the kernel a copy of its own",
+        )
+    if key != source.kernel and (line := _mention_on_host(tree, function.name)):
+        raise SpliceError(
+            f"{where(function, 1)}: helper `{function.name}` reads `program_id` and is named in "
+            f"line {line} too, where another kernel may be given it",
+            hint="pass the program id to the helper",
+        )
+
+
+def _mention_on_host(tree: ast.Module, name: str) -> int | None:
+    """The first line outside all jit functions that has a name, None if there is none."""
+    inside = {id(node) for function in _jit_functions(tree) for node in ast.walk(function)}
+    mentions = (
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name and id(node) not in inside
+    )
+    return min(mentions, default=None)
+
+
+def _jit_functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [f for f in functions if any("jit" in ast.unparse(d) for d in f.decorator_list)]
+
+
+def _listed(users: Sequence[str]) -> str:
+    more = len(users) - MOST_USERS
+    return ", ".join(users[:MOST_USERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _first_line_of(function: ast.FunctionDef) -> int:
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+
+
+def _names(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function has a name that is not a variable of its own."""
+    named = any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
+    return named and name not in bound_names(function)
+
+
+# --- the change of one function -------------------------------------------------------------------
+
+
+def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -> _Change:
+    tree = definition(function)
+    language = reads[0].language or language_name(function)
+    if language is None:
+        raise SpliceError(
+            f"{where(function, reads[0].place.line)}: no name for `triton.language` in scope",
+            hint="import triton.language as tl",
+        )
+    prefix = _free_prefix(tree)
+    code = emit_triton(
+        request.swizzle,
+        sorted({read.axis for read in reads}),
+        axes=request.axes,
+        num_xcds=request.target.num_xcds,
+        cus_per_xcd=request.target.cus_per_xcd,
+        prefix=prefix,
+        tl=language,
+    )
+    outputs, naming = _named(code.outputs, prefix)
+    before_line = _first_line(function, tree, reads, request.swizzle)
+    block = (
+        f"# {headline(request.name, request.target.name)}",
+        *_fixed_axes(reads, language),
+        *code.lines,
+        *naming,
+    )
+    return _Change(
+        replacements=tuple((read.place, outputs[read.axis]) for read in reads),
+        insertions={before_line: block},
+    )
+
+
+# --- the change of a loop -------------------------------------------------------------------------
+
+
+def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Change:
+    """A block after each place where the kernel has the number of a tile, and the reads renamed.
+
+    The loop's own counting stays: up to the next statement that assigns the number, all reads are
+    of the new one.
+    """
+    function = source.entry
+    tree = definition(function)
+    language = language_name(function) or "tl"
+    _check_arguments(request.swizzle, function, tree, loop)
+    replacements: list[tuple[Place, str]] = []
+    insertions: dict[int, tuple[str, ...]] = {}
+    for counter in loop.counters:
+        scope = scope_of(tree, counter)
+        if not scope or not _begins_line(scope[0], function.text.split("\n")):
+            raise SpliceError(
+                f"{where(function, counter.line)}: no statements can be inserted where "
+                f"`{counter.name}` has its value",
+                hint="give the statement before which they would stand a line of its own",
+            )
+        prefix = _free_prefix(tree, len(insertions))
+        own = _free_prefix(tree, len(insertions) + 1)
+        begin, pid, tiles, end = _run(loop, counter, own, language)
+        code = emit_triton(
+            request.swizzle,
+            [0],
+            axes=1,
+            num_xcds=request.target.num_xcds,
+            cus_per_xcd=request.target.cus_per_xcd,
+            inputs={"pid_0": pid, "grid_0": tiles, **_program(language, request.axes)},
+            factors=find_factors(tree, loop),
+            prefix=prefix,
+            tl=language,
+        )
+        outputs, naming = _named(code.outputs, prefix)
+        insertions[counter.line] = (
+            f"# {headline(request.name, request.target.name)}",
+            *begin,
+            *code.lines,
+            *naming,
+            *(line.format(outputs[0]) for line in end),
+        )
+        output = end[-1].partition(" ")[0] if end else outputs[0]
+        replacements += [
+            (place(function.text, node), output)
+            for statement in scope
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and node.id == counter.name
+        ]
+    return _Change(tuple(sorted(replacements, key=_order)), insertions)
+
+
+def _run(
+    loop: TileLoop, counter: Counter, prefix: str, language: str
+) -> tuple[list[str], str, str, list[str]]:
+    """What stands before the block, its number, how many there are, and what stands after it.
+
+    A count that is read from memory is that of a run of at most `LONGEST`, which proofs cover.
+    """
+    count = loop.count if loop.count.isidentifier() else f"({loop.count})"
+    if not loop.read_from:
+        return [], counter.name, count, []
+    offset, base = counter.name, ""
+    if loop.base != "0":
+        offset, base = f"({counter.name} - {loop.base})", f"{loop.base} + "
+    begin = [
+        f"{prefix}begin = {offset} // {LONGEST} * {LONGEST}",
+        f"{prefix}number = {offset} - {prefix}begin",
+        f"{prefix}tiles = {language}.minimum({count} - {prefix}begin, {LONGEST})",
+    ]
+    after = f"{prefix}tile = {base}{prefix}begin + {{}}"
+    return begin, f"{prefix}number", f"{prefix}tiles", [after]
+
+
+def _check_arguments(
+    swizzle: Swizzle, function: SourceFunction, tree: ast.FunctionDef, loop: TileLoop
+) -> None:
+    """Raises SpliceError if the swizzle reads an argument that the kernel assigns."""
+    if rebound := sorted(_arguments(swizzle) & _assigned(tree)):
+        raise SpliceError(
+            f"{where(function, loop.line)}: the kernel assigns its argument `{rebound[0]}`, which "
+            "the swizzle reads",
+            hint="take a swizzle that reads other arguments",
+        )
+
+
+def _order(replacement: tuple[Place, str]) -> tuple[int, int]:
+    return replacement[0].line, replacement[0].column
+
+
+def _program(language: str, axes: int) -> dict[str, str]:
+    """The program's own number and how many there are, as expressions."""
+    program, programs = f"{language}.program_id({axes - 1})", f"{language}.num_programs({axes - 1})"
+    for axis in reversed(range(axes - 1)):
+        extent = f"{language}.num_programs({axis})"
+        program = f"{language}.program_id({axis}) + {extent} * ({program})"
+        programs = f"{extent} * {programs}"
+    return {"program": program, "num_programs": programs}
+
+
+def _assigned(tree: ast.FunctionDef) -> frozenset[str]:
+    """The names that statements of a function assign."""
+    return frozenset().union(*(bound_names(statement) for statement in tree.body))
+
+
+def _named(outputs: Mapping[int, str], prefix: str) -> tuple[dict[int, str], list[str]]:
+    """A name for each output, and the statements that give one to those that have none."""
+    plain = {axis: e for axis, e in outputs.items() if e.isidentifier() and e.startswith(prefix)}
+    if len(set(plain.values())) < len(plain):
+        plain = {}
+    added = {axis: f"{prefix}new_pid_{axis}" for axis in outputs if axis not in plain}
+    return plain | added, [f"{name} = {outputs[axis]}" for axis, name in added.items()]
+
+
+def _fixed_axes(reads: Sequence[Read], language: str) -> list[str]:
+    """Statements that stop a compilation in which a named axis is another than it was."""
+    named = dict.fromkeys((read.axis_name, read.axis) for read in reads if read.axis_name)
+    return [f"{language}.static_assert({name} == {axis})" for name, axis in named]
+
+
+def _arguments(swizzle: Swizzle) -> frozenset[str]:
+    """The kernel's own arguments among the names that a swizzle reads."""
+    return swizzle.names.difference(INPUTS)
+
+
+def _free_prefix(tree: ast.FunctionDef, taken: int = 0) -> str:
+    """A prefix that no name of the function begins with; not one of the first that are taken."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    prefixes = ("swizzle_" if number == 1 else f"swizzle{number}_" for number in count(1))
+    free = (p for p in prefixes if not any(name.startswith(p) for name in names))
+    return next(islice(free, taken, None))
+
+
+def _first_line(
+    function: SourceFunction, tree: ast.FunctionDef, reads: Sequence[Read], swizzle: Swizzle
+) -> int:
+    """The line before which the block stands: every read, and what the block reads, is unchanged.
+
+    That is the first top-level statement that reads a program id or binds an argument that the
+    swizzle reads, or the statement that begins its line.
+    """
+    arguments = _arguments(swizzle)
+    first_read = min(read.statement for read in reads)
+    index = next(
+        (n for n, s in enumerate(tree.body[:first_read]) if bound_names(s) & arguments), first_read
+    )
+    lines = function.text.split("\n")
+    while index and not _begins_line(tree.body[index], lines):
+        index -= 1
+    if not _begins_line(tree.body[index], lines):
+        raise SpliceError(
+            f"{where(function, tree.body[index].lineno)}: the body stands on the line of `def`",
+            hint="give the body lines of its own",
+        )
+    return tree.body[index].lineno
+
+
+def _begins_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
+    return not lines[statement.lineno - 1].encode()[: statement.col_offset].strip()
+
+
+def _edited(function: SourceFunction, change: _Change) -> str:
+    lines = lines_of(function.text)
+    return "".join(change_lines(lines, change.replacements, change.insertions))
+
+
+# --- the user's file ------------------------------------------------------------------------------
+
+
+def _rewritten(source: KernelSource, changes: dict[str, _Change], before: str) -> str:
+    """The whole file with all changes; the last function first, so that line numbers hold."""
+    lines = lines_of(before)
+    for key in sorted(changes, key=lambda key: -source.functions[key].first_line):
+        function, change = source.functions[key], changes[key]
+        start = function.first_line - 1
+        end = start + len(function.text.rstrip("\n").split("\n"))
+        _check_unchanged(function, lines[start:end])
+        lines[start:end] = change_lines(
+            lines[start:end],
+            change.replacements,
+            change.insertions,
+            indent=function.indent,
+        )
+    return "".join(lines)
+
+
+def _check_unchanged(function: SourceFunction, found: Sequence[str]) -> None:
+    recorded = function.text.rstrip("\n").split("\n")
+    for number, line in enumerate(recorded):
+        now = found[number].rstrip("\r\n") if number < len(found) else None
+        if now is None or (now != function.indent + line and now.strip() + line.strip()):
+            raise SpliceError(
+                f"{where(function, number + 1)}: the file is not as it was when "
+                f"`{function.name}` was recorded",
+                hint="run again on the file as it is now",
+            )

@@ -1,0 +1,355 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""From what was seen of a launch to a verdict: is each of its tiles computed exactly once?
+
+What is known for certain comes from accesses: which programs do the same work, which elements are
+stored by several programs and which by none. The scalars of the source name the tiles; what they
+say never decides against the accesses. The first rule of `RULES` that holds gives the verdict.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from intelliperf_swizzle.frontends.triton.source_proofs.evidence import (
+    describe_astray,
+    describe_collision,
+    describe_idle,
+    describe_once,
+    describe_outputs,
+    describe_parts,
+    describe_scattered,
+)
+from intelliperf_swizzle.frontends.triton.source_proofs.observation import (
+    Observation,
+    Output,
+    Parts,
+)
+from intelliperf_swizzle.frontends.triton.source_proofs.suspects import find_suspects, is_balanced
+from intelliperf_swizzle.frontends.triton.source_proofs.tiles import (
+    Astray,
+    Tiles,
+    find_astray,
+    frontier_tiles,
+)
+from intelliperf_swizzle.mapping import condition
+from intelliperf_swizzle.records import Grid
+
+RemapKind: TypeAlias = Literal["permutation", "not a permutation", "not told"]
+
+
+@dataclass(frozen=True)
+class SizesTried:
+    """What holds for a launch at other sizes.
+
+    Attributes:
+        grids: that were tried.
+        condition: where it is a permutation, in words; None where it is on all of them.
+        witness: the smallest grid of more than one program on which it is none; None likewise.
+        reason: why it is none there.
+        not_tried: why there are no other sizes; None where there are.
+    """
+
+    grids: tuple[Grid, ...] = ()
+    condition: str | None = None
+    witness: Grid | None = None
+    reason: str = ""
+    not_tried: str | None = None
+
+
+@dataclass(frozen=True)
+class RemapVerdict:
+    """Whether a launch computes each of its tiles exactly once, as its own source remaps them.
+
+    Attributes:
+        kernel: its name.
+        grid: of the launch.
+        kind: `permutation`; `not a permutation`; `not told`, where this cannot be decided.
+        reason: in one sentence.
+        evidence: what was found, a fact a line: the witness, or what was checked.
+        count: how often this launch was seen.
+        drops_tiles: programs do the work of others, and of a tensor that several programs store to,
+            elements are stored by none, and that does not follow from loaded values, which need
+            not be those of a real run. Narrower than `not a permutation`: it is said unasked.
+        sizes: the same launch at other sizes; None where these were not asked for.
+    """
+
+    kernel: str
+    grid: Grid
+    kind: RemapKind
+    reason: str
+    evidence: tuple[str, ...] = ()
+    count: int = 1
+    drops_tiles: bool = False
+    sizes: SizesTried | None = None
+
+
+def summarise(verdicts: Sequence[RemapVerdict]) -> SizesTried:
+    """Verdicts on one kernel at several sizes as one sentence about them."""
+    grids = tuple(one.grid for one in verdicts)
+    holds = [one.kind == "permutation" for one in verdicts]
+    failed = [one for one in verdicts if one.kind != "permutation" and math.prod(one.grid) > 1]
+    first = min(failed, key=lambda one: math.prod(one.grid), default=None)
+    return SizesTried(
+        grids=grids,
+        condition=condition(grids, holds),
+        witness=first.grid if first else None,
+        reason=first.reason if first else "",
+    )
+
+
+def judge(observation: Observation, kernel: str, grid: Grid, count: int = 1) -> RemapVerdict:
+    """The verdict, with its evidence."""
+    facts = Facts(observation, grid)
+    rule = next(rule for rule in RULES if rule.holds(facts))
+    evidence = (*rule.evidence(facts), *facts.outputs_described)
+    dropped = rule.kind == "not a permutation" and facts.drops_tiles
+    return RemapVerdict(kernel, grid, rule.kind, rule.reason(facts), evidence, count, dropped)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """An observation and what follows from it.
+
+    Attributes:
+        seen: the observation.
+        grid: of the launch.
+    """
+
+    seen: Observation
+    grid: Grid
+
+    @cached_property
+    def working(self) -> int:
+        """Programs that write anything."""
+        return int(self.seen.writes.sum())
+
+    @cached_property
+    def distinct(self) -> int:
+        """Programs that do work of their own."""
+        return len(np.unique(self.seen.work[self.seen.writes]))
+
+    @property
+    def all_work(self) -> bool:
+        """Each program writes, and nowhere outside the tensors."""
+        return self.working == len(self.seen.work) and not self.seen.lanes_outside
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """The tensors written to, as far as they were looked at."""
+        return self.seen.outputs or ()
+
+    @property
+    def shared(self) -> tuple[Output, ...]:
+        """Those of which several programs store the same element."""
+        return tuple(output for output in self.outputs if output.shared)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Elements of a tensor written to are written by no program."""
+        return any(output.unwritten for output in self.outputs)
+
+    @property
+    def scattered(self) -> bool:
+        """Of one tensor, elements are stored by several programs and others by none."""
+        return any(output.unwritten for output in self.shared)
+
+    @property
+    def clean(self) -> tuple[Output, ...]:
+        """Tensors of which each element is stored by exactly one program."""
+        return tuple(
+            one for one in self.outputs if not (one.unwritten or one.shared or one.updated)
+        )
+
+    @property
+    def clean_of_all(self) -> tuple[Output, ...]:
+        """Those to which all programs contribute."""
+        return tuple(one for one in self.clean if self.all_work and one.programs == self.working)
+
+    @cached_property
+    def tiles(self) -> Tiles | None:
+        """The tiles, as the scalars name them."""
+        return frontier_tiles(self.seen, self.grid)
+
+    @cached_property
+    def once(self) -> list[str]:
+        """Says so where the scalars take each tile exactly once; else nothing."""
+        return describe_once(self.seen, self.tiles)
+
+    @cached_property
+    def astray(self) -> Astray | None:
+        """Programs that take tiles which do not exist."""
+        return find_astray(self.seen, self.grid) if self.has_gaps else None
+
+    @cached_property
+    def suspects(self) -> tuple[Parts, ...]:
+        """Tensors of which one part is accessed twice and another never."""
+        return find_suspects(self.seen)
+
+    @property
+    def dropped(self) -> tuple[Parts, ...]:
+        """Suspects of which that is certain: numbers that are not remapped would store each part.
+
+        Their elements say so too, where these were looked at.
+        """
+        scattered = {one.name for one in self.shared if one.unwritten}
+        return tuple(
+            parts
+            for parts in self.suspects
+            if parts.access == "stored" and is_balanced(parts) and parts.name in scattered
+            if not parts.gathered and not parts.plain
+        )
+
+    @property
+    def drops_tiles(self) -> bool:
+        """See `RemapVerdict`."""
+        return self.distinct < self.working and self.scattered and not self.seen.places_loaded
+
+    @cached_property
+    def outputs_described(self) -> list[str]:
+        """Programs that write nothing, and what is written of each tensor."""
+        if not self.working:
+            return []
+        return [*describe_idle(self.seen), *describe_outputs(self.seen)]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A verdict and when it is given.
+
+    Attributes:
+        name: in a few words.
+        kind: of the verdict.
+        holds: whether it applies, if no rule before it does.
+        reason: of the verdict, in one sentence.
+        evidence: lines that come before those about the tensors.
+    """
+
+    name: str
+    kind: RemapKind
+    holds: Callable[[Facts], bool]
+    reason: Callable[[Facts], str]
+    evidence: Callable[[Facts], list[str]] = lambda facts: []
+
+
+def _name(tensors: tuple[Output, ...] | tuple[Parts, ...]) -> str:
+    return ", ".join(dict.fromkeys(f"`{tensor.name}`" for tensor in tensors))
+
+
+def _describe_astray(facts: Facts) -> list[str]:
+    return describe_astray(facts.seen, facts.astray) if facts.astray else []
+
+
+RULES = (
+    Rule(
+        "nothing is written",
+        "not told",
+        lambda facts: facts.working == 0,
+        lambda facts: "no program writes anything",
+    ),
+    Rule(
+        "programs do the same",
+        "not a permutation",
+        lambda facts: facts.distinct < facts.working,
+        lambda facts: f"{facts.working} programs do the work of {facts.distinct}",
+        lambda facts: describe_collision(facts.seen, facts.tiles),
+    ),
+    Rule(
+        "parts are stored twice and never",
+        "not a permutation",
+        lambda facts: bool(facts.dropped),
+        lambda facts: (
+            f"parts of {_name(facts.dropped)} are stored by several programs, and others by none"
+        ),
+        lambda facts: [
+            *describe_scattered(facts.seen, facts.tiles),
+            *(line for parts in facts.dropped for line in describe_parts(facts.seen, parts)),
+        ],
+    ),
+    Rule(
+        "elements are stored twice and never",
+        "not a permutation",
+        lambda facts: facts.scattered and not facts.once and not facts.clean_of_all,
+        lambda facts: "elements are stored by several programs, and others by none",
+        lambda facts: describe_scattered(facts.seen, facts.tiles),
+    ),
+    Rule(
+        "tiles do not exist",
+        "not a permutation",
+        lambda facts: facts.astray is not None,
+        lambda facts: (
+            "programs take tiles that do not exist, and others take none of those that do"
+        ),
+        _describe_astray,
+    ),
+    Rule(
+        "parts are left",
+        "not told",
+        lambda facts: bool(facts.suspects),
+        lambda facts: (
+            f"parts of {_name(facts.suspects)} are left, while others are taken twice or do not "
+            "exist"
+        ),
+        lambda facts: [
+            line for parts in facts.suspects for line in describe_parts(facts.seen, parts)
+        ],
+    ),
+    Rule(
+        "parts are too many",
+        "not told",
+        lambda facts: facts.seen.parts is None and facts.scattered,
+        lambda facts: (
+            "elements are stored by several programs, others by none, and there are too "
+            "many accesses to say why"
+        ),
+    ),
+    Rule(
+        "a tensor of all programs is whole",
+        "permutation",
+        lambda facts: bool(facts.clean_of_all),
+        lambda facts: f"each element of {_name(facts.clean_of_all)} is stored exactly once",
+        lambda facts: facts.once,
+    ),
+    Rule(
+        "elements are stored twice",
+        "not told",
+        lambda facts: bool(facts.shared),
+        lambda facts: "elements are stored by several programs",
+        lambda facts: facts.once,
+    ),
+    Rule(
+        "elements are left by idle programs",
+        "not told",
+        lambda facts: facts.has_gaps and not facts.all_work,
+        lambda facts: (
+            "elements are written by no program, and it is not known whether they should be"
+        ),
+    ),
+    Rule(
+        "all tensors are whole",
+        "permutation",
+        lambda facts: 0 < len(facts.outputs) == len(facts.clean),
+        lambda facts: "each element is stored exactly once",
+        lambda facts: facts.once,
+    ),
+    Rule(
+        "each tile is taken once",
+        "permutation",
+        lambda facts: bool(facts.once),
+        lambda facts: "no two programs do the same, and each tile is taken once",
+        lambda facts: facts.once,
+    ),
+    Rule(
+        "nothing is known",
+        "not told",
+        lambda facts: True,
+        lambda facts: "no two programs do the same, and no more is known",
+    ),
+)
+"""In this order: the first that holds decides."""

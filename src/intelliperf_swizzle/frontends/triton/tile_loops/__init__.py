@@ -1,0 +1,57 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Loops in which the programs of a launch take tiles by a number, one after another.
+
+`candidates` reads the kernel's text; `find` runs it and says which variable takes each number once;
+`marks` makes a text that tells where in a loop a program is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from intelliperf_swizzle.children import call_each
+from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
+from intelliperf_swizzle.frontends.triton.tile_loops.candidates import Seen, find_candidates
+from intelliperf_swizzle.records import Launch
+
+SECONDS = 600.0
+"""What the launches of one kernel may take together."""
+
+
+def with_loops(
+    launches: Sequence[Launch], name: str | None
+) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
+    """The launches with the loop whose tiles are to be renumbered, and why other loops are not.
+
+    All launches of a kernel get the loop, or none. Costs a child process where the kernel has a
+    loop that follows from its program id.
+
+    Args:
+        launches: all of one kernel.
+        name: of the variable that holds the number; None = the nearest to the loop.
+    """
+    plain = tuple(replace(launch, loop=None) for launch in launches)
+    try:
+        if not any(find_candidates(launch) for launch in plain):
+            return plain, ()
+    except SpliceError:
+        return plain, ()
+    seen: list[Seen]
+    seen, _ = call_each(
+        "intelliperf_swizzle.frontends.triton.tile_loops.find:find_here",
+        (plain, name),
+        environment=CHILD_ENVIRONMENT,
+        limit_seconds=SECONDS,
+    )
+    reasons = tuple(dict.fromkeys(reason for one in seen for reason in one.reasons))
+    loops = [one.loop for one in seen if one.loop]
+    alike = {(loop.line, loop.count, loop.counters) for loop in loops}
+    several = any(loop.turn.any() for loop in loops)  # else each program takes one
+    if len(loops) < len(plain) or len(alike) > 1 or not several:
+        return plain, reasons
+    return tuple(
+        replace(launch, loop=loop) for launch, loop in zip(plain, loops, strict=True)
+    ), reasons

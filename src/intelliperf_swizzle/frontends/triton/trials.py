@@ -1,0 +1,135 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Edits of a Triton kernel on the GPU: what is asked of `gpu.Rig`, and what its trials mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
+from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
+from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
+from intelliperf_swizzle.hardware import Device, Target
+from intelliperf_swizzle.records import (
+    Access,
+    Launch,
+    Padding,
+    TensorArgument,
+    Timing,
+    Trace,
+)
+from intelliperf_swizzle.trace.touched import touched_storages
+
+
+def on_gpu(
+    request: RecordRequest,
+    gpu: tuple[Device, Target],
+    traced: Sequence[tuple[Launch, Trace]],
+    *,
+    tolerance: float,
+) -> TritonOnGpu:
+    """Runs edits in the application's process, beside the unmodified kernel."""
+    device, target = gpu
+    rig = Rig(
+        command=tuple(request.command),
+        cwd=request.cwd,
+        folder=request.folder,
+        device=device.product,
+        environment=request.variables,
+        cache_bytes=target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0),
+        limit_seconds=request.limit_seconds,
+    )
+    return TritonOnGpu(rig, traced, tolerance)
+
+
+class TritonOnGpu:
+    """Validates and times edits of one kernel in its application, on the GPU.
+
+    Args:
+        rig: how the application is started.
+        traced: launches at which the kernel is compared and timed, and what they touch.
+        tolerance: absolute and relative, for floats that atomics add up in any order.
+    """
+
+    def __init__(self, rig: Rig, traced: Sequence[tuple[Launch, Trace]], tolerance: float):
+        self._rig = rig
+        self._tasks = tuple(task_of(launch, trace) for launch, trace in traced)
+        self._tolerance = tolerance
+
+    def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
+        """Compares each edit with the unmodified kernel, and times those that agree.
+
+        Raises:
+            ValidationError: the application failed before anything was tried, or at the original.
+        """
+        trials = self._run(edits, checked=False)
+        return {number: self._outcome(trial, self._tasks) for number, trial in trials.items()}
+
+    def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
+        """Times edits that agree once more, against the unmodified kernel and each other."""
+        trials = self._run(edits, checked=True)
+        return {number: trial.timing for number, trial in trials.items()}
+
+    def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
+        """Compares and times the largest launch with longer rows.
+
+        Raises:
+            ValidationError: the application failed before anything was tried, or at the original.
+        """
+        largest = self._tasks[:1]
+        if reason := why_not(largest[0].launch, padding):
+            return GpuOutcome(("not measured", reason))
+        functions = edit.functions if edit else {}
+        trials = self._rig.try_out(
+            largest,
+            {0: functions},
+            tolerance=self._tolerance,
+            race_seconds=RACE_SECONDS,
+            padding=padding,
+        )
+        return self._outcome(trials[0], largest, "the kernel with longer rows")
+
+    def _run(self, edits: Mapping[int, Edit], *, checked: bool) -> dict[int, Trial]:
+        return self._rig.try_out(
+            self._tasks,
+            {number: edit.functions for number, edit in edits.items()},
+            tolerance=self._tolerance,
+            race_seconds=RACE_SECONDS,
+            checked=checked,
+        )
+
+    def _outcome(
+        self, trial: Trial, tasks: Sequence[Task], what: str = "the swizzled kernel"
+    ) -> GpuOutcome:
+        return outcome_of(trial, [one.launch.tiles for one in tasks], self._tolerance, what)
+
+
+def task_of(launch: Launch, trace: Trace) -> Task:
+    """What a launch reads and writes, as its trace tells."""
+    summed = touched_storages(launch, trace, (Access.ATOMIC,)) if trace.order_matters else ()
+    return Task(
+        launch=launch,
+        read=touched_storages(launch, trace, (Access.READ, Access.ATOMIC)),
+        written=touched_storages(launch, trace, (Access.WRITE, Access.ATOMIC)),
+        summed=frozenset(summed),
+    )
+
+
+def why_not(launch: Launch, padding: Padding) -> str | None:
+    """Why copies with longer rows cannot stand for tensors of a launch; None if they can."""
+    for name in padding.tensors:
+        tensor = launch.arguments.get(name)
+        if not isinstance(tensor, TensorArgument):
+            return f"`{name}` is not passed as a tensor"
+        if sum(one.storage == tensor.storage for _, one in launch.tensors()) > 1:
+            return f"`{name}` shares its memory with another argument"
+        if tensor.offset_bytes:
+            return f"`{name}` is a view that begins within its memory"
+        reach = 0
+        for stride, size in sorted(zip(tensor.strides, tensor.shape, strict=True)):
+            if size > 1 and stride <= reach:
+                return f"rows of `{name}` overlap"
+            reach += (size - 1) * stride
+    lacking = [name for name in padding.arguments if name not in launch.constants]
+    return f"`{lacking[0]}` is not an integer in the call" if lacking else None

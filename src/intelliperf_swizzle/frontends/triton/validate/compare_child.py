@@ -1,0 +1,330 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Runs launches as they were and with the swizzle, and compares; in a child process of `validate`.
+
+The stage of the call always names what is being run.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import triton.language as tl
+from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
+
+from intelliperf_swizzle.children.called import answer, begin
+from intelliperf_swizzle.frontends.triton.interpreter.memory import Memory
+from intelliperf_swizzle.frontends.triton.interpreter.revive import (
+    LiveLaunch,
+    revive,
+    run_sequential,
+)
+from intelliperf_swizzle.frontends.triton.tile_loops.marks import mark_loop
+from intelliperf_swizzle.frontends.triton.tracing.interpret import listen_for_tiles
+from intelliperf_swizzle.frontends.triton.validate.fill import BLOCK_BYTES, Contents, element_types
+from intelliperf_swizzle.frontends.triton.validate.probe import OUT_STORAGE, Probe
+from intelliperf_swizzle.frontends.triton.validate.request import EDITED, ORIGINAL, Answer, Request
+from intelliperf_swizzle.records import Access, Int64Array, Storage, UInt8Array
+
+MOST_TIMES, MOST_SECONDS = 10, 20.0
+"""The edited kernel may take so many times what the original took, and so many seconds more."""
+
+
+def compare(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
+    """The mappings first, then the outputs of tiles; `TRITON_INTERPRET=1` must be set.
+
+    The first difference is the last answer.
+    """
+    _multiply_halves_in_single()
+    for one in _answers(requests, folder):
+        yield one
+        if one.difference:
+            return
+
+
+def _answers(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
+    launches = [Comparison(request, folder, number) for number, request in enumerate(requests)]
+    differences = (launch.mapping_difference() for launch in launches)
+    yield Answer(None, 0, next(filter(None, differences), None))
+    for launch in launches:
+        yield from launch.answers()
+
+
+def _multiply_halves_in_single() -> None:
+    """Widens fp16 operands of `tl.dot`: exact, and NumPy then has a routine that is 20x faster."""
+    original = InterpreterBuilder.create_dot
+
+    def create_dot(
+        self: InterpreterBuilder, a: TensorHandle, b: TensorHandle, *rest: object
+    ) -> TensorHandle:
+        return original(self, widened(a), widened(b), *rest)
+
+    def widened(operand: TensorHandle) -> TensorHandle:
+        if operand.dtype.scalar != tl.float16:
+            return operand
+        return TensorHandle(operand.data.astype(np.float32), tl.float32)
+
+    InterpreterBuilder.create_dot = create_dot
+
+
+@dataclass
+class WriteWatch:
+    """Fills memory when it is first touched, and notes what a program writes.
+
+    Attributes:
+        memory: of the launch.
+        contents: what to fill it with.
+        written: addresses of the bytes written since the last `take`, in pieces.
+        wanted: the number of a loop during which writes are noted; None = during all.
+    """
+
+    memory: Memory
+    contents: Contents
+    written: list[Int64Array] = field(default_factory=list)
+    wanted: int | None = None
+    _now: int | None = None
+    _filled: dict[int, npt.NDArray[np.bool_]] = field(default_factory=dict)
+
+    def observe(
+        self,
+        program: int,
+        kind: Access,
+        addresses: npt.NDArray[np.uint64],
+        mask: npt.NDArray[np.bool_],
+        item_bytes: int,
+    ) -> None:
+        """Sees an access before it is made."""
+        active = addresses[np.broadcast_to(mask, addresses.shape)].view(np.int64)
+        places = np.searchsorted(self.memory.begin, active, side="right") - 1
+        inside = (places >= 0) & (active < self.memory.end[places])
+        active, places = active[inside], places[inside]
+        for place in np.flatnonzero(np.bincount(places)):
+            offsets = active[places == place] - self.memory.begin[place]
+            for last in (0, item_bytes - 1):
+                self._fill(self.memory.numbers[place], (offsets + last) // BLOCK_BYTES)
+        if kind != Access.READ and self.wanted in (None, self._now):
+            self.written += [active + byte for byte in range(item_bytes)]
+
+    def number(self, values: Int64Array | None) -> None:
+        """The program begins the tile of a number; None = its loop is over."""
+        self._now = None if values is None else int(values[0])
+
+    def _fill(self, number: int, blocks: Int64Array) -> None:
+        buffer = self.memory.bytes(number)
+        filled = self._filled.setdefault(number, np.zeros(-(-len(buffer) // BLOCK_BYTES), np.bool_))
+        for block in np.unique(blocks[~filled[blocks]]).tolist():
+            filled[block] = True
+            self.contents.write(number, block, buffer)
+
+    def take(self) -> Int64Array:
+        """The addresses of the bytes written since the last call, each once, in order."""
+        taken = np.unique(np.concatenate(self.written)) if self.written else np.zeros(0, np.int64)
+        self.written = []
+        return taken
+
+    def values(self, addresses: Int64Array) -> UInt8Array:
+        """The bytes at some addresses."""
+        values = np.zeros(len(addresses), np.uint8)
+        places = np.searchsorted(self.memory.begin, addresses, side="right") - 1
+        for place in np.unique(places):
+            here = places == place
+            buffer = self.memory.bytes(self.memory.numbers[place])
+            values[here] = buffer[addresses[here] - self.memory.begin[place]]
+        return values
+
+
+class Comparison:
+    """One launch, as it was and as it was edited.
+
+    Args:
+        request: what to compare.
+        folder: for rendered modules and the stage.
+        number: of the launch in answers.
+    """
+
+    def __init__(self, request: Request, folder: Path, number: int):
+        self._request = request
+        self._folder = folder
+        self._number = number
+        self._contents = Contents(request.launch, request.read_storages)
+
+    def mapping_difference(self) -> str | None:
+        """Where the emitted code computes other program ids than were proved, or None."""
+        return next(filter(None, map(self._probe_difference, self._request.probes)), None)
+
+    def answers(self) -> Iterator[Answer]:
+        """Compares the outputs of all tiles at once, or of a sample one by one."""
+        if self._request.all_tiles:
+            yield self._compare_all()
+        else:
+            yield from self._compare_sample()
+
+    # --- the mapping ----------------------------------------------------------------------------
+
+    def _probe_difference(self, probe: Probe) -> str | None:
+        self._stage(EDITED)
+        live = revive(probe.launch, self._folder)
+        run_sequential(live)
+        computed = live.memory.bytes(OUT_STORAGE).view(np.int32).reshape(len(probe.axes), -1)
+        grid = self._request.launch.grid
+        tile = self._request.tile
+        proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))
+        for row, axis in zip(computed, probe.axes, strict=True):
+            wrong = np.flatnonzero(row != proved[axis])
+            if len(wrong):
+                at = int(wrong[0])
+                return (
+                    f"the emitted code gives program {at} the program id {row[at]} along axis "
+                    f"{axis}, the proof {proved[axis][at]} ({len(wrong)} programs differ)"
+                )
+        return None
+
+    # --- all tiles ------------------------------------------------------------------------------
+
+    def _compare_all(self) -> Answer:
+        launch = self._request.launch
+        memories, waits = [], []
+        seconds: list[float] = []
+        for stage, edits in ((ORIGINAL, {}), (EDITED, self._request.edits)):
+            self._stage(stage)
+            live = revive(launch, self._folder, edits=edits, fill=self._fill_all)
+            begun = perf_counter()
+            with self._ending_within(MOST_TIMES * seconds[0] + MOST_SECONDS if seconds else None):
+                waits.append(run_sequential(live).waits)
+            seconds.append(perf_counter() - begun)
+            memories.append(live.memory)
+        difference = None
+        if waits[1] and not waits[0]:
+            difference = "programs wait for each other, and none did in launch order"
+        for number in memories[0].numbers:
+            before, after = (memory.bytes(number) for memory in memories)
+            difference = difference or self._storage_difference(number, before, after)
+        return Answer(self._number, launch.tiles, difference)
+
+    @contextmanager
+    def _ending_within(self, seconds: float | None) -> Iterator[None]:
+        """Answers that the edited kernel does not end, where it does not within that time."""
+
+        def give_up() -> None:
+            difference = f"the swizzled kernel did not end within {seconds:.0f} s"
+            answer(self._folder, Answer(self._number, 0, difference))
+            os._exit(0)
+
+        timer = threading.Timer(seconds or 0, give_up)
+        timer.daemon = True
+        if seconds is not None:
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _fill_all(self, number: int, storage: Storage, buffer: UInt8Array) -> None:
+        self._contents.write_all(number, buffer)
+
+    def _storage_difference(self, number: int, before: UInt8Array, after: UInt8Array) -> str | None:
+        if np.array_equal(before, after):
+            return None
+        dtype = element_types(self._request.launch).get(number, "int8")
+        differing = before != after
+        tolerance = self._request.tolerance
+        if tolerance is not None and number in self._request.summed_storages:
+            differing &= _beyond(tolerance, dtype, before, after)
+        wrong = np.flatnonzero(differing)
+        return self._words(number, int(wrong[0]), len(wrong), "bytes") if len(wrong) else None
+
+    # --- a sample -------------------------------------------------------------------------------
+
+    def _compare_sample(self) -> Iterator[Answer]:
+        """Original tile `tile[i]` against edited tile `i`, for each `i` of the sample.
+
+        Of a loop, the programs that take them run, and what these two tiles write is compared.
+        """
+        request = self._request
+        loop = request.launch.loop
+        original, seen = self._watched(mark_loop(request.launch))
+        edited, seen_edited = self._watched(request.marked or request.edits)
+        for index in map(int, request.sample):
+            tile = int(request.tile[index])
+            programs = tile, index
+            if loop is not None:
+                programs = int(loop.program[tile]), int(loop.program[index])
+                seen.wanted, seen_edited.wanted = tile, index
+            self._stage(ORIGINAL)
+            run_sequential(original, programs=programs[:1], observer=seen)
+            self._stage(EDITED)
+            run_sequential(edited, programs=programs[1:], observer=seen_edited)
+            difference = self._tile_difference(seen, seen_edited)
+            where = f"tile {tile}, program {index}: "
+            yield Answer(self._number, 1, difference and where + difference)
+
+    def _watched(self, edits: Mapping[str, str]) -> tuple[LiveLaunch, WriteWatch]:
+        live = revive(self._request.launch, self._folder, edits=edits, fill=_leave)
+        watch = WriteWatch(live.memory, self._contents)
+        listen_for_tiles(live, watch.number)
+        return live, watch
+
+    def _tile_difference(self, original: WriteWatch, edited: WriteWatch) -> str | None:
+        expected, written = original.take(), edited.take()
+        if not np.array_equal(expected, written):
+            missing = np.setdiff1d(expected, written)
+            extra = np.setdiff1d(written, expected)
+            what, address = ("not written", missing) if len(missing) else ("written too", extra)
+            number, at = self._place(original.memory, int(address[0]))
+            return self._words(number, at, len(address), f"bytes {what}")
+        wrong = np.flatnonzero(original.values(expected) != edited.values(expected))
+        if not len(wrong):
+            return None
+        number, at = self._place(original.memory, int(expected[wrong[0]]))
+        return self._words(number, at, len(wrong), "bytes")
+
+    def _place(self, memory: Memory, address: int) -> tuple[int, int]:
+        place = int(np.searchsorted(memory.begin, address, side="right")) - 1
+        return memory.numbers[place], address - int(memory.begin[place])
+
+    def _words(self, number: int, at: int, count: int, what: str) -> str:
+        names = Memory(self._request.launch, _leave).names(number)
+        element = self._request.launch.element(number, at)
+        return f"`{'`, `'.join(names)}` differs in {count} {what}, first at {element}"
+
+    def _stage(self, stage: str) -> None:
+        begin(self._folder, f"{stage} {self._number}")
+
+
+def _leave(number: int, storage: Storage, buffer: UInt8Array) -> None:
+    """Leaves memory empty; a `WriteWatch` fills it."""
+
+
+_FLOATS = {"fp16": np.float16, "bf16": np.uint16, "fp32": np.float32, "fp64": np.float64}
+
+
+def _beyond(
+    tolerance: float, dtype: str, expected: UInt8Array, found: UInt8Array
+) -> npt.NDArray[np.bool_]:
+    """Which bytes are of no float, or of one that differs by more than the tolerance.
+
+    It is relative; absolute, too, in units of the largest finite value, but of at most 1.
+    """
+    beyond = np.ones(len(expected), np.bool_)
+    kind = np.dtype(_FLOATS.get(dtype, np.uint8))
+    whole = len(expected) // kind.itemsize * kind.itemsize
+    before, after = (_floats(one[:whole].view(kind), dtype) for one in (expected, found))
+    if dtype in _FLOATS:
+        largest = float(np.abs(before[np.isfinite(before)]).max(initial=0))
+        absolute = tolerance * min(1.0, largest)
+        close = np.isclose(after, before, rtol=tolerance, atol=absolute, equal_nan=True)
+        beyond[:whole] = np.repeat(~close, kind.itemsize)
+    return beyond
+
+
+def _floats(values: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
+    return (values.astype(np.uint32) << 16).view(np.float32) if dtype == "bf16" else values

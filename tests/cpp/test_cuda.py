@@ -1,0 +1,298 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""CUDA programs are built, recorded and traced with no GPU and no nvcc, as HIP's are."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recorded_programs import Recorded, lines_of, record
+
+import intelliperf_swizzle.frontends.cpp.cuda_toolchain as tools
+import intelliperf_swizzle.frontends.cpp.inline_ptx as inline_ptx
+from intelliperf_swizzle.api import optimize
+from intelliperf_swizzle.errors import CaptureError, SwizzleError, TraceError
+from intelliperf_swizzle.frontends.cpp.device_code import read_kernel
+from intelliperf_swizzle.frontends.cpp.language import CUDA, HIP
+from intelliperf_swizzle.frontends.cpp.toolchain import PROBE as HIP_PROBE
+from intelliperf_swizzle.frontends.cpp.trace_slices import execute_slice
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.records import TensorArgument
+from intelliperf_swizzle.search.setup import choose_language
+
+pytestmark = pytest.mark.hip
+APPLICATION = Path(__file__).parent / "cuda"
+EXAMPLES = Path(__file__).parents[2] / "benchmarks" / "cuda"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def toolchain() -> tools.CudaToolchain:
+    try:
+        return tools.find_toolchain()
+    except SwizzleError as error:
+        pytest.skip(f"{error.fact}: {error.hint}")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """Two translation units, by a makefile that names a folder, device code to link and a static
+    library."""
+    folder = tmp_path_factory.mktemp("cuda")
+    shutil.copytree(APPLICATION, folder / "project")
+    return record(folder / "project", folder, ["./app"], "make", CUDA)
+
+
+TRACED = {
+    "through_structure": 15, "sparse": 4, "one_line": 4, "by_variables": 6, "by_lane": 4,
+    "warp_sums": 4, "by_driver": 2, "transposed": 12, "votes": 2, "halves": 2, "streamed": 4,
+    "gather": 1, "packed": 4, "by_value": 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", TRACED)
+def test_the_trace_has_the_lines_of_native_execution(recorded: Recorded, kernel: str) -> None:
+    trace = recorded.trace(kernel)
+    native = recorded.native[recorded.launch(kernel).ordinal]
+    assert len(native) == trace.tiles == TRACED[kernel]
+    for tile, touched in native.items():
+        assert np.array_equal(lines_of(trace, tile), np.unique(touched)), tile
+    assert trace.tiles_outside == 0
+    assert bool(trace.notes) == (kernel in ("gather", "packed"))  # which only threads know
+
+
+def test_warps_have_32_lanes_that_exchange_what_they_hold(recorded: Recorded) -> None:
+    """128 ones: a warp's sum is 32, thrice more from other lanes, and 1 for the votes.
+
+    Of 64 threads 32 are odd, not all are below 50 and one is 9; 32 pairs of halves add up to 404.
+    """
+    assert recorded.capture.last_lines[-1] == "516 516 129 404 refused"
+    trace = recorded.trace("one_line")
+    assert np.count_nonzero(trace.lines(0) == trace.lines(0)[0]) == 8  # 256 threads
+
+
+@pytest.mark.parametrize(
+    ("kernel", "what"),
+    [
+        ("by_assembly", "inline assembly that accesses memory"),
+        ("clustered", "its workgroups are in clusters (`__cluster_dims__`)"),
+    ],
+)
+def test_what_is_not_known_here_is_refused(recorded: Recorded, kernel: str, what: str) -> None:
+    with pytest.raises(TraceError) as refused:
+        recorded.trace(kernel)
+    assert what in refused.value.fact
+
+
+def test_what_is_not_recorded_is_named(recorded: Recorded) -> None:
+    notes = "\n".join(recorded.capture.notes)
+    assert "a texture is not recorded" in notes
+    assert "a launch of clusters was refused" in notes
+    grids = [one.grid for one in recorded.capture.launches if one.kernel == "one_line"]
+    assert grids == [(4, 1, 1), (2, 1, 1)]
+
+
+def test_one_process_executes_both_flavours(tmp_path: Path) -> None:
+    """Each on its own stand-in, whichever came before."""
+    recorded = []
+    for language, probe, compiler in ((HIP, HIP_PROBE, "hipcc"), (CUDA, tools.PROBE, "nvcc")):
+        project = tmp_path / language.name
+        project.mkdir()
+        (project / "probe.cu").write_text(probe, encoding="utf-8")
+        build = f"{compiler} -x {language.name.lower()} probe.cu -o probe"
+        recorded.append(record(project, project / "records", ["./probe"], build, language))
+    for one in recorded * 2:
+        launch = one.launch("scale")
+        trace = execute_slice(launch, read_kernel(launch), "to compare")
+        assert np.array_equal(lines_of(trace, 0), np.unique(one.native[0][0]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@p add.s32 $0, $1, 1;",  # a predicate of nothing
+        "setp.eq.s32 p, $1, 0; @p ld.global.b32 $0, [$1];",
+        "ld.global.s32 $0, [$1 + 4];",
+        "ld.global.b16 $0, [$1];",  # wider than what is read
+        "shl.b32 $0, $1, 40;",
+        "add.s32 $0, $1, other;",
+        "add.s32 other, $1, 1;",  # without a result
+        "mov.b32 {$0, low, high}, $1;",
+    ],
+)
+def test_assembly_that_is_not_known_stays_assembly(text: str) -> None:
+    assert inline_ptx.function("one", text, "i32", ["i32"], "=r,r", kept=False) is None
+    assert inline_ptx.function("one", "add.s32 $0, $1, 1;", "i32", ["i32"], "=r,r", kept=False)
+
+
+WARP_SUM = r"""
+#include <cstdio>
+__global__ void sums(float* y) {
+  float x = threadIdx.x;
+  for (int off = 1; off < 32; off *= 2)
+    asm volatile("{ .reg .f32 r; .reg .pred p; shfl.sync.down.b32 r|p, %0, %1, 31, 0xffffffff;"
+                 "  @p add.f32 r, r, %0; @!p mov.f32 r, %0; mov.f32 %0, r; }" : "+f"(x) : "r"(off));
+  y[blockIdx.x * 32 + threadIdx.x] = x;
+}
+int main() {
+  float *y, host[64];
+  cudaMalloc(&y, sizeof host);
+  sums<<<2, 32>>>(y);
+  cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 64; i++) if (host[i] != (i % 32 + 31) * (32 - i % 32) / 2) return 1;
+}
+"""
+
+
+def test_a_shuffle_tells_whether_there_is_such_a_lane(tmp_path: Path) -> None:
+    """As CUB reduces a warp: the sum of a lane and all above it."""
+    (tmp_path / "warp.cu").write_text(WARP_SUM, encoding="utf-8")
+    recorded = record(tmp_path, tmp_path / "records", ["./warp"], "nvcc -O2 warp.cu -o warp", CUDA)
+    assert recorded.capture.launches[0].computed
+    assert recorded.capture.exit_code == 0
+
+
+def test_a_launch_has_names_numbers_and_views(recorded: Recorded) -> None:
+    sparse = recorded.launch("sparse")
+    assert sparse.constants == {"rows": 200}
+    assert list(sparse.arguments) == ["begin", "column", "value", "x", "y", "rows"]
+    begin = sparse.arguments["begin"]
+    assert isinstance(begin, TensorArgument)
+    assert (begin.dtype, begin.shape) == ("int32", (201,))
+    assert set(recorded.launch("through_structure").source.functions) == {
+        "through_structure",
+        "cell",
+    }
+
+
+def test_the_build_is_what_ptxas_says(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")  # without nvcc
+    build = CUDA.build(recorded.launch("transposed"), load_target("h200"))
+    assert build.lds_bytes == 33 * 32 * 4
+    assert build.num_warps == 8
+    assert build.registers is not None
+    assert 8 < build.registers <= 64
+    assert build.scalar_registers is None
+
+
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc")
+def test_the_build_is_what_nvcc_says(tmp_path: Path) -> None:
+    """A kernel of which LLVM's code takes fewer registers; the program has no code for the GPU."""
+    shutil.copytree(EXAMPLES, tmp_path / "project")
+    recorded = record(
+        tmp_path / "project", tmp_path, ["./gemm_tiled", "128"], "make gemm_tiled", CUDA
+    )
+    build = CUDA.build(recorded.launch("gemm_tiled"), load_target("h200"))
+    command = ["nvcc", "-O3", "-arch=sm_90", "--resource-usage", "--cubin", "gemm_tiled.cu"]
+    said = subprocess.run(
+        command, cwd=tmp_path / "project", capture_output=True, text=True, check=True
+    )
+    assert f"Used {build.registers} registers" in said.stdout + said.stderr
+    assert f"{build.lds_bytes} bytes smem" in said.stdout + said.stderr
+
+
+def test_a_target_of_another_vendor_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SwizzleError, match="CUDA programs do not run on the target mi300x"):
+        optimize(["./probe"], target="mi300x", project_directory=str(_probe(tmp_path)))
+
+
+def _probe(folder: Path) -> Path:
+    """A program that was built, by the user."""
+    (folder / "probe.cu").write_text(tools.PROBE, encoding="utf-8")
+    toolchain = tools.find_toolchain()
+    build = [str(toolchain.root / "bin" / "nvcc"), "probe.cu", "-o", "probe"]
+    environment = toolchain.build_environment(os.environ)
+    subprocess.run(build, cwd=folder, env=environment, check=True)
+    assert choose_language(Options(), ["./probe"], folder, Silent()).name == "CUDA"
+    return folder
+
+
+def test_an_environment_that_goes_takes_no_toolchain_of_others_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    python = Path(sys.executable)
+    (tmp_path / "python").symlink_to(python)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    theirs = tools.find_toolchain()
+    (tmp_path / "python").unlink()
+    monkeypatch.setattr(sys, "executable", str(python))
+    assert tools.find_toolchain().root != theirs.root
+    _probe(tmp_path)
+
+
+@pytest.mark.parametrize("builder", ["clang", "cmake"])
+def test_what_else_builds_cuda_is_recorded(tmp_path: Path, builder: str) -> None:
+    """By clang with the static library of a toolkit, and by CMake's language with code to link."""
+    (tmp_path / "probe.cu").write_text(tools.PROBE, encoding="utf-8")
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE, encoding="utf-8")
+    clang = "clang++ -O2 --cuda-gpu-arch=sm_80 probe.cu -o probe -L/usr/local/cuda/lib64"
+    build = f"{clang} -lcudart_static -ldl -pthread"
+    if builder == "cmake":
+        if shutil.which("cmake") is None:
+            pytest.skip("there is no cmake")
+        build = "cmake -S . -B . && cmake --build ."
+    [launch] = record(tmp_path, tmp_path / "records", ["./probe"], build, CUDA).capture.launches
+    assert (launch.kernel, list(launch.arguments)) == ("scale", ["x", "by", "n"])
+
+
+CMAKE = """cmake_minimum_required(VERSION 3.18)
+project(probe LANGUAGES CXX CUDA)
+add_executable(probe probe.cu)
+set_target_properties(probe PROPERTIES CUDA_SEPARABLE_COMPILATION ON CUDA_STANDARD 17)
+"""
+
+
+def test_without_a_toolkit_the_headers_are_tritons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "_toolkits", lambda environment: iter(()))
+    found = tools.find_compiler(os.environ)
+    assert found.gap is None
+    assert "Triton's headers of CUDA" in str(found.found)
+
+
+def test_what_nvcc_itself_has_built_is_refused(tmp_path: Path) -> None:
+    """Its fat binary is there, and no bitcode is in it."""
+    source = tmp_path / "probe.c"
+    fat = '__attribute__((section(".nv_fatbin"))) const char fat[64] = "\\x50\\xed\\x55\\xba";'
+    source.write_text(f"{fat}\nint main(void) {{ return fat[1]; }}\n", encoding="utf-8")
+    subprocess.run(["cc", "probe.c", "-o", "probe"], cwd=tmp_path, check=True)
+    assert choose_language(Options(), ["./probe"], tmp_path, Silent()).name == "CUDA"
+    with pytest.raises(CaptureError, match="probe was built without device bitcode") as refused:
+        record(tmp_path, tmp_path / "records", ["./probe"], None, CUDA)
+    assert "--build_command" in str(refused.value.hint)
+
+
+def test_a_search_finds_proves_compares_and_patches(tmp_path: Path) -> None:
+    """It takes less time by the model; the program's own check passes with the patch."""
+    project = tmp_path / "project"
+    project.mkdir()
+    shutil.copy(EXAMPLES / "heat.cu", project)
+    run = optimize(
+        ["./heat", "64", "1"], project_directory=str(project),
+        build_command="nvcc -O3 -std=c++17 heat.cu -o heat", candidates=24,
+        report_dir=str(tmp_path / "out"), unittest_command="./heat 32 2",
+    )  # fmt: skip
+    assert run.target == "h200"
+    assert run.best is not None
+    assert run.best.measurement is not None
+    assert run.best.measurement.modelled_time_ms is not None
+    assert run.baseline.modelled_time_ms is not None
+    assert run.best.measurement.modelled_time_ms < run.baseline.modelled_time_ms
+    assert run.best.validation is not None
+    assert run.best.validation.method == "all-tiles"
+    assert run.best.validation.same_bits
+    assert run.best.proof is not None
+    assert run.best.proof.condition is None
+    result = json.loads((tmp_path / "out" / "heat" / "result.json").read_text(encoding="utf-8"))
+    assert result["success"]
+    patch = ["git", "apply", str(tmp_path / "out" / "heat" / "best.patch")]
+    subprocess.run(patch, cwd=project, check=True)
+    assert (project / "heat.cu").read_text(encoding="utf-8") == result["optimized"]
