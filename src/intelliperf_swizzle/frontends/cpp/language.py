@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""HIP and CUDA C++ behind the seam of `frontends.ports`, recorded, traced and executed on the CPU."""
+"""HIP and CUDA C++ behind the seam of `frontends.ports`: recorded, traced, executed on the CPU."""
 
 from __future__ import annotations
 
