@@ -157,7 +157,7 @@ class Options:
         verbs=ALL,
     )
     profiler: str = _option(
-        "auto", "auto, ncu, rocprofv3, metrix, model; intelliperf within IntelliPerf", verbs=ALL
+        "auto", "auto, ncu, rocprofv3, model; intelliperf within IntelliPerf", verbs=ALL
     )
     proposer: str = _option(
         "auto",
