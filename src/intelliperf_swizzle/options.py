@@ -188,7 +188,7 @@ class Options:
     )
     backend: str = _option(
         "local",
-        "where candidates are scored by the model: local, loky, dask://HOST:PORT, ray://HOST:PORT",
+        "where candidates are scored by the model: local, loky, dask://HOST:PORT",
     )
     seed: int = _option(0, "random seed", read=integer, verbs=OPTIMIZE)
     configs: Literal["recorded", "all"] = _option(
