@@ -187,16 +187,9 @@ class Options:
         None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
     )
     backend: str = _option(
-        "local",
-        "where candidates are scored by the model: local, loky, dask://HOST:PORT",
+        "local", "where candidates are scored by the model: local, loky, dask://HOST:PORT"
     )
     seed: int = _option(0, "random seed", read=integer, verbs=OPTIMIZE)
-    configs: Literal["recorded", "all"] = _option(
-        "recorded",
-        "of kernels under triton.autotune: the recorded one, or all, with a search on each",
-        choices=("recorded", "all"),
-        verbs=OPTIMIZE,
-    )
     no_cache: bool = _option(
         False,
         "record and trace anew, even if nothing has changed",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -88,7 +88,7 @@ def _decided_by(request: RecordRequest, program: str) -> object:
         str(Path(request.cwd).resolve()),
         opened.state_now("status", os.path.realpath(program)),
         variables,
-        (request.quiet_seconds, request.limit_seconds, request.compute, request.all_configs),
+        (request.quiet_seconds, request.limit_seconds, request.compute),
     )
 
 
@@ -113,9 +113,8 @@ class _Record:
 
     def save(self, recorded: Capture, folder: Path) -> None:
         """Writes it with its launches and the contents of their storages."""
-        for name, launches in _launches_of(recorded):
-            for number, launch in enumerate(launches):
-                _save_with_contents(launch, folder / name, number)
+        for number, launch in enumerate(recorded.launches):
+            _save_with_contents(launch, folder, number)
         (folder / "record.pickle").write_bytes(pickle.dumps(self))
 
     @staticmethod
@@ -127,13 +126,8 @@ class _Record:
     def unpack(self, entry: Path, folder: Path) -> Capture:
         """The capture in a folder of its own: the entry may be removed while it is used."""
         shutil.copytree(entry, folder, copy_function=_link_or_copy, dirs_exist_ok=True)
-        launches, others = (
-            tuple(load_launch(path) for path in sorted((folder / name / "launches").glob("*")))
-            for name, _ in _launches_of(self.capture)
-        )
-        return replace(
-            self.capture, launches=launches, other_configs=others, folder=folder, again=True
-        )
+        launches = tuple(load_launch(path) for path in sorted((folder / "launches").glob("*")))
+        return replace(self.capture, launches=launches, folder=folder, again=True)
 
 
 def _made(recorded: Capture, gpu: Gpu) -> _Record | None:
@@ -145,12 +139,7 @@ def _made(recorded: Capture, gpu: Gpu) -> _Record | None:
         return None
     states, asked = noted
     told = {field: getattr(gpu, field) for field in asked}
-    return _Record(replace(recorded, launches=(), other_configs=()), states, told)
-
-
-def _launches_of(recorded: Capture) -> list[tuple[str, Sequence[Launch]]]:
-    """Fields of a capture, which are folders of a record, and the launches in them."""
-    return [(name, getattr(recorded, name)) for name in ("launches", "other_configs")]
+    return _Record(replace(recorded, launches=()), states, told)
 
 
 def _save_with_contents(launch: Launch, folder: Path, number: int) -> None:

@@ -20,7 +20,6 @@ from intelliperf_swizzle.frontends.triton.capture import opened
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
 from intelliperf_swizzle.frontends.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.frontends.triton.capture.settings import (
-    OTHER_CONFIGS,
     Execution,
     Settings,
     gpu_told,
@@ -76,7 +75,6 @@ def capture(
     gpu = None if request.device else gpu_told(request.target)
     settings = Settings(
         RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill,
-        request.all_configs and gpu is not None,
     )  # fmt: skip
     place = _prepared(Path(request.folder), settings, note_opened)
     watch, ending = _watch(request, place, deadline, interpreted=gpu is not None)
@@ -95,7 +93,6 @@ def capture(
         ),
         last_lines=ending.last_lines,
         folder=place,
-        other_configs=tuple(_other_configs(place, watch)) if settings.all_configs else (),
         cautions=(
             *ending.cautions(all(one.computed for one in launches)),
             *dict.fromkeys(watch.refusals + watch.cautions),
@@ -126,10 +123,8 @@ def _prepared(folder: Path, settings: Settings, note_opened: bool) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         for name in (journal.FILE, opened.FILE):
             (folder / name).unlink(missing_ok=True)
-        for name in ("launches", "contents", "counts", OTHER_CONFIGS):
+        for name in ("launches", "contents", "counts"):
             shutil.rmtree(folder / name, ignore_errors=True)
-        if settings.all_configs:
-            (folder / OTHER_CONFIGS).mkdir()
         if note_opened:
             (folder / opened.FILE).touch()
         save_settings(settings, folder)
@@ -231,13 +226,6 @@ def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
     for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)
     return launches
-
-
-def _other_configs(folder: Path, watch: _JournalWatch) -> list[Launch]:
-    """The launches with configurations that the tuner has not chosen."""
-    others = _JournalWatch(Journal(folder / OTHER_CONFIGS))
-    others.read()
-    return _launches(folder / OTHER_CONFIGS, replace(others, uses=watch.uses))
 
 
 # --- words --------------------------------------------------------------------------------------

@@ -34,9 +34,6 @@ FOLDER_VARIABLE = "INTELLIPERF_SWIZZLE_CAPTURE"
 OPENED = "_intelliperf_swizzle_opened"
 """The name by which `sitecustomize` loads the module `opened`, if what is opened is to be noted."""
 
-OTHER_CONFIGS = "other-configs"
-"""Folder of the records of launches as the application does not make them, with its own journal."""
-
 _FILE = "settings.json"
 
 
@@ -99,7 +96,6 @@ class Settings:
         compute_budget_seconds: for all launches together.
         deadline: when the application will be ended, on the monotonic clock of the machine.
         fill: whether large random tensors are filled, too.
-        all_configs: whether launches are also recorded as a tuner's other configurations have them.
     """
 
     agent: str
@@ -108,7 +104,6 @@ class Settings:
     compute_budget_seconds: float
     deadline: float
     fill: bool = False
-    all_configs: bool = False
 
 
 def asking(gpu: Gpu, ask: Callable[[str], None]) -> Gpu:
