@@ -192,7 +192,7 @@ class Options:
     seed: int = _option(0, "random seed", read=integer, verbs=OPTIMIZE)
     no_cache: bool = _option(
         False,
-        "record and trace anew, even if nothing has changed",
+        "trace and build anew what an earlier run has traced and built",
         read=None,
         flags=("--no-cache",),
     )

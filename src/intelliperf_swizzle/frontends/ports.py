@@ -54,7 +54,6 @@ class RecordRequest:
         compute: whether launches are also executed, if there is no GPU.
         environment: of the command.
         build_command: builds it, for a language that builds a copy itself.
-        kept: of earlier recordings, one of which will do if it would be the same.
     """
 
     command: Sequence[str]
@@ -67,7 +66,6 @@ class RecordRequest:
     compute: Literal["auto", "always", "never"] = "auto"
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     build_command: str | None = None
-    kept: Kept = field(default_factory=lambda: Kept(None))
 
     @property
     def variables(self) -> Mapping[str, str]:

@@ -292,7 +292,6 @@ class Capture:
         last_lines: the end of what the application printed.
         folder: where the records lie.
         cautions: what may be missing of the application, for beside the verdict.
-        again: whether an earlier run made it.
     """
 
     launches: tuple[Launch, ...]
@@ -303,4 +302,3 @@ class Capture:
     last_lines: tuple[str, ...]
     folder: Path
     cautions: tuple[str, ...] = ()
-    again: bool = False

@@ -18,8 +18,7 @@ The parent writes `Settings`; the processes append events to a `trials.journal`:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 FOLDER_VARIABLE = "INTELLIPERF_SWIZZLE_CAPTURE"
 """Environment variable that names the folder; without it the hook does nothing."""
 
-OPENED = "_intelliperf_swizzle_opened"
-"""The name by which `sitecustomize` loads the module `opened`, if what is opened is to be noted."""
 
 _FILE = "settings.json"
 
@@ -104,19 +101,6 @@ class Settings:
     compute_budget_seconds: float
     deadline: float
     fill: bool = False
-
-
-def asking(gpu: Gpu, ask: Callable[[str], None]) -> Gpu:
-    """The same GPU, which tells `ask` of each field that is read."""
-    names = frozenset(one.name for one in fields(Gpu))
-
-    class ObservedGpu(Gpu):
-        def __getattribute__(self, name: str) -> object:
-            if name in names:
-                ask(name)
-            return super().__getattribute__(name)
-
-    return ObservedGpu(**vars(gpu))
 
 
 def save_settings(settings: Settings, folder: Path) -> None:
