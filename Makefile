@@ -72,7 +72,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy benchmarks/*.py benchmarks/harness benchmarks/model_truth
+	$(BIN)/mypy benchmarks/*.py benchmarks/harness benchmarks/model_truth benchmarks/accuracy
 	$(BIN)/lint-imports
 	@lines=$$(find src -name '*.py' -exec cat {} + | wc -l); [ $$lines -le $(LINES) ] || { \
 	  echo "error: src has $$lines lines, more than $(LINES)" >&2; \
