@@ -113,13 +113,15 @@ def _rule_for(kernel: Any) -> dict[str, Any] | None:
         return None
     version = ".".join(triton.__version__.split(".")[:2])
     if source_digest(kernel) != rule["source"]:
-        return _leave_alone(rule, "its source has changed since the swizzle was proved")
+        _warn(rule, "its source has changed since the swizzle was proved")
+        return None
     if version != rule["triton"]:
-        return _leave_alone(rule, f"the swizzle was proved with Triton {rule['triton']}")
+        _warn(rule, f"the swizzle was proved with Triton {rule['triton']}")
+        return None
     return rule
 
 
-def _leave_alone(rule: dict[str, Any], reason: str) -> None:
+def _warn(rule: dict[str, Any], reason: str) -> None:
     text = f"{rule['module']}.{rule['kernel']} runs without its swizzle: {reason}"
     if text not in _warned:
         _warned.add(text)
@@ -167,10 +169,12 @@ def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, contex
         return module
     values = {name: _argument(source, name, head) for name in rule["reads"]}
     if None in values.values():
-        return _leave_alone(rule, "an argument that its swizzle reads is no integer") or module
+        _warn(rule, "an argument that its swizzle reads is no integer")
+        return module
     given = {name: value for name, value in values.items() if isinstance(value, tuple)}
     if given and (_READ.search(text, 0, entry) or _READ.search(text, body_end)):
-        return _leave_alone(rule, "a function that is not inlined reads a program id") or module
+        _warn(rule, "a function that is not inlined reads a program id")
+        return module
     function = _swizzle_function(rule, axes, values, plain)
     applied_to.append(rule["kernel"])
     body = _READ.sub(functools.partial(_call, axes, list(given.values())), text)
@@ -199,7 +203,7 @@ def _call(axes: Sequence[int], given: Sequence[tuple[str, str]], read: re.Match[
     called = f"tt.call @{_FUNCTION}({values}) : ({types_}) -> "
     if len(axes) == 1:
         return f"{name} = {called}i32{rest}"
-    both, zero = f"{name}_swizzled", f"{name}_zero"
+    both, zero = f"%swizzled_{read.start()}", f"%zero_{read.start()}"
     return (
         f"{both}:{len(axes)} = {called}({results}){rest}\n    {zero} = arith.constant 0 : i32{rest}"
         f"\n    {name} = arith.addi {both}#{axes.index(axis)}, {zero} : i32{rest}"
