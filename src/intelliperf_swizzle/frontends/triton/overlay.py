@@ -87,21 +87,18 @@ def source_digest(kernel: Any) -> str:
     """Hex digest of the source of a `JITFunction` and of all jit functions that it reaches."""
     from triton.runtime.jit import JITFunction
 
-    found: dict[str, str] = {}
-    open_: list[Any] = [kernel]
-    while open_:
-        one = open_.pop()
-        name = f"{one.fn.__name__}:{one.src}"
-        if name in found:
-            continue
-        found[name] = one.src
-        names, known = one.fn.__code__.co_names, inspect.getclosurevars(one.fn)
-        values = [{**known.globals, **known.nonlocals}.get(n) for n in (*names, *known.nonlocals)]
-        inside = [
-            getattr(v, n, None) for v in values if isinstance(v, types.ModuleType) for n in names
-        ]
-        open_ += [v for v in (*values, *inside) if isinstance(v, JITFunction)]
-    return hashlib.sha256("\0".join(sorted(found)).encode()).hexdigest()[:32]
+    texts: set[str] = set()
+    left: list[Any] = [kernel]
+    while left:
+        one = left.pop()
+        if (text := f"{one.fn.__name__}:{one.src}") not in texts:
+            texts.add(text)
+            names, known = one.fn.__code__.co_names, inspect.getclosurevars(one.fn)
+            values = [*known.globals.values(), *known.nonlocals.values()]
+            modules = [value for value in values if isinstance(value, types.ModuleType)]
+            inside = [getattr(module, name, None) for module in modules for name in names]
+            left += [value for value in (*values, *inside) if isinstance(value, JITFunction)]
+    return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()[:32]
 
 
 def _rule_for(kernel: Any) -> dict[str, Any] | None:
@@ -111,21 +108,19 @@ def _rule_for(kernel: Any) -> dict[str, Any] | None:
     rule = _active.get(f"{kernel.fn.__module__}:{kernel.fn.__name__}")
     if rule is None:
         return None
-    version = ".".join(triton.__version__.split(".")[:2])
     if source_digest(kernel) != rule["source"]:
-        _warn(rule, "its source has changed since the swizzle was proved")
-        return None
-    if version != rule["triton"]:
-        _warn(rule, f"the swizzle was proved with Triton {rule['triton']}")
-        return None
+        return _warn(rule, "its source has changed since the swizzle was proved")
+    if not triton.__version__.startswith(f"{rule['triton']}."):
+        return _warn(rule, f"the swizzle was proved with Triton {rule['triton']}")
     return rule
 
 
-def _warn(rule: dict[str, Any], reason: str) -> None:
+def _warn(rule: dict[str, Any], reason: str) -> Any:
     text = f"{rule['module']}.{rule['kernel']} runs without its swizzle: {reason}"
     if text not in _warned:
         _warned.add(text)
         warnings.warn(text, stacklevel=2)
+    return None
 
 
 def _watch_compilations() -> None:
@@ -169,12 +164,10 @@ def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, contex
         return module
     values = {name: _argument(source, name, head) for name in rule["reads"]}
     if None in values.values():
-        _warn(rule, "an argument that its swizzle reads is no integer")
-        return module
+        return _warn(rule, "an argument that its swizzle reads is no integer") or module
     given = {name: value for name, value in values.items() if isinstance(value, tuple)}
     if given and (_READ.search(text, 0, entry) or _READ.search(text, body_end)):
-        _warn(rule, "a function that is not inlined reads a program id")
-        return module
+        return _warn(rule, "a function that is not inlined reads a program id") or module
     function = _swizzle_function(rule, axes, values, plain)
     applied_to.append(rule["kernel"])
     body = _READ.sub(functools.partial(_call, axes, list(given.values())), text)
@@ -218,7 +211,6 @@ def _swizzle_function(
 
     given = {name: value for name, value in values.items() if isinstance(value, tuple)}
     fixed = {name: value for name, value in values.items() if name not in given}
-
     names = ", ".join(given)
     lines = [f"{name} = {value}" for name, value in fixed.items()] + rule["lines"]
     results = "".join(f"tl.cast({rule['outputs'][str(axis)]}, tl.int32), " for axis in axes)
