@@ -6,12 +6,10 @@
         model(x)
 
 or `install("swizzles.json")` once at start-up. In the IR of a kernel that the file names, each
-`program_id` becomes a call of the swizzle, before any pass runs; a launch costs what it did before.
-The module depends on Triton alone: copy it into another project as it stands.
-
-A kernel is known by its module, its name, and a digest of its source and that of what it calls. If
-these, or the minor version of Triton, are others than when the swizzle was proved, the kernel is
-left alone, with one warning. Triton's caches see another kernel, in memory and on disk.
+`program_id` becomes a call of the swizzle; a launch costs what it did before. A kernel is known by
+its module, its name and a digest of its source. If that or Triton's minor version is another one
+than when the swizzle was proved, the kernel is left alone, with one warning. The module depends on
+Triton alone: copy it into another project.
 """
 
 from __future__ import annotations
@@ -101,7 +99,7 @@ def source_digest(kernel: Any) -> str:
     return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()[:32]
 
 
-def _rule_for(kernel: Any) -> dict[str, Any] | None:
+def _rule_for(kernel: Any) -> Any:
     """The rule for a `JITFunction` that is still what the swizzle was proved for."""
     import triton
 
