@@ -43,11 +43,7 @@ applied_to: list[str] = []
 
 @contextlib.contextmanager
 def applied(path: str | os.PathLike[str]) -> Iterator[list[str]]:
-    """Applies a file of swizzles to the kernels that are launched inside; yields `applied_to`.
-
-    Raises:
-        ValueError: the file is not one of swizzles.
-    """
+    """Applies a file of swizzles to what is launched inside; yields `applied_to`; as `install`."""
     before = dict(_active)
     install(path)
     try:
