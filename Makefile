@@ -123,7 +123,7 @@ kills: install
 	$(BIN)/python tests/adversarial/kills.py $(or $(N),200)
 
 campaign: install
-	cd tests/adversarial && $(BIN)/python -m hunt.campaign --pairs $(or $(N),20000) \
+	cd benchmarks && $(BIN)/python -m hunt.campaign --pairs $(or $(N),20000) \
 	  $(and $(SEED),--first_seed $(SEED)) $(WHOLE) --record $(CURDIR)/build/hunt$(WHOLE)/record.jsonl
 
 test-pythons:
