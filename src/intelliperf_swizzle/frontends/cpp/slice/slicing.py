@@ -53,8 +53,11 @@ _ASSEMBLY = re.compile(
 """Accesses memory that is not of the workgroup alone, in PTX or in AMD's assembly."""
 _LOCAL_ASSEMBLY = re.compile(r"\b(?:ds|scratch)_\w|\b(?:ld|st|atom|red)\.(?:\w+\.)?shared")
 VARIABLES = -1
-UPDATES = ("xchg", "cas")
-"""Atomic operations by number: those that do not commute; further ones as they are met."""
+_COMMUTING = tuple(
+    ["add", "sub", "and", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin"]
+)
+_WRAPPING = ("uinc_wrap", "udec_wrap")
+"""Atomic operations that commute with others of the same name, type and limit."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,7 @@ class _Draft:
         self._opaque: dict[int, tuple[str, str]] = {}  # site -> what it is, its text
         self._returned: dict[str, str] = {}
         self.types: dict[int, str] = {}
-        self.updates = list(UPDATES)
+        self.updates = ["xchg"]  # stands for all that do not commute; others as they are met
 
     def edited(self) -> Iterator[str]:
         """Its lines."""
@@ -272,7 +275,12 @@ class _Draft:
     def _update(self, plain: str, one: Instruction) -> int:
         """The number of an atomic operation, and in bit 0 whether its answer is used."""
         found = re.search(r"atomicrmw (?:volatile )?(\w+)", plain)
-        name = found[1] if found else "cas"
+        operand = list(one.operands)[1]
+        name = f"{found[1]} {operand.type}" if found else "xchg"
+        if found and found[1] in _WRAPPING and _is_the_launchs(operand):
+            name += f" to {str(operand).split()[-1]}"
+        elif not (found and found[1] in _COMMUTING):
+            name = "xchg"
         if name not in self.updates:
             self.updates.append(name)
         return self.updates.index(name) << 1 | int(identity(one) in self._used)
@@ -289,6 +297,11 @@ class _Draft:
     def _poison(self, plain: str, one: Instruction) -> list[str]:
         result = _result(plain)
         return [f"  {result} = freeze {one.type} poison"] if result else []
+
+
+def _is_the_launchs(value: Value) -> bool:
+    """Whether all threads of a launch have the same: a constant or an argument."""
+    return value.is_constant or value.value_kind == llvm.binding().ValueKind.argument
 
 
 _MEMORY = "memory(inaccessiblemem: readwrite)"
