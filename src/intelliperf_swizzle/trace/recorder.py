@@ -54,6 +54,7 @@ class TraceRecorder:
 
     Attributes:
         atomics: the words that atomics update.
+        site_outside: of the first access outside of every storage; None = there is none.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class TraceRecorder:
         self._single_outside: Counter[int] = Counter()
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
         self.atomics = Atomics(begin, current_update)
+        self.site_outside: int | None = None
 
     @property
     def accesses(self) -> int:
@@ -181,6 +183,8 @@ class TraceRecorder:
             masks = [self._grouping.groups(term, selected) for term in mask]
             first, shape = self._by_groups(kind, grouped, masks, item_bytes)
             self._check_inside(kind, addresses, mask, item_bytes, selected, first, shape, grouped)
+        if self.site_outside is None and self._outside.any():
+            self.site_outside = site
         if site is not None and kind == Access.READ:
             first, shape = without_repeats(self._latest, site, first, shape)
         self._accesses.append(spread_over(first, shape, selected, len(active)))

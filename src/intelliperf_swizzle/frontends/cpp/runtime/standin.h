@@ -161,13 +161,22 @@ std::map<uintptr_t, Buffer>::iterator buffer_at(uintptr_t address) {
   return address < it->first + std::max<size_t>(it->second.bytes, 1) ? it : live_.end();
 }
 
-// What is told of a launch: all that its programs' addresses may follow from.
+// What is told of a launch: all that its programs' addresses may follow from, and the buffers that
+// these may lead to: those that arguments point to, and those that kept contents do.
 std::string describe(const Kernel& kernel, const Configuration& how, const std::vector<const uint8_t*>& values) {
   std::ostringstream text;
   text << "\"kernel\": \"" << kernel.symbol << "\", \"grid\": [" << how.grid.x << ", " << how.grid.y
        << ", " << how.grid.z << "], \"block\": [" << how.block.x << ", " << how.block.y << ", "
        << how.block.z << "], \"shared\": " << how.shared << ", \"arguments\": [";
+  const bool all = kernel.contents == "*", variables = all || kernel.contents[0] == 'v';
   std::map<uintptr_t, bool> reached;  // whether its contents are kept
+  std::vector<uintptr_t> kept;        // contents that pointers may be in
+  auto reach = [&](uintptr_t word, bool decides) {
+    auto it = word < kGlobals || word >= kEnd ? live_.end() : buffer_at(word);
+    if (it == live_.end()) return;
+    bool& known = reached[it->first];
+    if (decides && !known) kept.push_back(it->first), known = true;
+  };
   for (size_t i = 0; i < kernel.parameters.size(); i++) {
     text << (i ? ", \"" : "\"");
     for (size_t k = 0; k < kernel.parameters[i].bytes; k++) {
@@ -179,19 +188,20 @@ std::string describe(const Kernel& kernel, const Configuration& how, const std::
     for (size_t k = 0; k + 8 <= kernel.parameters[i].bytes; k += 8) {
       uintptr_t word;
       memcpy(&word, values[i] + k, 8);
-      auto it = buffer_at(word);
-      if (it != live_.end()) reached[it->first] |= contents_decide(kernel.contents, i);
+      reach(word, contents_decide(kernel.contents, i));
     }
   }
-  const bool all = kernel.contents == "*", variables = all || kernel.contents[0] == 'v';
-  for (auto& [at, buffer] : live_) {
-    if (all || at < kBegin) reached[at] |= at < kBegin ? variables : all;
+  for (auto it = live_.begin(); it != live_.end() && it->first < kBegin; ++it) reach(it->first, variables);
+  while (!kept.empty()) {
+    auto word = (const uintptr_t*)kept.back(), end = word + live_[kept.back()].bytes / 8;
+    kept.pop_back();
+    for (; word < end; word++) reach(*word, all);
   }
   text << "], \"buffers\": [";
   bool first = true;
-  for (auto& [at, kept] : reached) {
+  for (auto& [at, decides] : reached) {
     size_t bytes = live_[at].bytes;
-    text << (first ? "[" : ", [") << at << ", " << bytes << ", \"" << (kept ? keep(folder_, (void*)at, bytes) : "") << "\"]";
+    text << (first ? "[" : ", [") << at << ", " << bytes << ", \"" << (decides ? keep(folder_, (void*)at, bytes) : "") << "\"]";
     first = false;
   }
   text << "]";

@@ -53,9 +53,9 @@ _ASSEMBLY = re.compile(
 """Accesses memory that is not of the workgroup alone, in PTX or in AMD's assembly."""
 _LOCAL_ASSEMBLY = re.compile(r"\b(?:ds|scratch)_\w|\b(?:ld|st|atom|red)\.(?:\w+\.)?shared")
 VARIABLES = -1
-_COMMUTING = tuple(
-    ["add", "sub", "and", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin"]
-)
+_COMMUTING = (
+    "add", "sub", "and", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin",
+)  # fmt: skip
 _WRAPPING = ("uinc_wrap", "udec_wrap")
 """Atomic operations that commute with others of the same name, type and limit."""
 
@@ -257,7 +257,7 @@ class _Draft:
         of = one if kind == 0 else operands[0 if kind == 1 else 1]
         self.types[site] = str(of.type)
         pointer = _pointer(plain, one.opcode)
-        return [*_touch(pointer, size_of(str(of.type)), kind, update, site), *after]
+        return [*_touch(plain, pointer, size_of(str(of.type)), kind, update, site), *after]
 
     def _edit_move(self, plain: str, how: str, site: int) -> list[str]:
         """A copy or a fill of a constant size is one access."""
@@ -269,7 +269,7 @@ class _Draft:
             if not size.isdecimal():
                 self._opaque[site] = (f"the size of a {how}", plain)
                 return [f"  call void @sw_unknown(i32 {site})"]
-            touched += _touch(pointer, int(size), kind, 0, site)
+            touched += _touch(plain, pointer, int(size), kind, 0, site)
         return touched
 
     def _update(self, plain: str, one: Instruction) -> int:
@@ -479,11 +479,20 @@ def _pointer(plain: str, opcode: str) -> tuple[str, str]:
     return found[-1 if opcode == "store" else 0]
 
 
-def _touch(pointer: tuple[str, str], size: int, kind: int, update: int, site: int) -> list[str]:
+def _touch(
+    plain: str, pointer: tuple[str, str], size: int, kind: int, update: int, site: int
+) -> list[str]:
     where, address = pointer
     before = []
     if where not in ("", "0"):
         before = [f"  %sw.{site}.{kind} = addrspacecast ptr addrspace({where}) {address} to ptr"]
         address = f"%sw.{site}.{kind}"
     call = f"  call void @sw_touch(ptr {address}, i32 {size}, i32 {kind}, i32 {update}, i32 {site})"
-    return [*before, call]
+    found = re.search(r", !dbg !\d+", plain)
+    return [*before, call + (found[0] if found else "")]
+
+
+def place_of_touch(sliced: AddressSlice, site: int) -> str | None:
+    """`file:line` of an access by its number."""
+    found = re.search(rf"(?m)^.*@sw_touch\(.*, i32 {site}\).*$", sliced.text)
+    return DebugInfo(sliced.text).place(found[0]) if found else None
