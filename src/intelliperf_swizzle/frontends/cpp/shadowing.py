@@ -28,6 +28,7 @@ from intelliperf_swizzle.edit import Edit, headline, patch_root, read_exactly, u
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import Reader
 from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
+from intelliperf_swizzle.frontends.cpp.instances import recorded_alone, same_place
 from intelliperf_swizzle.frontends.cpp.record.device_code import (
     DeviceKernel,
     read_kernels,
@@ -79,13 +80,15 @@ def splice(
     file = kernel.entry.file
     text = _read_as_recorded(kernel, recording)
     code = _NO_CODE.sub(_blank, text)
-    readers = _readers(kernel, recording, code)
+    program = _program(recording, (recording / "kernels.txt").stat().st_mtime_ns)
+    readers = _readers(kernel, [one for _, one in program], code)
     bodies = {one: _body(code, one) for one in readers if one.name.isidentifier()}
     changed = {one if one in bodies else _around(one, code, bodies) for one in readers if one.reads}
-    lines = _lines(swizzle, target, launches, headline(name, target.name), text)
+    only = recorded_alone(launches, program)
+    lines = _lines(swizzle, target, launches, headline(name, target.name), text, only)
     after = text
     for reader in sorted(changed, key=lambda one: -bodies[one].begin):
-        _check_scope(reader, kernel, swizzle)
+        _check_scope(reader, kernel, swizzle, only)
         after = _inserted(after, code, bodies[reader].begin, lines)
     root = patch_root(file, roots or (Path(file).parent,))
     diff = unified_diff({file: text}, {file: after}, root)
@@ -108,23 +111,14 @@ def inserted_lines(before: str, after: str) -> list[int]:
     ]
 
 
-def same_place(kernel: DeviceKernel, source: KernelSource) -> bool:
-    """Whether a compiled kernel is of the kernel that this text is of; a template has several."""
-    if kernel.source is None:
-        return False
-    entry, other = kernel.source.entry, source.entry
-    return (entry.file, entry.first_line) == (other.file, other.first_line)
-
-
 @functools.lru_cache(maxsize=8)
-def _program(recording: Path, _: int) -> tuple[DeviceKernel, ...]:
-    return tuple(kernel for _, kernel in read_kernels(recording).values())
+def _program(recording: Path, _: int) -> tuple[tuple[Path, DeviceKernel], ...]:
+    return tuple(read_kernels(recording).values())
 
 
-def _readers(source: KernelSource, recording: Path, code: str) -> list[Reader]:
+def _readers(source: KernelSource, program: Sequence[DeviceKernel], code: str) -> list[Reader]:
     """The functions that read the number, none of which another kernel may use."""
     entry = source.entry
-    program = _program(recording, (recording / "kernels.txt").stat().st_mtime_ns)
     own = {_key(r): r for one in program if same_place(one, source) for r in one.readers}
     others = {_key(r): one for one in program if not same_place(one, source) for r in one.readers}
     if not any(reader.reads for reader in own.values()):
@@ -282,9 +276,12 @@ def _around(reader: Reader, code: str, bodies: Mapping[Reader, _FunctionBody]) -
     )
 
 
-def _check_scope(reader: Reader, source: KernelSource, swizzle: Swizzle) -> None:
-    """Refuses a helper that does not know the kernel's arguments which the swizzle reads."""
-    missing = sorted(swizzle.names.difference(INPUTS))
+def _check_scope(reader: Reader, source: KernelSource, swizzle: Swizzle, only: str | None) -> None:
+    """Refuses a helper that does not know the kernel's arguments which the swizzle reads.
+
+    Nor may it know the template's, of which a condition is made.
+    """
+    missing = [*sorted(swizzle.names.difference(INPUTS)), *([only] if only else [])]
     if missing and reader.name != source.entry.name:
         raise SpliceError(
             f"{reader.file}:{reader.line}: helper `{reader.name}` reads `blockIdx` but does not "
@@ -297,13 +294,19 @@ def _check_scope(reader: Reader, source: KernelSource, swizzle: Swizzle) -> None
 
 
 def _lines(
-    swizzle: Swizzle, target: Target, launches: Sequence[Launch], comment: str, text: str
+    swizzle: Swizzle,
+    target: Target,
+    launches: Sequence[Launch],
+    comment: str,
+    text: str,
+    only: str | None,
 ) -> list[str]:
     axes = max(
         (axis + 1 for one in launches for axis, extent in enumerate(one.grid) if extent > 1),
         default=1,
     )
     given = [f"::blockIdx.{letter}" for letter in "xyz"]
+    prefix = _free_prefix(text)
     code = emit_cpp(
         swizzle,
         range(axes),
@@ -311,10 +314,15 @@ def _lines(
         num_xcds=target.num_xcds,
         cus_per_xcd=target.cus_per_xcd,
         inputs={f"pid_{axis}": given[axis] for axis in range(axes)},
-        prefix=_free_prefix(text),
+        prefix=prefix,
     )
-    numbers = (code.outputs.get(axis, given[axis]) for axis in range(3))
-    return [f"// {comment}", *code.lines, f"{_HIDING}{', '.join(numbers)});"]
+    only_name = f"{prefix}applies"
+    numbers = []
+    for axis, own in enumerate(given):
+        new = f"static_cast<unsigned>({code.outputs[axis]})" if axis in code.outputs else own
+        numbers.append(f"{only_name} ? {new} : {own}" if only and new != own else new)
+    condition = [f"const bool {only_name} = {only};"] if only else []
+    return [f"// {comment}", *code.lines, *condition, f"{_HIDING}{', '.join(numbers)});"]
 
 
 def _free_prefix(text: str) -> str:
