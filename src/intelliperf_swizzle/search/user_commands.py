@@ -84,7 +84,7 @@ class UnitTest:
         setup = self._setup
         command, project = str(setup.options.unittest_command), setup.project
         with temporary_folder("unit-test") as folder:
-            place = folder / "project"
+            place = folder / copy.PLACE
             try:
                 words = shlex.split(command)
                 carrier = carry(project, words, place, edit)

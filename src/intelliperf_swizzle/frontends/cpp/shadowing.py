@@ -18,10 +18,11 @@ gets the same lines, if no other kernel can use it. Which functions read it says
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit, headline, patch_root, read_exactly, unified_diff
@@ -47,6 +48,21 @@ _NO_CODE = re.compile(
 )
 
 _HIDING = "const dim3 blockIdx("
+_SHADOWS = re.compile(r"-W(shadow|everything)\b")
+_BUILD_FILES = (
+    "[Mm]akefile*",
+    "*.mk",
+    "*.mak",
+    "CMakeLists.txt",
+    "*.cmake",
+    "*.ninja",
+    "*.sh",
+    "*.py",
+)
+_QUIET = (
+    "#pragma GCC diagnostic push", '#pragma GCC diagnostic ignored "-Wshadow"', "{}",
+    "#pragma GCC diagnostic pop",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,7 +101,10 @@ def splice(
     bodies = {one: _body(code, one) for one in readers if one.name.isidentifier()}
     changed = {one if one in bodies else _around(one, code, bodies) for one in readers if one.reads}
     only = recorded_alone(launches, program)
+    recipe = recipe_of(recording)
+    quiet = _QUIET if _warns_of_shadows(recipe.project, str(recipe.build_command)) else ("{}",)
     lines = _lines(swizzle, target, launches, headline(name, target.name), text, only)
+    lines[-1:] = [one.format(lines[-1]) for one in quiet]
     after = text
     for reader in sorted(changed, key=lambda one: -bodies[one].begin):
         _check_scope(reader, kernel, swizzle, only)
@@ -156,6 +175,14 @@ def _readers(source: KernelSource, program: Sequence[DeviceKernel], code: str) -
     return list(own.values())
 
 
+@functools.lru_cache(maxsize=8)
+def _warns_of_shadows(project: str, command: str) -> bool:
+    """Whether a build warns of a variable that hides another one, which may be an error."""
+    files = (one for pattern in _BUILD_FILES for one in Path(project).rglob(pattern))
+    texts = (one.read_text("utf-8", "replace") for one in files if one.is_file())
+    return any(map(_SHADOWS.search, chain((command, *os.environ.values()), texts)))
+
+
 def _key(reader: Reader) -> tuple[str, int, str]:
     return reader.file, reader.line, reader.name
 
@@ -191,8 +218,14 @@ def _read_as_recorded(source: KernelSource, recording: Path) -> str:
             "command",
             hint="-b/--build_command names it",
         )
-    text = read_exactly(Path(entry.file))
     root = Path(recipe.project)
+    if root in Path(entry.file).parents and not Path(entry.file).is_file():
+        raise SpliceError(
+            f"{entry.file}:{entry.first_line}: the build makes the file of `{entry.name}`, so a "
+            "patch of it would be lost",
+            hint="put the swizzle into what the file is made from",
+        )
+    text = read_exactly(Path(entry.file))
     if root not in Path(entry.file).parents:
         raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names a wider directory")
     if _HIDING in text:
