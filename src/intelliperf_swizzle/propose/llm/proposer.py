@@ -267,11 +267,8 @@ class _Conversation:
         """The candidates of one call."""
         formula, best = self.proposer.formula, self.best()
         attempts = self.problem.attempts()
-        picture = self.problem.picture(best) if formula.pictures else None
-        question = proposal(
-            formula, self.context, self.memory_analysis, attempts, best, picture,
-            left=self.problem.iterations - iteration,
-        )  # fmt: skip
+        left = self.problem.iterations - iteration
+        question = proposal(formula, self.context, self.memory_analysis, attempts, best, left=left)
         replies = self._ask(question, self.proposer.samples)
         reasons = [no_swizzle_helps(reply) for reply in replies]
         if all(reasons):
