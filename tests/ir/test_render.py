@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import triton.language as tl
 
-from intelliperf_swizzle.frontends.triton.interpreter.render import (
+from intelliperf_swizzle.frontends.triton.ir.render import (
     import_functions,
     literal,
     render_module,
