@@ -199,7 +199,7 @@ class Options:
     )
     no_cache: bool = _option(
         False,
-        "record and trace anew, even if nothing has changed",
+        "trace and build anew what an earlier run has traced and built",
         read=None,
         flags=("--no-cache",),
     )

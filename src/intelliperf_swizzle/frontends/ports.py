@@ -56,7 +56,6 @@ class RecordRequest:
         build_command: builds it, for a language that builds a copy itself.
         all_configs: whether tuned kernels are also recorded with the configurations that their
             tuner does not choose; without a GPU.
-        kept: of earlier recordings, one of which will do if it would be the same.
     """
 
     command: Sequence[str]
@@ -70,7 +69,6 @@ class RecordRequest:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     build_command: str | None = None
     all_configs: bool = False
-    kept: Kept = field(default_factory=lambda: Kept(None))
 
     @property
     def variables(self) -> Mapping[str, str]:

@@ -294,7 +294,6 @@ class Capture:
         cautions: what may be missing of the application, for beside the verdict.
         other_configs: launches of tuned kernels as they would be with the other configurations,
             if these were asked for.
-        again: whether an earlier run made it.
     """
 
     launches: tuple[Launch, ...]
@@ -306,4 +305,3 @@ class Capture:
     folder: Path
     cautions: tuple[str, ...] = ()
     other_configs: tuple[Launch, ...] = ()
-    again: bool = False

@@ -82,7 +82,6 @@ class Setup:
             compute=self.options.compute,
             build_command=self.options.build_command,
             all_configs=self.options.configs == "all",
-            kept=self.kept,
         )
 
 

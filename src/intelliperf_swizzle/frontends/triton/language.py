@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.frontends.triton.capture.again import record
+from intelliperf_swizzle.frontends.triton.capture import record
 from intelliperf_swizzle.frontends.triton.source import build, splice
 from intelliperf_swizzle.frontends.triton.source_proofs import cautions, retile_launch, scale_launch
 from intelliperf_swizzle.frontends.triton.tile_loops import with_loops

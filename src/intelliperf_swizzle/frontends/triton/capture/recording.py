@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from intelliperf_swizzle.children import Child, signal_name
+from intelliperf_swizzle.children import Child, prepare, signal_name
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.trials.journal import Journal
-from intelliperf_swizzle.frontends.triton.capture import opened
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
 from intelliperf_swizzle.frontends.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.frontends.triton.capture.settings import (
@@ -28,6 +27,7 @@ from intelliperf_swizzle.frontends.triton.capture.settings import (
 )
 from intelliperf_swizzle.frontends.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
+from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
 
@@ -43,6 +43,13 @@ _EXTENSION = re.compile(
 """Says that a C++ extension of PyTorch cannot be built or loaded."""
 
 EndedBy = Literal["exit", "quiet", "limit"]
+_TRACER = "intelliperf_swizzle.frontends.triton.tracing.interpret:trace_here"
+
+
+def record(request: RecordRequest) -> Capture:
+    """As `capture`, while what traces the launches afterwards is imported."""
+    prepare(_TRACER, CHILD_ENVIRONMENT)
+    return capture(request)
 
 
 def capture(
@@ -50,7 +57,6 @@ def capture(
     *,
     compute_budget_seconds: float = 20.0,
     fill: bool = False,
-    note_opened: bool = False,
 ) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
 
@@ -65,7 +71,6 @@ def capture(
         compute_budget_seconds: seconds that `auto` spends on executing launches.
         fill: random tensors of more than 32 MiB are filled, too, and not left zero: some kernels'
             addresses are made of them. Costs a second for 100 million elements.
-        note_opened: whether the folder also gets what the application opens (`opened`).
 
     Raises:
         CaptureError: no launch was recorded, or the folder cannot be written.
@@ -78,7 +83,7 @@ def capture(
         RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill,
         request.all_configs and gpu is not None,
     )  # fmt: skip
-    place = _prepared(Path(request.folder), settings, note_opened)
+    place = _prepared(Path(request.folder), settings)
     watch, ending = _watch(request, place, deadline, interpreted=gpu is not None)
     launches = _launches(place, watch)
     if not launches:
@@ -120,18 +125,15 @@ def _watch(
     return watch, _Ending(ended_by, exit_code, request, last_lines(place))
 
 
-def _prepared(folder: Path, settings: Settings, note_opened: bool) -> Path:
+def _prepared(folder: Path, settings: Settings) -> Path:
     """The folder, with the settings and with nothing of an earlier capture."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (journal.FILE, opened.FILE):
-            (folder / name).unlink(missing_ok=True)
+        (folder / journal.FILE).unlink(missing_ok=True)
         for name in ("launches", "contents", "counts", OTHER_CONFIGS):
             shutil.rmtree(folder / name, ignore_errors=True)
         if settings.all_configs:
             (folder / OTHER_CONFIGS).mkdir()
-        if note_opened:
-            (folder / opened.FILE).touch()
         save_settings(settings, folder)
     except OSError as error:
         raise CaptureError(f"the folder for the records cannot be written: {error}") from error
