@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from intelliperf_swizzle.errors import ModelError
+from intelliperf_swizzle.errors import ModelError, UsageError
 from intelliperf_swizzle.propose.llm.answer import RefusedAnswerError, Reply
 from intelliperf_swizzle.propose.llm.signature import INPUTS, Image, Question
 from intelliperf_swizzle.readers import LARGEST
@@ -24,6 +24,8 @@ from intelliperf_swizzle.records import Usage
 
 KEY_VARIABLE = "LLM_GATEWAY_KEY"
 """Where IntelliPerf looks for the key."""
+
+OPENAI_URL = "https://api.openai.com/v1"
 
 INTERNAL_PROVIDER = "https://llm-api.amd.com/azure"
 INTERNAL_MODEL = "dvue-aoai-001-o4-mini"
@@ -50,8 +52,8 @@ class Endpoint:
 
     Attributes:
         model: as LiteLLM names it, `openai/gpt-4o`.
-        url: base URL of an OpenAI-compatible endpoint, None = the provider's own.
-        key: None = the provider's own environment variable has it. Never printed or stored.
+        url: base URL; None = the provider's own, which LiteLLM knows.
+        key: None = there is none. Never printed or stored.
         header: name of the header that the key goes into, None = the usual one.
     """
 
@@ -60,22 +62,35 @@ class Endpoint:
     key: str | None = field(default=None, repr=False)
     header: str | None = None
 
+    def describe(self) -> str:
+        """Model and host, without a key, which a URL may hold too."""
+        host = urlsplit(self.url).netloc.rpartition("@")[2] if self.url else None
+        return f"{self.model} at {host or 'the address of its provider'}"
+
 
 def find_endpoint(
     model: str, provider: str, internal: bool, environment: Mapping[str, str]
 ) -> Endpoint | None:
     """The endpoint that IntelliPerf's options `-m`, `-r` and `--internal` name.
 
+    The URL is that of `-r`, else that of `OPENAI_API_BASE`, else of `OPENAI_BASE_URL` (for another
+    provider, of its variables of such names), else the provider's own. A URL of `-r` only gets the
+    key of `LLM_GATEWAY_KEY`; the provider's own key goes where its variables say, or to the
+    provider.
+
     Args:
         model: its name at the provider.
         provider: a LiteLLM provider, or the URL of an OpenAI-compatible endpoint.
         internal: AMD's internal provider.
-        environment: holds the key.
+        environment: holds keys and URLs.
 
     Returns:
-        None where neither a key nor a URL is configured.
+        None if neither a key nor a URL is configured.
+
+    Raises:
+        UsageError: a variable that should hold a URL holds none.
     """
-    key = environment.get(KEY_VARIABLE) or None
+    gateway_key = environment.get(KEY_VARIABLE) or None
     if internal:
         provider = INTERNAL_PROVIDER
         model = INTERNAL_MODEL if model == DEFAULT_MODEL else model
@@ -83,10 +98,26 @@ def find_endpoint(
         url = provider.rstrip("/")
         if _is_amd(url):
             url, header = f"{url}/engines/{model}", "Ocp-Apim-Subscription-Key"
-            return Endpoint(f"openai/{model}", url, key, header) if key else None
-        return Endpoint(f"openai/{model}", url, key)
-    if key or environment.get(f"{provider.upper()}_API_KEY"):
-        return Endpoint(f"{provider}/{model}", key=key)
+            return Endpoint(f"openai/{model}", url, gateway_key, header) if gateway_key else None
+        return Endpoint(f"openai/{model}", url, gateway_key)
+    own_key = environment.get(f"{provider.upper()}_API_KEY") or None
+    url_named = _url_named(provider, environment)
+    if url_named is not None:
+        return Endpoint(f"{provider}/{model}", url_named, gateway_key or own_key)
+    if gateway_key or own_key:
+        url_of_openai = OPENAI_URL if provider == "openai" else None
+        return Endpoint(f"{provider}/{model}", url_of_openai, own_key or gateway_key)
+    return None
+
+
+def _url_named(provider: str, environment: Mapping[str, str]) -> str | None:
+    """The URL that a variable names for a provider."""
+    prefix = provider.upper().removesuffix("_CHAT")  # LiteLLM's `ollama_chat`
+    for name in (f"{prefix}_API_BASE", f"{prefix}_BASE_URL"):
+        if url := environment.get(name, "").strip().rstrip("/"):
+            if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+                raise UsageError(f"{name} is no URL", hint="such as http://localhost:8000/v1")
+            return url
     return None
 
 
@@ -157,14 +188,14 @@ class Model:
         if self.endpoint.header is not None:
             settings["api_key"] = "in-a-header"
             settings["extra_headers"] = {self.endpoint.header: self.endpoint.key}
-        elif self.endpoint.key is not None or self.endpoint.url is not None:
+        else:
             settings["api_key"] = self.endpoint.key or "none"
         if self.endpoint.model.startswith("openai/") and not reasoning:
             settings["seed"] = self.seed + sample
         if self.endpoint.model.startswith("openai/"):
             from intelliperf_swizzle.propose.llm.wire import client
 
-            settings["client"] = client(self.endpoint.url, settings.get("api_key"))
+            settings["client"] = client(self.endpoint.url or OPENAI_URL, settings["api_key"])
         return dspy.LM(self.endpoint.model, **settings)
 
     def _told(self, error: BaseException) -> str:
