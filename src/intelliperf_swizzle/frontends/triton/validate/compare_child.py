@@ -242,7 +242,9 @@ class Comparison:
         """
         request = self._request
         loop = request.launch.loop
+        self._stage(ORIGINAL)
         original, seen = self._watched({})
+        self._stage(EDITED)
         edited, seen_edited = self._watched(request.edits)
         for index in map(int, request.sample):
             tile = int(request.tile[index])
