@@ -79,7 +79,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy benchmarks/*.py benchmarks/harness benchmarks/model_truth
+	$(BIN)/mypy benchmarks/*.py benchmarks/harness benchmarks/model_truth benchmarks/accuracy
 	$(BIN)/lint-imports
 	@lines=$$(find src -name '*.py' -exec cat {} + | wc -l); [ $$lines -le $(LINES) ] || { \
 	  echo "error: src has $$lines lines, more than $(LINES)" >&2; \
@@ -123,7 +123,7 @@ kills: install
 	$(BIN)/python tests/adversarial/kills.py $(or $(N),200)
 
 campaign: install
-	cd tests/adversarial && $(BIN)/python -m hunt.campaign --pairs $(or $(N),20000) \
+	cd benchmarks && $(BIN)/python -m hunt.campaign --pairs $(or $(N),20000) \
 	  $(and $(SEED),--first_seed $(SEED)) $(WHOLE) --record $(CURDIR)/build/hunt$(WHOLE)/record.jsonl
 
 test-pythons:
