@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,10 +47,12 @@ class Now:
     Attributes:
         update: the atomic operation.
         op: the access to memory.
+        values: of the kernel, so far.
     """
 
     update: Update = field(default_factory=lambda: Update("", False))
     op: Op | None = None
+    values: Mapping[str, Block] = field(default_factory=dict)
 
     def where(self, kernel: Kernel) -> str:
         """File and line of the access."""

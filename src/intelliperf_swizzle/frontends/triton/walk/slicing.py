@@ -58,17 +58,22 @@ class _Slicer:
             for op in function.walk():
                 if op.name == "tt.call":
                     self._calls.setdefault(self._functions[op.symbol], []).append(op)
-            self._sources |= _branch_sources(function)
+            self._sources |= branch_sources(function)
         for function in kernel.functions:
             for op in function.walk():
                 if op.name in ACCESSES:
                     self._execute(op)
                     self._want(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))
         self._complete()
+        sources = Sources(kernel)
         for function in kernel.functions:
             for op in function.walk():
                 decided = [op.start, op.stop, op.step] if op.name == "scf.for" else op.operands[:1]
-                if op.name in ("scf.for", "scf.if") and self._follows_from_numbers(decided):
+                if op.name in ("scf.for", "scf.if") and not any(
+                    leaf.name in (*ACCESSES, "tt.call")
+                    for v in decided
+                    for leaf in sources.leaves(v)
+                ):
                     self._execute(op)  # what it computes is counted
         self._complete()
 
@@ -78,25 +83,6 @@ class _Slicer:
             if value not in self.found.values:
                 self.found.values.add(value)
                 self._follow(value)
-
-    def _follows_from_numbers(self, values: Iterable[str]) -> bool:
-        """Whether values are computed from arguments and program ids, not from memory."""
-        seen: set[str] = set()
-        todo = list(values)
-        while todo:
-            value = todo.pop()
-            if value in seen:
-                continue
-            seen.add(value)
-            op = self.kernel.defs.get(value) or self.kernel.owner[value][0]
-            if op.name in ACCESSES or op.name == "tt.call":
-                return False
-            if op.name != "tt.func":
-                todo += op.operands
-                todo += [v for i, region in enumerate(op.regions) if region[-1].ops
-                         for v in op.last(i).operands]  # fmt: skip
-            todo += self._sources.get(value, ())
-        return True
 
     def _want(self, values: Iterable[str]) -> None:
         self._todo.extend(value for value in values if value not in self.found.values)
@@ -174,7 +160,41 @@ class _Slicer:
             self._want(call.operands[place] for call in self._calls.get(op, ()))
 
 
-def _branch_sources(function: Op) -> dict[str, list[str]]:
+class Sources:
+    """What the values of a kernel are computed from."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._branches: dict[str, list[str]] = {}
+        for function in kernel.functions:
+            self._branches |= branch_sources(function)
+
+    def leaves(self, value: str) -> set[Op]:
+        """The operations that a value is computed from; what is loaded is followed no further."""
+        found: set[Op] = set()
+        seen: set[str] = set()
+        todo = [value]
+        while todo:
+            value = todo.pop()
+            if value not in seen:
+                seen.add(value)
+                op = self._kernel.defs.get(value)
+                if op is not None:
+                    found.add(op)
+                if op is None or op.name not in (*ACCESSES, "tt.call"):
+                    todo += self.before(value)
+        return found
+
+    def before(self, value: str) -> list[str]:
+        """The values that a value is computed from, one step back."""
+        op = self._kernel.defs.get(value) or self._kernel.owner[value][0]
+        if op.name == "tt.func":
+            return self._branches.get(value, [])
+        ends = [op.last(i).operands for i, region in enumerate(op.regions) if region[-1].ops]
+        return [*op.operands, *(value for operands in ends for value in operands)]
+
+
+def branch_sources(function: Op) -> dict[str, list[str]]:
     """Argument of a basic block -> what branches hand to it."""
     blocks = {block.label: block for block in function.regions[0]}
     sources: dict[str, list[str]] = {}

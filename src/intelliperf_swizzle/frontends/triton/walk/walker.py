@@ -351,7 +351,7 @@ class Walker:
         pointer = self._decide(op, op.operands[0], "an address")
         mask = self._mask(op)
         blocks = self._get(op.operands)
-        self.accesses.now.op = op
+        self.accesses.now.op, self.accesses.now.values = op, self.values
         if op.name == "tt.load":
             wanted = op.results[0] in self.plan.executed.values
             other = blocks[2] if len(blocks) > 2 else None
