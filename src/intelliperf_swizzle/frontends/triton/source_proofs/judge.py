@@ -258,7 +258,7 @@ RULES = (
     Rule(
         "elements are stored twice and never",
         "not a permutation",
-        lambda facts: facts.scattered and not facts.clean_of_all,
+        lambda facts: facts.scattered and not facts.clean_of_all and not facts.seen.places_loaded,
         lambda facts: "elements are stored by several programs, and others by none",
     ),
     Rule(
