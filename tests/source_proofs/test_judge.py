@@ -64,8 +64,8 @@ TILES = [2, 0, 3, 1]
 CLASH = replace(GAPS, shared=1, clash=((0,), 0, 1))
 MINE = Parts(
     name="out", line="k.py:7", access="stored", elements=4, taken=4, repeats=0, outside=0, room=4,
-    left=0, gaps=0, least=1, most=1, even=True, gathered=False, numbered=True, ordered=False, plain=False, single=False,
-    clash=None,
+    left=0, gaps=0, least=1, most=1, even=True, gathered=False, numbered=True, ordered=False,
+    plain=False, single=False, clash=None,
 )  # fmt: skip
 DROPS = replace(MINE, taken=3, repeats=1, left=1, even=False, clash=(0, 2))
 WRITES_NOTHING = Facts(replace(seen(TILES, ()), writes=np.zeros(4, np.bool_)), GRID)

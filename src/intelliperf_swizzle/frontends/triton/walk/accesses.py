@@ -12,11 +12,11 @@ import numpy as np
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError, Programs, Recorder
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, align, terms_of, unknown
-from intelliperf_swizzle.frontends.triton.walk.elements import Array
+from intelliperf_swizzle.frontends.triton.walk.elements import Array, Element
 from intelliperf_swizzle.frontends.triton.walk.memory import Lanes, Memory
 from intelliperf_swizzle.frontends.triton.walk.updates import update_words
 from intelliperf_swizzle.records import Access, Int64Array
-from intelliperf_swizzle.trace.atomics import Update
+from intelliperf_swizzle.trace.atomics import EXCHANGES, Update
 
 VAIN_POLLS = 3
 """Polls of the same word after which a program is taken to wait, and the awaited value guessed."""
@@ -57,6 +57,13 @@ class Now:
     def where(self, kernel: Kernel) -> str:
         """File and line of the access."""
         return kernel.line(self.op) if self.op is not None else "?"
+
+
+def update_of(operation: str, element: Element, used: bool) -> Update:
+    """An atomic; those of one width and kind of number commute."""
+    if operation not in EXCHANGES:
+        operation = f"{operation} {element.bits}{element.array.kind}"
+    return Update(operation, used)
 
 
 @dataclass
@@ -217,7 +224,7 @@ class Accesses:
         polled.
         """
         element = pointer.element.target
-        self.now.update = Update(operation, used, f"{element.bits} {element.array.kind}")
+        self.now.update = update_of(operation, element, used)
         if operation == "atomic_cas" and not self.compute:
             return self._lock(pointer, values[0], used)
         self._poll = None
