@@ -112,9 +112,9 @@ def test_a_trace_says_how_it_was_made_and_what_programs_share(runs: Path, name: 
 def test_too_many_sectors_to_look_at_count_as_shared(runs: Path, mocker: MockerFixture) -> None:
     found = load_arrays(Trace, runs / "halo_cut_off.npz")
     mocker.patch.object(overwrites, "MOST_SECTORS", 1)
-    assert overwrites.overwritten(found, pytest.fail) == ("o",)
+    assert overwrites.shared_tensors(found, (), pytest.fail) == ("o",)
     untouched = load_arrays(Trace, runs / "gemm.npz")
-    assert overwrites.overwritten(untouched, pytest.fail) == ()
+    assert overwrites.shared_tensors(untouched, (), pytest.fail) == ()
 
 
 def test_shapes_are_shared_and_normal(runs: Path) -> None:

@@ -35,9 +35,6 @@ class Timing:
         ratio: of the latter to the former, round by round.
         rounds: of the launch with the fewest.
         ratios: of each distinct launch.
-        original_joules: energy of the unmodified kernel, one after the other for half a second;
-            None where the GPU has no counter that can be read.
-        joules: the same of the changed kernel.
     """
 
     device: str
@@ -46,8 +43,6 @@ class Timing:
     ratio: Interval
     rounds: int
     ratios: tuple[Interval, ...] = ()
-    original_joules: float | None = None
-    joules: float | None = None
 
 
 @dataclass(frozen=True)
@@ -174,8 +169,8 @@ class Validation:
     """The outcome of comparing the original with the swizzled kernel.
 
     Attributes:
-        method: `all-tiles`, `traces-and-sample`, `traces-reads-and-sample`, `mapping-and-sample`,
-            `gpu` or `gpu-whole-runs`.
+        method: `all-tiles`, `ir-and-sample`, `traces-reads-and-sample`, `gpu` or
+            `gpu-whole-runs`.
         launches: distinct launches compared.
         tiles_compared: tiles of which the bytes were compared.
         tiles: tiles of these launches.
@@ -188,8 +183,7 @@ class Validation:
     """
 
     method: Literal[
-        "all-tiles", "traces-and-sample", "traces-reads-and-sample", "mapping-and-sample",
-        "gpu", "gpu-whole-runs",
+        "all-tiles", "ir-and-sample", "traces-reads-and-sample", "gpu", "gpu-whole-runs",
     ]  # fmt: skip
     launches: int
     tiles_compared: int
