@@ -92,7 +92,6 @@ NOISE = {
     "l2_hit_rate": NOISE_BAND,
     "memory_bytes": TIME_TOLERANCE,
     "time": TIME_TOLERANCE,
-    "proof": 0.0,
     "length": 0.0,
 }
 """By how much attempts must differ in a criterion to be told apart by it; relative for bytes and
@@ -105,7 +104,6 @@ NAMES = {
     "l2_hit_rate": "higher L2 hit rate",
     "memory_bytes": "fewer bytes from memory",
     "time": "less time",
-    "proof": "more grids on which it is proved",
     "length": "a named pattern, then the shorter text",
 }
 """What people call the criteria."""
@@ -129,9 +127,9 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
 def beats(latest: Attempt, earlier: Sequence[Attempt], rank: Sequence[str] = RANK) -> bool:
     """Whether an attempt is ahead of all earlier ones in what is measured, by more than noise.
 
-    A wider proof or a shorter text breaks a tie; it is no gain.
+    A shorter text breaks a tie; it is no gain.
     """
-    measured = [criterion for criterion in rank if criterion not in ("proof", "length")]
+    measured = [criterion for criterion in rank if criterion != "length"]
     return order([*earlier, latest], measured)[:1] == [latest]
 
 
@@ -325,8 +323,6 @@ def _merit(attempt: Attempt, criterion: str) -> float:
         return math.inf
     if criterion == "l2_hit_rate":
         return -measured.l2_hit_rate
-    if criterion == "proof":
-        return -(attempt.proof.grids_checked if attempt.proof else 0)
     if criterion == "length":
         found = attempt.candidate.origin == "search"
         return len(attempt.candidate.text) + (MAX_CHARACTERS if found else 0)

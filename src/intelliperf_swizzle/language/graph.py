@@ -87,13 +87,15 @@ class Graph:
         """
         operator, operands = self.nodes[root]
         if operator == "where":
-            return None if self.leaves(operands[0]) & inputs else operands[1:]  # type: ignore
+            condition, yes, no = operands
+            return None if self.leaves(condition) & inputs else (yes, no)
         if operator != "tiles":
             return None
         sides = [self.choice(one, inputs) or (one, one) for one in operands]
         if all(yes == no for yes, no in sides):
             return None
-        return self.add("tiles", [yes for yes, _ in sides]), self.add("tiles", [no for _, no in sides])
+        both = [[side[at] for side in sides] for at in (0, 1)]
+        return self.add("tiles", both[0]), self.add("tiles", both[1])
 
     def cuts(self, root: int, leaf: int) -> list[int]:
         """The nodes through each of which alone a leaf reaches the root, first ones first."""

@@ -34,8 +34,8 @@ a pattern needs 3,000 to 100,000."""
 MOST_STEPS = 16
 """By which a quotient of leading terms may be off."""
 STEEPEST = 64
-"""No value may be more than so many times the sum of the sizes: up to 2**24 programs, and 2**24 of
-each other size, 32 bits then hold all."""
+"""No value may be more than so many times the sum of programs, extents of the grid and arguments,
+and 2**29: 32 bits then hold all up to a sum of 2**24, 2**23 programs at least."""
 
 _BITS = {"&": int.__and__, "|": int.__or__, "^": int.__xor__}
 
@@ -78,9 +78,10 @@ class Case:
     def put(self, part: Part) -> Case:
         """The case in which a symbol is known better."""
         kept = {name: one for name, one in self.bounds.items() if name != part.symbol}
+        kept |= part.bounds
         bounds = {
             name: replace(one, high=one.high and one.high.put(part.symbol, part.value))
-            for name, one in (kept | part.bounds).items()
+            for name, one in kept.items()
         }
         for name in part.bounds:  # of the new ones, high may speak of the old one no more
             bounds[name] = part.bounds[name]
@@ -126,7 +127,7 @@ def prove_everywhere(graph: Graph, root: int, case: Case, programs: Polynomial) 
         SplitError: sizes must be told apart first.
     """
     if programs == ZERO:
-        return None
+        return
     while (choice := _uniform_choice(graph, root, case)) is not None:
         root = choice
     program = graph.leaf("pid")
@@ -136,13 +137,15 @@ def prove_everywhere(graph: Graph, root: int, case: Case, programs: Polynomial) 
             other = operands[1] if operands[2] == program else operands[2]
             part = _first_programs(graph, operands[0], case, programs, operands[2] == program)
             if part is not None:
-                return prove_everywhere(graph, other, _with_programs(case, part), part)
+                prove_everywhere(graph, other, _with_programs(case, part), part)
+                return
         for cut in graph.cuts(root, program):
             try:
                 prove_everywhere(graph, cut, case, programs)
             except NotProvedError:
                 continue
-            return prove_everywhere(graph, graph.renamed(root, cut, program), case, programs)
+            prove_everywhere(graph, graph.renamed(root, cut, program), case, programs)
+            return
     boxes = [_box(values[0], one) for one, values in _pieces(graph, (root,), case)]
     if _joined([box for box in boxes if box is not None]) != Box(ZERO, ((number(1), programs),)):
         if programs.number != 1:
@@ -190,11 +193,10 @@ def _first_programs(
     return extent if dense else None
 
 
-def _pieces(
-    graph: Graph, nodes: Sequence[int], case: Case
-) -> list[tuple[Case, list[Polynomial]]]:
+def _pieces(graph: Graph, nodes: Sequence[int], case: Case) -> list[tuple[Case, list[Polynomial]]]:
     """The case in boxes, with the value of each node on each."""
-    waiting, done = [case], []
+    waiting = [case]
+    done: list[tuple[Case, list[Polynomial]]] = []
     while waiting:
         if len(waiting) + len(done) > MOST_BOXES:
             raise NotProvedError(f"more than {MOST_BOXES} boxes")
@@ -217,7 +219,7 @@ def _pieces(
 
 
 class _Values:
-    """The values of nodes on one box, each a polynomial; only what a choice chooses is looked at."""
+    """The values of nodes on one box, each a polynomial; of a choice only what it chooses."""
 
     def __init__(self, graph: Graph, case: Case):
         self._graph, self._case = graph, case
@@ -286,8 +288,10 @@ class _Values:
                 return right if self._decide(left - right) is (operator == "min") else left
             return left if self._decide(right - left) is (operator == "min") else right
         if operator in "+-*":
-            return left + right if operator == "+" else (
-                left - right if operator == "-" else left * right
+            return (
+                left + right
+                if operator == "+"
+                else (left - right if operator == "-" else left * right)
             )
         if operator in ("//", "%", ">>") and not self._decide(left):
             raise NotProvedError("what is divided may be negative")
@@ -370,6 +374,8 @@ class _Values:
             )
         assert known.high is not None
         times, left = self._divide(known.high + 1, step)
+        if not times.terms:
+            return
         whole = Part(
             name,
             step * symbol(slow) + symbol(fast),
@@ -437,11 +443,11 @@ class _Values:
         raise NotProvedError("an operation is not understood")
 
     def _check_size(self, value: Polynomial) -> None:
-        """That 32 bits hold it as long as programs and sizes are not beyond 2**24."""
+        """That 32 bits hold it as long as sizes are not beyond the bound."""
         inputs = self._case.inputs
         total = number(1)
         for name, one in inputs.items():
-            if name == "num_pids" or name.startswith("="):
+            if name in ("num_pids", *GRID) or name.startswith("="):
                 total = total + (one if self._case.holds(one) else -one)
         most = total * STEEPEST + (1 << 29)
         if not (self._case.holds(most - value) and self._case.holds(most + value)):

@@ -92,6 +92,7 @@ class Polynomial:
         return None if rest.terms else quotient
 
     def __call__(self, values: Mapping[str, int]) -> int:
+        """Its value for values of its symbols."""
         total = 0
         for product, factor in self.terms:
             for symbol in product:

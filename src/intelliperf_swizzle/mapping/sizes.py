@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.language.graph import Graph, graph_of
@@ -24,9 +24,15 @@ from intelliperf_swizzle.mapping.boxes import (
     prove_everywhere,
 )
 from intelliperf_swizzle.mapping.polynomial import Bounds, Polynomial, number, symbol
+from intelliperf_swizzle.records import Certificate, Grid, Launch, Proof
 
 MOST_CASES = 150
 """Of sizes that are told apart in one proof."""
+LONGEST = 4096
+"""Tiles of a run whose number is read from memory: longer ones are cut, so all can be tried."""
+
+MOST_RECORDED = 8
+"""Launches whose values one patch may test."""
 ROUNDS = 5
 """Conditions that are added, one after the other, until a proof succeeds."""
 
@@ -82,6 +88,65 @@ def holds_everywhere(
     return None
 
 
+def certify(
+    swizzle: Swizzle, launches: Sequence[Launch], *, num_xcds: int, cus_per_xcd: int
+) -> Certificate:
+    """For which sizes a swizzle is a permutation that is one on recorded launches of a kernel.
+
+    Cost: a tenth of a second for what people write, up to five seconds for what is not understood.
+    """
+    axes = max(_axes(launch.numbers) for launch in launches)
+    loop = any(launch.loop for launch in launches)
+    gpu = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
+    return _certificate(holds_everywhere(swizzle, axes=axes, loop=loop, **gpu))
+
+
+def extend(proof: Proof, swizzle: Swizzle, *, num_xcds: int, cus_per_xcd: int) -> Proof:
+    """A proof for one grid with what holds at other sizes; as of `certify`."""
+    gpu = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
+    needed = holds_everywhere(swizzle, axes=_axes(proof.grid), loop=False, **gpu)
+    found = _certificate(needed)
+    return replace(proof, extent=found.extent, condition=found.condition)
+
+
+def _axes(grid: Grid) -> int:
+    return max(axis + 1 for axis, extent in enumerate(grid) if extent > 1 or not axis)
+
+
+def _certificate(needed: str | None) -> Certificate:
+    if needed is None:
+        return Certificate("the recorded sizes", None)
+    return Certificate("under a condition" if needed else "every size", needed or None)
+
+
+def recorded_condition(swizzle: Swizzle, launches: Sequence[Launch]) -> str | None:
+    """That all which a swizzle reads is as in a recorded launch; None of too many launches."""
+
+    def size(launch: Launch, tiles: int) -> str:
+        known = {"num_pids": tiles}
+        if launch.numbers[1:] != (1, 1):
+            known = {f"grid_{axis}": extent for axis, extent in enumerate(launch.numbers)}
+        if launch.loop and swizzle.names & {"program", "num_programs"}:
+            known["num_programs"] = launch.programs
+        known |= {name: launch.constants[name]
+                  for name in sorted(swizzle.names & launch.constants.keys())}  # fmt: skip
+        return " and ".join(f"{name} == {value}" for name, value in known.items())
+
+    runs = [(launch, tiles) for launch in launches for tiles in _run_lengths(launch)]
+    sizes = list(dict.fromkeys(size(launch, tiles) for launch, tiles in runs))
+    if len(sizes) > MOST_RECORDED:
+        return None
+    return sizes[0] if len(sizes) == 1 else " or ".join(f"({one})" for one in sizes)
+
+
+def _run_lengths(launch: Launch) -> list[int]:
+    """The numbers of tiles that a swizzle is told of in a launch."""
+    if launch.loop is None:
+        return [launch.tiles]
+    ends = [*launch.loop.starts[1:], launch.tiles]
+    return [end - start for start, end in zip(launch.loop.starts, ends, strict=True)]
+
+
 def conditional(text: str, outputs: Sequence[str], condition: str) -> str:
     """A swizzle that renumbers where a condition holds, and elsewhere nothing."""
     own = "own"
@@ -116,6 +181,8 @@ class _Proof:
         """The root with the GPU's numbers, and an input for each quotient of two arguments."""
         graph, places = self._graph, dict[int, int]()
         divided: set[int] = set()
+        single = range(self._axes, 3)
+        fixed = {**known, **{AXES[k]: 0 for k in single}, **{GRID[k]: 1 for k in single}}
         for node in graph.below([graph.root]):
             operator, operands = graph.nodes[node]
             arguments = graph.leaves(node) - {*INPUTS}
@@ -125,8 +192,8 @@ class _Proof:
             elif operator == "input":
                 name = graph.names[operands[0]]
                 places[node] = self._name(node, name) if alone else node
-                if name in known:
-                    places[node] = graph.add("number", (known[name],))
+                if name in fixed:
+                    places[node] = graph.add("number", (fixed[name],))
             elif (operator in ("//", "%") and alone and graph.leaves(operands[1])
                     and not divided & {*graph.below([node])}):  # fmt: skip
                 divided.add(node)
@@ -154,7 +221,7 @@ class _Proof:
             with suppress(_FailedError):
                 for part in both:
                     self._check(part, assumed)
-                return
+                return None
         program = graph.leaf("pid")
         if program is not None and not graph.leaves(root) & {*AXES}:
             for cut in graph.cuts(root, program):

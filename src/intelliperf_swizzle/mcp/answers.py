@@ -14,15 +14,16 @@ class ProvedSwizzle:
     Attributes:
         holds: whether each tile is computed exactly once.
         tiles: of the grid.
-        condition: on which grids of the sweep it holds; null = on all of them.
-        grids_checked: how many grids it was seen to hold on, this one included.
+        extent: for which values of all that it reads: `every size`, `under a condition`, or `the
+            recorded sizes`, here those that were given; null where it does not hold.
+        condition: under which it holds for all values; null = none is needed, or known.
         witness: where it does not hold: who collides, which tiles nobody computes.
     """
 
     holds: bool
     tiles: int
+    extent: str | None
     condition: str | None
-    grids_checked: int
     witness: list[str]
 
 

@@ -38,8 +38,8 @@ def prove(arguments: Mapping[str, Any], progress: Progress) -> ProvedSwizzle:
     verdict = api.prove(**given, **constants)
     tiles = math.prod(arguments["grid"])
     if isinstance(verdict, Witness):
-        return ProvedSwizzle(False, tiles, None, 0, list(describe(verdict)))
-    return ProvedSwizzle(True, tiles, verdict.condition, verdict.grids_checked, [])
+        return ProvedSwizzle(False, tiles, None, None, list(describe(verdict)))
+    return ProvedSwizzle(True, tiles, verdict.extent, verdict.condition, [])
 
 
 def prove_source(arguments: Mapping[str, Any], progress: Progress) -> ProvedSource:

@@ -34,6 +34,10 @@ KERNELS = (
 """What the shares in the table of kernels are of."""
 
 
+PROVED = "proved for all values of what it reads; 32 bits hold all up to 2**23 programs"
+"""What a proof for all sizes says, and its bound."""
+
+
 def message(run: Run) -> str:
     """`outcome` and `cautions` in one."""
     return " ".join([outcome(run), *cautions(run.cautions)])
@@ -163,25 +167,34 @@ def proof(attempt: Attempt) -> str:
     """What was proved, in one sentence."""
     if attempt.proof is None:
         return "a permutation of the launch's tiles"
-    grids, condition = attempt.proof.grids_checked, attempt.proof.condition or ""
-    if condition.endswith("grids checked"):
-        return f"a permutation (here, and on {condition.replace('grids checked', 'other grids')})"
-    where = f", where {condition}" if condition else ""
-    return f"a permutation ({grids} grid{'s' if grids > 1 else ''} checked{where})"
+    known = attempt.proof
+    if known.extent == "every size":
+        return f"a permutation for every count ({PROVED})"
+    if known.extent == "under a condition":
+        return (
+            f"a permutation where {known.condition} ({PROVED}); the patch tests that, and "
+            "elsewhere changes nothing"
+        )
+    if known.condition:
+        return f"a permutation for the recorded values, which the patch tests: {known.condition}"
+    return "a permutation for the recorded values; others are not proved"
 
 
 def proved(name: str, certificate: Proof, domains: str) -> str:
-    """A certificate on its own, for `prove`; `domains`: `8 XCDs`."""
+    """A certificate by itself, for `prove`; `domains`: `8 XCDs`."""
     tiles = len(certificate.tile)
-    lines = [
-        f"Proved: `{name}` is a permutation of {tiles} tiles on {domains}.",
-        f"  fingerprint: {certificate.fingerprint}",
-        f"  further grids: holds on {certificate.grids_checked}, the largest of "
-        f"{certificate.largest_checked} programs",
-    ]
-    if certificate.condition:
-        lines.append(f"  condition: {certificate.condition}")
-    return "\n".join(lines)
+    other = {
+        "every size": f"holds for every count ({PROVED})",
+        "under a condition": f"holds where {certificate.condition} ({PROVED})",
+        "the recorded sizes": "not proved",
+    }[certificate.extent]
+    return "\n".join(
+        (
+            f"Proved: `{name}` is a permutation of {tiles} tiles on {domains}.",
+            f"  fingerprint: {certificate.fingerprint}",
+            f"  other sizes: {other}",
+        )
+    )
 
 
 @dataclass(frozen=True)
