@@ -11,11 +11,12 @@ program has its own. Whatever is not decided for all sizes at once splits these 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from intelliperf_swizzle.language.graph import Graph
 from intelliperf_swizzle.language.syntax import AXES, GRID
+from intelliperf_swizzle.mapping.digit_boxes import Box, NotProvedError, fuse, join
 from intelliperf_swizzle.mapping.polynomial import (
     ZERO,
     Bounds,
@@ -51,10 +52,6 @@ class Work:
         self._left -= terms
         if self._left < 0:
             raise NotProvedError("too many cases")
-
-
-class NotProvedError(Exception):
-    """Not decided; which is no proof of the contrary."""
 
 
 @dataclass(frozen=True)
@@ -111,14 +108,6 @@ class SplitError(Exception):
         self.parts, self.divisor = parts, divisor
 
 
-@dataclass(frozen=True)
-class Box:
-    """`first + Σ digit * weight`, each digit from 0 to below its extent; the digits sorted."""
-
-    first: Polynomial
-    digits: tuple[tuple[Polynomial, Polynomial], ...]
-
-
 def prove_everywhere(graph: Graph, root: int, case: Case, programs: Polynomial) -> None:
     """Proves that a node takes the programs of a case to 0 … programs - 1, each to its own.
 
@@ -147,9 +136,9 @@ def prove_everywhere(graph: Graph, root: int, case: Case, programs: Polynomial) 
             prove_everywhere(graph, graph.renamed(root, cut, program), case, programs)
             return
     boxes = [_box(values[0], one) for one, values in _pieces(graph, (root,), case)]
-    if _joined([box for box in boxes if box is not None]) != Box(ZERO, ((number(1), programs),)):
-        if programs.number != 1:
-            raise NotProvedError("the boxes of values do not make up all programs")
+    whole = join([box for box in boxes if box is not None])
+    if programs.number != 1 and whole != Box(ZERO, ((number(1), programs),)):
+        raise NotProvedError("the boxes of values do not make up all programs")
 
 
 def _with_programs(case: Case, programs: Polynomial) -> Case:
@@ -183,7 +172,7 @@ def _first_programs(
     except NotProvedError:
         return None
     boxes = [_box(values[1], one) for one, values in pieces if (values[0] != ZERO) is wanted]
-    whole = _joined([box for box in boxes if box is not None])
+    whole = join([box for box in boxes if box is not None])
     if whole is None:
         return ZERO
     if not whole.digits:
@@ -466,9 +455,10 @@ class _Values:
         """That none is 0, on sides that a choice leaves out neither: hardware computes both."""
         for node in self._graph.below(nodes):
             operator, operands = self._graph.nodes[node]
-            if operator in ("//", "%") and not self._positive(operands[1]):
-                if not self._decide(self.of(operands[1]) - 1):
-                    raise NotProvedError("a divisor may be 0")
+            if operator not in ("//", "%") or self._positive(operands[1]):
+                continue
+            if not self._decide(self.of(operands[1]) - 1):
+                raise NotProvedError("a divisor may be 0")
 
     def _positive(self, node: int) -> bool:
         """Whether a node is 1 or more by how it is written."""
@@ -514,77 +504,4 @@ def _box(value: Polynomial, case: Case) -> Box | None:
             weight = -weight
         first = first.put(name, ZERO)
         digits.append((weight, extent))
-    return Box(first, _fused(digits))
-
-
-Digits = tuple[tuple[Polynomial, Polynomial], ...]
-
-
-def _fused(digits: Iterable[tuple[Polynomial, Polynomial]]) -> Digits:
-    """Digits of which one goes on where another one ends, as one."""
-    left = sorted(digits, key=lambda one: (one[0].terms, one[1].terms))
-    for slow in left:
-        for fast in left:
-            if slow is not fast and slow[0] == fast[0] * fast[1]:
-                others = [one for one in left if one is not slow and one is not fast]
-                return _fused([*others, (fast[0], fast[1] * slow[1])])
-    return tuple(left)
-
-
-def _joined(boxes: Sequence[Box]) -> Box | None:
-    """Boxes that lie beside each other as one; None if there are none, or they do not."""
-    names = sorted({one for box in boxes for part in (box.first, *sum(box.digits, ()))
-                    for one in part.symbols})  # fmt: skip
-    sample = {name: 1009 + 131 * at for at, name in enumerate(names)}
-    left = sorted(boxes, key=lambda box: box.first(sample))
-    while len(left) > 1:
-        joined = _join_two(left, sample)
-        if joined is None:
-            raise NotProvedError("the boxes of values do not join")
-        left = sorted(joined, key=lambda box: box.first(sample))
-    return left[0] if left else None
-
-
-def _join_two(boxes: Sequence[Box], sample: Mapping[str, int]) -> list[Box] | None:
-    """One box fewer: two of which one goes on where the other one ends."""
-    starts: dict[Polynomial, list[Box]] = {}
-    for box in boxes:
-        starts.setdefault(box.first, []).append(box)
-    alike: list[tuple[int, Box, Box]] = []
-    last: dict[Digits, Box] = {}
-    for box in boxes:
-        if (before := last.get(box.digits)) is not None:
-            alike.append(((box.first - before.first)(sample), before, box))
-        last[box.digits] = box
-    for box in boxes:
-        for digit in box.digits:
-            others = [one for one in box.digits if one is not digit]
-            for next_box in starts.get(box.first + digit[0] * digit[1], ()):
-                if next_box is not box and (more := _times(next_box, others, digit[0])):
-                    whole = Box(box.first, _fused([*others, (digit[0], digit[1] + more)]))
-                    return [whole, *(one for one in boxes if one not in (box, next_box))]
-        for other in boxes:
-            for digit in other.digits:
-                others = [one for one in other.digits if one is not digit]
-                if box is not other and other.first == box.first + digit[0]:
-                    if _times(box, others, digit[0]) == number(1):
-                        whole = Box(box.first, _fused([*others, (digit[0], digit[1] + 1)]))
-                        return [whole, *(one for one in boxes if one not in (box, other))]
-    for _, one, two in sorted(alike, key=lambda item: item[0]):
-        whole = Box(one.first, _fused([*one.digits, (two.first - one.first, number(2))]))
-        return [whole, *(box for box in boxes if box not in (one, two))]
-    return None
-
-
-def _times(
-    box: Box, others: Sequence[tuple[Polynomial, Polynomial]], weight: Polynomial
-) -> Polynomial | None:
-    """How many of a weight a box has besides other digits; None if it has not these."""
-    left = [*box.digits]
-    for one in others:
-        if one not in left:
-            return None
-        left.remove(one)
-    if not left:
-        return number(1)
-    return left[0][1] if len(left) == 1 and left[0][0] == weight else None
+    return Box(first, fuse(digits))
