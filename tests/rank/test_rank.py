@@ -43,7 +43,8 @@ def attempt(number: int, rate: float, memory: int = 100, text: str = "pid = pid"
     [
         (0.79, 0.9, "better"),
         (0.79, 1.12, "slower"),
-        (0.79, 1.005, "better"),
+        (0.79, 0.985, "no difference"),
+        (0.79, 1.005, "no difference"),
         (0.40, 1.0, "worse"),
         (0.552, 1.0, "no difference"),
         (0.79, None, "better"),
@@ -272,7 +273,8 @@ UNEVEN = replace(BASELINE, imbalance=1.2)
         (0.55, 1.0, "better"),
         (0.50, 1.0, "better"),
         (0.55, 1.195, "no difference"),
-        (0.60, 1.195, "better"),
+        (0.60, 1.195, "no difference"),
+        (0.60, 1.15, "better"),
         (0.79, 1.3, "slower"),
     ],
 )

@@ -49,6 +49,7 @@ class SameBytes:
         tiles: that were executed and compared.
         of: tiles of the launches that were looked at.
         launches: distinct launches that were looked at.
+        of_launches: distinct launches of the kernel.
         where: they were executed.
         tolerance: relative, if atomics add floats in any order; None = to the bit.
     """
@@ -56,6 +57,7 @@ class SameBytes:
     tiles: int
     of: int
     launches: int
+    of_launches: int
     where: Literal["CPU", "GPU"]
     tolerance: float | None
 

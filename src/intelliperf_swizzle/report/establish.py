@@ -65,7 +65,9 @@ def _same_bytes(seen: Validation) -> SameBytes | None:
         return None
     where: Literal["CPU", "GPU"] = "GPU" if seen.method.startswith("gpu") else "CPU"
     tolerance = seen.tolerance if seen.rule == "tolerance" else None
-    return SameBytes(seen.tiles_compared, seen.tiles, seen.launches, where, tolerance)
+    launches = seen.distinct_launches or seen.launches
+    compared = seen.tiles_compared
+    return SameBytes(compared, seen.tiles, seen.launches, launches, where, tolerance)
 
 
 def _change(run: Run) -> Change | None:
@@ -93,7 +95,7 @@ def sentences(found: Established) -> list[str]:
     told = [
         f"Proved: {permutation(found.permutation)}.",
         _independence(found.independence),
-        _work(found.equal_work, found.same_bytes),
+        f"Validated: {_work(found.equal_work, found.same_bytes)}.",
     ]
     missing = f"Not established: {', '.join(found.missing)}." if found.missing else ""
     return [one for one in (*told, missing) if one]
@@ -142,15 +144,25 @@ def _independence(known: Independence | None) -> str:
     return f"Independence: the accesses of all programs of {which} were compared."
 
 
+def validation(seen: Validation | None) -> str:
+    """What was compared of one attempt."""
+    if seen is None:
+        return "not validated"
+    if not seen.same_bits:
+        return f"differs: {seen.difference}"
+    return _work(_equal_work(seen), _same_bytes(seen))
+
+
 def _work(work: EqualWork | None, same: SameBytes | None) -> str:
     """What was compared of tiles."""
-    parts = []
-    if work is not None and work.means != "bytes":
-        parts.append(f"the same {work.means} for all {work.tiles} tiles")
-    if same is not None:
-        how = "the same bits" if same.tolerance is None else f"equal within {same.tolerance:g}"
-        launches = f"{same.launches} launch{'es' if same.launches > 1 else ''}"
-        parts.append(
-            f"{same.tiles} of {same.of} tiles executed on the {same.where}: {how} ({launches})"
-        )
-    return f"Validated: {'; '.join(parts)}." if parts else ""
+    if work is None:
+        return "nothing was compared"
+    parts = [] if work.means == "bytes" else [f"the same {work.means} for all {work.tiles} tiles"]
+    if same is None:
+        return "; ".join([*parts, "no outputs were compared, as one tile takes too long"])
+    how = "the same bits" if same.tolerance is None else f"equal within {same.tolerance:g}"
+    launches = f"{same.launches} launch{'es' if same.launches > 1 else ''}"
+    if same.launches < same.of_launches:
+        launches = f"{same.launches} of {same.of_launches} launches validated"
+    executed = f"{same.tiles} of {same.of} tiles executed on the {same.where}"
+    return "; ".join([*parts, f"{executed}: {how} ({launches})"])

@@ -18,6 +18,7 @@ from intelliperf_swizzle.rank import (
     finalists,
     judge,
     order,
+    shortest,
     within_reach,
 )
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
@@ -108,12 +109,13 @@ class OnModel:
         self._modelled = dict(zip([one.attempt.number for one in wave], modelled, strict=True))
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
-        """The best that is better, while `num_attempts` are not validated."""
+        """The shortest of the best that are better, until `num_attempts` were refused."""
         ranked = order([one.attempt for one in evaluated], self._setting.rank)
-        number = next((one.number for one in ranked if one.verdict.kind == "better"), None)
+        better = [one for one in ranked if one.verdict.kind == "better"]
         refused = [one for one in self._validated.values() if one.attempt.verdict.kind != "better"]
-        if len(refused) >= self._setting.num_attempts:
+        if not better or len(refused) >= self._setting.num_attempts:
             return None
+        number = shortest(better).number
         return next((one for one in evaluated if one.attempt.number == number), None)
 
     def settle(self, chosen: Edited) -> Evaluated | None:
