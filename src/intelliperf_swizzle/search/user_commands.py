@@ -44,14 +44,18 @@ class UnitTest:
         self._passes_unmodified = False
 
     def judge(self, attempt: Attempt, edit: Edit) -> Attempt:
-        """The attempt, refused if the test fails on it.
+        """The attempt, refused if the test fails on it; if it passes, that is noted.
 
         Raises:
             ValidationError: the test does not pass on the unmodified kernel either.
         """
         failure = self.failure(edit)
         if failure is None:
-            return attempt
+            options, validation = self._setup.options, attempt.validation
+            if validation is None or options.compute == "never":
+                return attempt
+            passed = replace(validation, unit_test=options.unittest_command)
+            return replace(attempt, validation=passed)
         if not self._passes_unmodified:
             without = self.failure(None)
             if without is not None:
@@ -60,7 +64,7 @@ class UnitTest:
                     hint="--unittest_command must exit with 0 on the unchanged project",
                 )
             self._passes_unmodified = True
-        return replace(attempt, verdict=Verdict("output differs", failure))
+        return replace(attempt, verdict=Verdict("unit test failed", failure))
 
     def failure(self, edit: Edit | None) -> str | None:
         """Why the test does not pass on a copy of the project with the edit; None if it does."""
