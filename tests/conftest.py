@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ LONG = (
 )  # fmt: skip
 """Where the tests take many seconds each."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # its scripts as modules
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,6 +56,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["INTELLIPERF_SWIZZLE_NO_CACHE"] = "1"  # a test finds nothing of another
+    compiled = Path.home() / ".cache" / "intelliperf-swizzle" / "compiled"
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(compiled))  # but for machine code
     if not _on_gpu(config) and any(Path(one).exists() for one in ("/dev/nvidiactl", "/dev/kfd")):
         os.environ.update(CUDA_VISIBLE_DEVICES="", HIP_VISIBLE_DEVICES="")
 

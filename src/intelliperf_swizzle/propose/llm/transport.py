@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import os
 import re
@@ -16,9 +15,9 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from intelliperf_swizzle.errors import ModelError, UsageError
+from intelliperf_swizzle.errors import ModelError, SlowModelError, UsageError
 from intelliperf_swizzle.propose.llm.answer import RefusedAnswerError, Reply
-from intelliperf_swizzle.propose.llm.signature import INPUTS, Image, Question
+from intelliperf_swizzle.propose.llm.signature import INPUTS, Question
 from intelliperf_swizzle.readers import LARGEST
 from intelliperf_swizzle.records import Usage
 
@@ -156,13 +155,14 @@ class Model:
         started = self.clock()
         for wait in (*WAITS_SECONDS, None):
             left = seconds - (self.clock() - started)
-            lm = self._lm(dspy, sample, max(left, 1.0))
+            lm = self._lm(dspy, question, sample, max(left, 1.0))
             try:
                 fields, unreadable = _predict(dspy, lm, question)
             except Exception as error:
                 left = seconds - (self.clock() - started)
                 if wait is None or wait >= left or not _may_pass(error):
-                    raise ModelError(
+                    slow = any("Timeout" in type(one).__name__ for one in _chain(error))
+                    raise (SlowModelError if slow else ModelError)(
                         f"the language model {self.endpoint.model} gave no answer: "
                         f"{self._told(error)}",
                         hint=_hint(error),
@@ -173,12 +173,13 @@ class Model:
             return Reply(fields, text, unreadable, usage)
         raise AssertionError  # the last round returns or raises
 
-    def _lm(self, dspy: ModuleType, sample: int, seconds: float) -> Any:
+    def _lm(self, dspy: ModuleType, question: Question, sample: int, seconds: float) -> Any:
         name = self.endpoint.model.rsplit("/", 1)[-1]
         reasoning = REASONING_MODEL.match(name) is not None
+        answer = min(self.answer_tokens, question.answer_tokens or self.answer_tokens)
         settings: dict[str, Any] = {
             "temperature": 1.0 if reasoning else self.temperature,
-            "max_tokens": max(self.answer_tokens, REASONING_TOKENS if reasoning else 0),
+            "max_tokens": max(answer, REASONING_TOKENS if reasoning else 0),
             "cache": False,
             "num_retries": 0,
             "timeout": seconds,
@@ -222,34 +223,15 @@ def _dspy() -> Any:
 
 
 def shown(question: Question) -> str:
-    """A call as DSPy writes it, message by message, with a line in place of each picture.
+    """A call as DSPy writes it, message by message.
 
     Without DSPy, which adds the markers of fields, all that it would write them around.
     """
     if find_spec("dspy") is None:
         return f"(DSPy is not installed: its markers of fields are left out.)\n\n{question.text}"
     dspy = _dspy()
-    messages = dspy.ChatAdapter().format(_signature(dspy, question), [], _values(dspy, question))
-    pictures = iter([name for name, value in _ordered(question) if isinstance(value, Image)])
-    return "\n\n".join(
-        f"## {message['role']}\n\n{_words(message['content'], question, pictures)}"
-        for message in messages
-    )
-
-
-def _words(content: str | list[dict[str, Any]], question: Question, pictures: Iterator[str]) -> str:
-    """A message's text, its pictures by name, size and what they may count for."""
-    if isinstance(content, str):
-        return content
-    words = ""
-    for part in content:
-        if part["type"] == "text":
-            words += part["text"]
-        else:
-            image = question.images[next(pictures)]
-            size = f"{image.width} x {image.height} pixels"
-            words += f"[PNG of {size}, {len(image.png)} bytes, about {image.tokens} tokens]"
-    return words
+    messages = dspy.ChatAdapter().format(_signature(dspy, question), [], _values(question))
+    return "\n\n".join(f"## {message['role']}\n\n{message['content']}" for message in messages)
 
 
 def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, Any], str | None]:
@@ -266,7 +248,7 @@ def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, A
 
     with dspy.context(lm=lm, adapter=OneCall()):
         try:
-            prediction = dspy.Predict(_signature(dspy, question))(**_values(dspy, question))
+            prediction = dspy.Predict(_signature(dspy, question))(**_values(question))
         except AdapterParseError as error:
             return {}, _reason(str(getattr(error, "lm_response", "")), question)
     fields = {one.name: getattr(prediction, one.name) for one in question.outputs}
@@ -276,28 +258,22 @@ def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, A
 
 
 def _signature(dspy: ModuleType, question: Question) -> Any:
-    inputs = {
-        name: (dspy.Image if isinstance(value, Image) else str, dspy.InputField(desc=INPUTS[name]))
-        for name, value in _ordered(question)
-    }
+    inputs = {name: (str, dspy.InputField(desc=INPUTS[name])) for name in _ordered(question)}
     outputs = {one.name: (str, dspy.OutputField(desc=one.description)) for one in question.outputs}
     return dspy.Signature({**inputs, **outputs}, question.instructions)
 
 
-def _values(dspy: ModuleType, question: Question) -> dict[str, Any]:
+def _values(question: Question) -> dict[str, str]:
     """The inputs as DSPy takes them; no text of them can pass for a picture."""
     return {
-        name: dspy.Image(url=f"data:image/png;base64,{base64.b64encode(value.png).decode()}")
-        if isinstance(value, Image)
-        else value.replace("<<CUSTOM-TYPE-", "<< CUSTOM-TYPE-")
-        for name, value in _ordered(question)
+        name: question.inputs[name].replace("<<CUSTOM-TYPE-", "<< CUSTOM-TYPE-")
+        for name in _ordered(question)
     }
 
 
-def _ordered(question: Question) -> list[tuple[str, str | Image]]:
-    """Texts and pictures in the order of `INPUTS`."""
-    inputs: dict[str, str | Image] = {**question.inputs, **question.images}
-    return sorted(inputs.items(), key=lambda item: list(INPUTS).index(item[0]))
+def _ordered(question: Question) -> list[str]:
+    """The names of the inputs in the order of `INPUTS`."""
+    return sorted(question.inputs, key=list(INPUTS).index)
 
 
 def _reason(text: str, question: Question) -> str:
