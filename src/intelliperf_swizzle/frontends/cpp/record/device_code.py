@@ -8,7 +8,6 @@ For each kernel: its metadata, its address slice, its source, and code for the h
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from intelliperf_swizzle.frontends.cpp.code import llvm, nvptx
 from intelliperf_swizzle.frontends.cpp.code.binaries import CodeObject, KernelCode
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import CallGraph, Reader
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
+from intelliperf_swizzle.frontends.cpp.code.tools import run_tool
 from intelliperf_swizzle.frontends.cpp.compile import ptx
 from intelliperf_swizzle.frontends.cpp.execute import native
 from intelliperf_swizzle.frontends.cpp.slice.slicing import (
@@ -246,9 +246,9 @@ class _Preparation:
         library = self._request.folder / "kernels.so"
         objects = map(str, self._objects)
         command = [self._request.clang, "-shared", "-o", str(library), *objects, *places, "-lm"]
-        linked = subprocess.run(command, capture_output=True, text=True, check=False)
-        lines = (linked.stdout + linked.stderr).splitlines() or ["no message"]
-        return lines[0].strip() if linked.returncode else None
+        linked = run_tool(command)
+        lines = linked.output.splitlines() or ["no message"]
+        return None if linked.exit_code == 0 else lines[0].strip()
 
 
 def contents_of(sliced: AddressSlice) -> str:
