@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.edit.copy import PLACE, copy_project, moved_command, run_build
+from intelliperf_swizzle.edit.copy import (
+    PLACE,
+    copy_project,
+    moved_command,
+    place_in_copy,
+    run_build,
+)
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.code.binaries import (
     CodeObject,
@@ -111,7 +117,8 @@ def built(
         except SwizzleError as error:
             raise _with_hint(error, toolchain, flavour) from None
         for file, text in (edit.files if edit else {}).items():
-            if (place / Path(file).relative_to(recipe.project)).read_bytes() != text.encode():
+            copied = place_in_copy(Path(file), Path(recipe.project), place)
+            if copied is None or copied.read_bytes() != text.encode():
                 raise BuildError(f"the build makes {file} anew: a patch of it is lost")
     moved = tuple(moved_command(command, Path(recipe.project), place))
     files = files or device_files(moved, place, flavour, below=builds)
