@@ -177,6 +177,8 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
         hint = "CMake's language HIP needs ROCm; without it -DCMAKE_CXX_COMPILER=hipcc builds C++"
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
+    elif header and (install := _install(header[1], name)):
+        hint = f"{install} has `{header[1]}`"
     elif header:
         hint = f"if `{header[1]}` is of {vendors}, install it: Triton has {name}'s main headers"
     elif threads:
@@ -184,6 +186,35 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     else:
         hint = f"if the library is of {vendors}, install it: there are none of its libraries here"
     return SwizzleError(error.fact, hint=hint, details=error.details)
+
+
+_PACKAGES = {
+    "CUDA": {
+        "cublas": "nvidia-cublas", "thrust/": "nvidia-cuda-cccl", "cub/": "nvidia-cuda-cccl",
+        "cuda/std/": "nvidia-cuda-cccl", "curand": "nvidia-curand", "cusparse": "nvidia-cusparse",
+        "cufft": "nvidia-cufft", "cusolver": "nvidia-cusolver", "cudnn": "nvidia-cudnn-cu13",
+        "nccl": "nvidia-nccl-cu13", "nvtx": "nvidia-nvtx", "nvToolsExt": "nvidia-nvtx",
+        "nvml": "nvidia-nvml-dev", "nvrtc": "nvidia-cuda-nvrtc",
+    },
+    "HIP": {
+        "thrust/": "rocthrust-dev", "hipcub/": "hipcub-dev", "rocprim/": "rocprim-dev",
+        "cub/": "hipcub-dev", "rocblas": "rocblas-dev", "hipblas": "hipblas-dev",
+        "rocrand": "rocrand-dev", "hiprand": "hiprand-dev", "rocfft": "rocfft-dev",
+        "hipfft": "hipfft-dev", "rocsparse": "rocsparse-dev", "hipsparse": "hipsparse-dev",
+        "rocsolver": "rocsolver-dev", "hipsolver": "hipsolver-dev", "rccl": "rccl-dev",
+        "miopen": "miopen-hip-dev", "rocwmma/": "rocwmma-dev", "ck/": "composablekernel-dev",
+    },
+}  # fmt: skip
+"""Packages with headers, of the Python package index for CUDA and of ROCm's repository for HIP, by
+how the headers' names begin."""
+
+
+def _install(header: str, language: str) -> str | None:
+    """The command that installs a vendor's header; None if it is not known whose it is."""
+    known = _PACKAGES[language].items()
+    names = (header, header.rpartition("/")[2])  # `rocblas/rocblas.h`
+    package = next((one for begin, one in known for name in names if name.startswith(begin)), None)
+    return package and f"{'pip install' if language == 'CUDA' else 'sudo apt install'} {package}"
 
 
 def names_program(command: Sequence[str], project: Path, language: str) -> bool:
