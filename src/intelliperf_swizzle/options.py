@@ -157,7 +157,7 @@ class Options:
         verbs=ALL,
     )
     profiler: str = _option(
-        "auto", "auto, ncu, rocprofv3, metrix, model; intelliperf within IntelliPerf", verbs=ALL
+        "auto", "auto, ncu, rocprofv3, model; intelliperf within IntelliPerf", verbs=ALL
     )
     proposer: str = _option(
         "auto",
@@ -187,16 +187,9 @@ class Options:
         None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
     )
     backend: str = _option(
-        "local",
-        "where candidates are scored by the model: local, loky, dask://HOST:PORT, ray://HOST:PORT",
+        "local", "where candidates are scored by the model: local, loky, dask://HOST:PORT"
     )
     seed: int = _option(0, "random seed", read=integer, verbs=OPTIMIZE)
-    configs: Literal["recorded", "all"] = _option(
-        "recorded",
-        "of kernels under triton.autotune: the recorded one, or all, with a search on each",
-        choices=("recorded", "all"),
-        verbs=OPTIMIZE,
-    )
     no_cache: bool = _option(
         False,
         "trace and build anew what an earlier run has traced and built",

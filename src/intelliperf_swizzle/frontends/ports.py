@@ -54,8 +54,6 @@ class RecordRequest:
         compute: whether launches are also executed, if there is no GPU.
         environment: of the command.
         build_command: builds it, for a language that builds a copy itself.
-        all_configs: whether tuned kernels are also recorded with the configurations that their
-            tuner does not choose; without a GPU.
     """
 
     command: Sequence[str]
@@ -68,7 +66,6 @@ class RecordRequest:
     compute: Literal["auto", "always", "never"] = "auto"
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     build_command: str | None = None
-    all_configs: bool = False
 
     @property
     def variables(self) -> Mapping[str, str]:

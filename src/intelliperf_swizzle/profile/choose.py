@@ -10,7 +10,6 @@ from dataclasses import replace
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import Target, devices
 from intelliperf_swizzle.profile import Application, Profiler
-from intelliperf_swizzle.profile.metrix import MetrixProfiler
 from intelliperf_swizzle.profile.ncu import NcuProfiler
 from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
 from intelliperf_swizzle.profile.tools import (
@@ -29,7 +28,6 @@ from intelliperf_swizzle.progress import Progress, Silent
 _CLASSES: Mapping[ToolName, Callable[[Application, Target, Tool], Profiler]] = {
     "ncu": NcuProfiler,
     "rocprofv3": Rocprofv3Profiler,
-    "metrix": MetrixProfiler,
 }
 
 

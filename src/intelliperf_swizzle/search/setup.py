@@ -81,7 +81,6 @@ class Setup:
             limit_seconds=self.options.limit_seconds,
             compute=self.options.compute,
             build_command=self.options.build_command,
-            all_configs=self.options.configs == "all",
         )
 
 

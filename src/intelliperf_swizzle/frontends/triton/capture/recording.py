@@ -19,7 +19,6 @@ from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
 from intelliperf_swizzle.frontends.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.frontends.triton.capture.settings import (
-    OTHER_CONFIGS,
     Execution,
     Settings,
     gpu_told,
@@ -81,7 +80,6 @@ def capture(
     gpu = None if request.device else gpu_told(request.target)
     settings = Settings(
         RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill,
-        request.all_configs and gpu is not None,
     )  # fmt: skip
     place = _prepared(Path(request.folder), settings)
     watch, ending = _watch(request, place, deadline, interpreted=gpu is not None)
@@ -100,7 +98,6 @@ def capture(
         ),
         last_lines=ending.last_lines,
         folder=place,
-        other_configs=tuple(_other_configs(place, watch)) if settings.all_configs else (),
         cautions=(
             *ending.cautions(all(one.computed for one in launches)),
             *dict.fromkeys(watch.refusals + watch.cautions),
@@ -130,10 +127,8 @@ def _prepared(folder: Path, settings: Settings) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / journal.FILE).unlink(missing_ok=True)
-        for name in ("launches", "contents", "counts", OTHER_CONFIGS):
+        for name in ("launches", "contents", "counts"):
             shutil.rmtree(folder / name, ignore_errors=True)
-        if settings.all_configs:
-            (folder / OTHER_CONFIGS).mkdir()
         save_settings(settings, folder)
     except OSError as error:
         raise CaptureError(f"the folder for the records cannot be written: {error}") from error
@@ -233,13 +228,6 @@ def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
     for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)
     return launches
-
-
-def _other_configs(folder: Path, watch: _JournalWatch) -> list[Launch]:
-    """The launches with configurations that the tuner has not chosen."""
-    others = _JournalWatch(Journal(folder / OTHER_CONFIGS))
-    others.read()
-    return _launches(folder / OTHER_CONFIGS, replace(others, uses=watch.uses))
 
 
 # --- words --------------------------------------------------------------------------------------

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 FOLDER_VARIABLE = "INTELLIPERF_SWIZZLE_CAPTURE"
 """Environment variable that names the folder; without it the hook does nothing."""
 
-OTHER_CONFIGS = "other-configs"
-"""Folder of the records of launches as the application does not make them, with its own journal."""
 
 _FILE = "settings.json"
 
@@ -95,7 +93,6 @@ class Settings:
         compute_budget_seconds: for all launches together.
         deadline: when the application will be ended, on the monotonic clock of the machine.
         fill: whether large random tensors are filled, too.
-        all_configs: whether launches are also recorded as a tuner's other configurations have them.
     """
 
     agent: str
@@ -104,7 +101,6 @@ class Settings:
     compute_budget_seconds: float
     deadline: float
     fill: bool = False
-    all_configs: bool = False
 
 
 def save_settings(settings: Settings, folder: Path) -> None:
