@@ -25,10 +25,13 @@ class Update:
     Attributes:
         name: as Triton calls it, `atomic_add`; empty where no kernel is executing one.
         answer_is_used: whether the kernel takes its result.
+        kind: width and kind of the numbers, and a limit if there is one: only updates that are
+            the same in all of these commute.
     """
 
     name: str
     answer_is_used: bool
+    kind: str = ""
 
 
 class Atomics:
@@ -49,7 +52,7 @@ class Atomics:
         self.words: list[tuple[Int64Array, Int64Array]] | None = []
         self.ordered: set[int] = set()
         self._count = 0
-        self._updates: dict[int, set[str]] = {}
+        self._updates: dict[int, set[tuple[str, str]]] = {}
 
     def note_update(self, low: int, high: int) -> None:
         """Keep which storages show in what order programs update them between two addresses.
@@ -59,9 +62,9 @@ class Atomics:
         update = self._current_update()
         first, last = np.searchsorted(self._begin, (low, high), side="right") - 1
         for place in range(int(first), int(last) + 1):
-            names = self._updates.setdefault(place, {update.name})
-            names.add(update.name)
-            if update.answer_is_used or names & EXCHANGES or len(names) > 1:
+            kinds = self._updates.setdefault(place, set())
+            kinds.add((update.name, update.kind))
+            if update.answer_is_used or update.name in EXCHANGES or len(kinds) > 1:
                 self.ordered.add(place)
 
     def has_room(self, count: int) -> bool:
