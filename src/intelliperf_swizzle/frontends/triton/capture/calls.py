@@ -59,6 +59,8 @@ class BoundCall(NamedTuple):
 
 Before: TypeAlias = Callable[[Call], None]
 Execute: TypeAlias = Callable[[], object]
+_BEFORE_ARGUMENTS = 6
+"""Of a launcher, after the grid: stream, function, metadata of kernel and launch, two hooks."""
 _now = threading.local()
 
 
@@ -139,8 +141,7 @@ class WatchedLauncher:
         def execute() -> object:
             return self._run(x, y, z, *given)
 
-        *_, stream_and_hooks = (given[:6],)
-        args = given[len(stream_and_hooks) :]
+        args = given[_BEFORE_ARGUMENTS:]
         if getattr(_now, "trials", 0):
             execute()
             return

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.trials import journal
@@ -47,13 +48,14 @@ def imported(module: str) -> None:
     if "triton" in _imported and not _noted & {"installed"}:
         _noted.add("installed")
         if settings.gpu is not None:
-            from intelliperf_swizzle.frontends.triton.capture import standin_triton
+            from intelliperf_swizzle.frontends.triton.capture import virtual_gpu
 
-            standin_triton.install(settings.gpu)
+            refuse = partial(_tell, folder, "refused", usage=False)
+            virtual_gpu.install(settings.gpu, refuse)
         importlib.import_module(settings.agent).install(folder, settings)
 
 
-def _tell(folder: Path, event: str, sentence: str) -> None:
+def _tell(folder: Path, event: str, sentence: str, **fields: object) -> None:
     if sentence not in _noted:
         _noted.add(sentence)
-        journal.write(folder, event, text=sentence)
+        journal.write(folder, event, text=sentence, **fields)
