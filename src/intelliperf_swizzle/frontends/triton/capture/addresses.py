@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from intelliperf_swizzle.records import Int64Array, UInt8Array
+from intelliperf_swizzle.records import Int64Array, Launch, UInt8Array
 
 _PAGE_BYTES = 4096
 
@@ -146,6 +146,41 @@ def pointers_among(numbers: npt.NDArray[Any], spans: list[Span]) -> Pointers:
     return Pointers(
         places[inside], [spans[one] for one in chosen], candidates[inside] - begins[chosen]
     )
+
+
+def canonical(launch: Launch, contents: UInt8Array) -> UInt8Array:
+    """What a storage of a launch holds, with what points where in place of addresses."""
+    if all(storage.address is None for storage in launch.storages.values()):
+        return contents
+    contents = contents.copy()
+    words = words_of(contents)
+    before = words.copy()
+    for number, storage in launch.storages.items():
+        if storage.address is not None:
+            offsets = before - storage.address
+            inside = (offsets >= 0) & (offsets < storage.bytes)
+            words[inside] = (number << 48) + offsets[inside]
+    return contents
+
+
+def arguments_without_addresses(launch: Launch) -> dict[str, object]:
+    """The arguments of a launch, with what points where in place of addresses."""
+    places = [
+        (storage.address, number, storage.bytes)
+        for number, storage in launch.storages.items()
+        if storage.address is not None
+    ]
+
+    def replaced(value: object) -> object:
+        if isinstance(value, tuple):
+            return tuple(map(replaced, value))
+        if type(value) is int:
+            for begin, number, size in places:
+                if begin <= value < begin + size:
+                    return ("address", number, value - begin)
+        return value
+
+    return {name: replaced(value) for name, value in launch.arguments.items()}
 
 
 def may_point(numbers: npt.NDArray[Any]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,12 +59,12 @@ class DescribedLaunch:
     Attributes:
         launch: without contents of storages.
         spans: the memory of each storage.
-        pointers: of the storages of integers that hold addresses, which of their words do.
+        tensors: of the arguments.
     """
 
     launch: Launch
     spans: Mapping[int, Span]
-    pointers: Mapping[int, Pointers]
+    tensors: list[torch.Tensor]
 
     @functools.cached_property
     def memory(self) -> Mapping[int, torch.Tensor]:
@@ -79,32 +79,6 @@ class DescribedLaunch:
     def contents(self, number: int) -> UInt8Array:
         """Bytes of a storage on the host: a live view of host memory, a copy of a GPU's."""
         return host_bytes(self.memory[number])
-
-    def canonical(self, number: int, contents: UInt8Array) -> UInt8Array:
-        """These bytes, with what points where, not at which address."""
-        found = self.pointers.get(number)
-        if found is None or not len(found.places):
-            return contents
-        contents = contents.copy()
-        numbers = {span.begin: at for at, span in self.spans.items()}
-        targets = np.array([numbers[span.begin] for span in found.spans], np.int64)
-        words_of(contents)[found.places] = targets << 48 | found.offsets
-        return contents
-
-    def identity(self) -> str:
-        """Equal for launches that differ at most in contents, and in where their memory lies."""
-        spans = self.spans
-        arguments = {
-            name: next(
-                (("address", number, value - span.begin)
-                 for number, span in spans.items()
-                 if type(value) is int and span.begin <= value < span.end),
-                value,
-            )
-            for name, value in self.launch.arguments.items()
-        }  # fmt: skip
-        storages = {number: storage.bytes for number, storage in self.launch.storages.items()}
-        return repr((arguments, replace(self.launch, arguments={}, storages={}), storages))
 
 
 def host_bytes(view: torch.Tensor) -> UInt8Array:
@@ -154,7 +128,8 @@ def describe(call: Call) -> DescribedLaunch:
         },
         configs=configs_of(python_function(kernel)),
     )
-    return DescribedLaunch(launch, dict(enumerate(memory.spans)), memory.pointers)
+    spans = dict(enumerate(memory.spans))
+    return DescribedLaunch(launch, spans, memory.tensors)
 
 
 def normalise(grid: int | Sequence[int]) -> Grid:
@@ -173,16 +148,16 @@ class _Memory:
         values: the arguments.
 
     Attributes:
+        tensors: of the arguments.
         spans: in the order of their numbers.
-        pointers: of the storages that were looked into for addresses.
     """
 
     def __init__(self, values: Iterable[Any]) -> None:
-        spans = [span_of(tensor) for tensor in _tensors_in(values)]
+        self.tensors = list(_tensors_in(values))
+        spans = [span_of(tensor) for tensor in self.tensors]
         joined = merged(spans)
         self._live: list[Span] = []
         self.spans: list[Span] = []
-        self.pointers: dict[int, Pointers] = {}
         for span in spans:
             self.add(next((one for one in joined if one.begin <= span.begin < one.end), span))
 
@@ -205,9 +180,8 @@ class _Memory:
             self._live = live_spans(self.spans)
             self.spans[:] = dict.fromkeys(map(self._whole, self.spans))
         pointed = self._add(pointers_among(given, self._live))
-        for number, span in enumerate(self.spans):  # grows as it goes
-            self.pointers[number] = pointers_among(self._words(span), self._live)
-            pointed |= self._add(self.pointers[number])
+        for span in self.spans:  # grows as it goes
+            pointed |= self._add(pointers_among(self._words(span), self._live))
         return pointed
 
     def _add(self, found: Pointers) -> set[int]:

@@ -40,7 +40,6 @@ def imported(module: str) -> None:
 
         standin.install(
             settings.gpu,
-            fill=settings.fill or settings.compute == "always",
             multiply=settings.compute == "always",
             on_skip=lambda sentence: _tell(folder, "note", sentence),
             on_missing=lambda sentence: _tell(folder, "caution", sentence),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.trials import journal
+from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall
 from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
@@ -95,7 +96,7 @@ class Ledger:
         held = {number: live.contents(number) for number in live.integers}
         kind.looks += 1
         kind.integers = bool(held)
-        key = tuple(digest(live.canonical(*one)) for one in held.items())
+        key = tuple(digest(canonical(live.launch, one)) for one in held.values())
         if key not in kind.records:
             kind.records[key] = self._write(bound, live, held, key)
         return live, kind.records[key]

@@ -22,7 +22,7 @@ from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Execute
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
-from intelliperf_swizzle.frontends.triton.capture.execution import execute
+from intelliperf_swizzle.frontends.triton.capture.execution import execute, written
 from intelliperf_swizzle.frontends.triton.capture.graphs import is_capturing
 from intelliperf_swizzle.frontends.triton.capture.ledger import (
     REFUSALS,
@@ -89,9 +89,7 @@ class Recorder:
             self._budget.execute(bound, kind, record, live)
         elif record.new and record.execution is None:
             record.execution = Execution(computed=True, seconds=None)
-            journal.write(
-                self._folder, "ran", record=record.name, **encode(record.execution)
-            )
+            journal.write(self._folder, "ran", record=record.name, **encode(record.execution))
 
     def _caution_unseen(self, bound: BoundCall) -> None:
         name = bound.call.kernel.fn.__name__
@@ -117,6 +115,7 @@ class Budget:
         self._settings = settings
         self._seconds_left = settings.compute_budget_seconds
         self._stopped: Counter[tuple[str, object]] = Counter()
+        unknown.watch_torch()
 
     def execute(
         self, bound: BoundCall, kind: LaunchKind, record: RecordedLaunch,
@@ -131,7 +130,8 @@ class Budget:
                 execution = self._execute(bound, live)
         finally:
             if not execution.computed:
-                unknown.mark_written(bound, live)
+                for number in written(bound.ttir, live):
+                    unknown.mark(live, number, is_unknown=True)
             if first:
                 record.execution = execution
                 if record.new:
@@ -162,7 +162,7 @@ class Budget:
             budget_for_integers=(self._settings.deadline - time.monotonic()) / 2,
         )
         try:
-            execute(bound, live, stopwatch.ask)
+            execute(bound.ttir, live, stopwatch.ask)
             computed = True
         except LaunchEndedError:
             computed = False
@@ -193,9 +193,7 @@ class _Stopwatch:
         for_integers: whether it is only the integers for which it went on.
     """
 
-    def __init__(
-        self, live: DescribedLaunch, *, budget: float, budget_for_integers: float
-    ) -> None:
+    def __init__(self, live: DescribedLaunch, *, budget: float, budget_for_integers: float) -> None:
         self.estimate = 0.0
         self.for_integers = False
         self._live = live

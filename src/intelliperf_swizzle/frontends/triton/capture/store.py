@@ -15,6 +15,7 @@ from typing import BinaryIO, Literal
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.capture import unknown
+from intelliperf_swizzle.frontends.triton.capture.addresses import arguments_without_addresses
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.launch_files import save_launch
@@ -69,7 +70,9 @@ class Store:
             OSError: it cannot be written.
         """
         launch = live.launch
-        name = self._name(launch.kernel, (live.identity(), digests))
+        sizes = {number: storage.bytes for number, storage in launch.storages.items()}
+        alike = replace(launch, arguments=arguments_without_addresses(launch), storages={})
+        name = self._name(launch.kernel, (alike, sizes, digests))
         if (self._folder / "launches" / f"{name}.json").exists():
             return name, "again"
         variety = (launch.kernel, launch.source.entry.file, launch.grid)
