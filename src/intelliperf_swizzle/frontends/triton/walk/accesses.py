@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError, Programs, Recorder
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, align, terms_of, unknown
 from intelliperf_swizzle.frontends.triton.walk.elements import Array
@@ -32,12 +33,27 @@ class Noticed:
         waits: whether a program waited for another, or might have.
         control: bit set of the storages whose contents decided something; bit `1 + place` for
             the storage at `place` in `Memory.numbers`.
-        unresolved: where in the source something outside of every storage was accessed.
     """
 
     waits: bool = False
     control: int = 0
-    unresolved: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass
+class Now:
+    """What is being carried out.
+
+    Attributes:
+        update: the atomic operation.
+        op: the access to memory.
+    """
+
+    update: Update = field(default_factory=lambda: Update("", False))
+    op: Op | None = None
+
+    def where(self, kernel: Kernel) -> str:
+        """File and line of the access."""
+        return kernel.line(self.op) if self.op is not None else "?"
 
 
 @dataclass
@@ -68,7 +84,7 @@ class Accesses:
         noticed: of the whole run.
         programs: of the batch.
         compute: whether stores and atomics are carried out.
-        update: holds the atomic operation that is being carried out.
+        now: told what is being carried out.
     """
 
     def __init__(
@@ -77,14 +93,14 @@ class Accesses:
         recorder: Recorder,
         noticed: Noticed,
         programs: Programs,
-        update: list[Update],
+        now: Now,
         *,
         compute: bool,
     ) -> None:
         self.memory, self.recorder, self.noticed = memory, recorder, noticed
         self.programs, self.compute = programs, compute
         self.value_loads: dict[int, int] = {}
-        self._update = update
+        self.now = now
         self._poll: Poll | None = None
 
     def touch(self, kind: Access, pointer: Block, mask: Block | None) -> int:
@@ -115,9 +131,7 @@ class Accesses:
             )  # fmt: skip
         return block
 
-    def _read(
-        self, pointer: Block, mask: Block | None, other: Block | None, number: int
-    ) -> Block:
+    def _read(self, pointer: Block, mask: Block | None, other: Block | None, number: int) -> Block:
         element, shape = pointer.element.target, pointer.shape
         if other is not None and not other.known:
             return unknown(element, shape, other.why)
@@ -200,7 +214,7 @@ class Accesses:
         polled.
         """
         element = pointer.element.target
-        self._update[0] = Update(operation, used, f"{element.bits} {element.array.kind}")
+        self.now.update = Update(operation, used, f"{element.bits} {element.array.kind}")
         if operation == "atomic_cas" and not self.compute:
             return self._lock(pointer, values[0], used)
         self._poll = None
@@ -241,5 +255,3 @@ class Accesses:
 
 def _word(pointer: Block, mask: Block | None) -> tuple[bytes, bytes]:
     return pointer.data.tobytes(), b"" if mask is None else mask.data.tobytes()
-
-

@@ -31,10 +31,10 @@ def bind_arguments(kernel: Kernel, launch: Launch, memory: Memory) -> dict[str, 
         if isinstance(value, TensorArgument):
             value = memory.base[value.storage] + value.offset_bytes
         elif element.pointee:
-            value = int(memory.translate(np.array([value or 0], np.int64))[0])
+            value = int(memory.translate(np.array([value or 0], np.uint64).view(np.int64))[0])
         number = np.array([value])
-        if element.array.kind == "i":
-            number = np.array([int(value) & (1 << element.bits) - 1], np.uint64)
+        if isinstance(value, int) and element.array.kind == "i":
+            number = np.array([value & (1 << element.bits) - 1], np.uint64)
             number = number.astype(f"u{element.bytes}").view(element.array)
         bound[name] = Block((rounded(number, element),), element, ())
     return bound

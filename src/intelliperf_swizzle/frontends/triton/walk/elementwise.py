@@ -38,7 +38,7 @@ def _as_unsigned(function: Function) -> Function:
 
     def on_bits(left: Array, right: Array) -> Array:
         found = function(_unsigned(left), _unsigned(right))
-        return found if found.dtype == np.bool_ else found.view(left.dtype)
+        return found if found.dtype == np.bool_ else np.asarray(found.view(left.dtype))
 
     return on_bits
 
@@ -46,8 +46,8 @@ def _as_unsigned(function: Function) -> Function:
 def _divide(left: Array, right: Array) -> Array:
     """Rounds towards 0, as C does."""
     if left.size and right.size and left.min() >= 0 and right.min() > 0:
-        return np.floor_divide(left, right)
-    return np.floor_divide(left - np.fmod(left, right), right)
+        return np.asarray(left // right)
+    return np.asarray((left - np.fmod(left, right)) // right)
 
 
 def _shift(function: Function) -> Function:
@@ -67,9 +67,11 @@ def _high_bits(left: Array, right: Array) -> Array:
     wide = np.uint64 if left.dtype.itemsize <= 4 else np.dtype(object)
     product = _unsigned(left).astype(wide) * _unsigned(right).astype(wide)
     bits = left.dtype.itemsize * 8
-    return np.asarray(product >> wide(bits) if wide is np.uint64 else product >> bits).astype(
-        f"u{left.dtype.itemsize}"
-    ).view(left.dtype)
+    return (
+        np.asarray(product >> wide(bits) if wide is np.uint64 else product >> bits)
+        .astype(f"u{left.dtype.itemsize}")
+        .view(left.dtype)
+    )
 
 
 def _clamp(value: Array, low: Array, high: Array) -> Array:
@@ -198,9 +200,7 @@ def select(programs: Programs, blocks: Sequence[Block], element: Element) -> Blo
     pick = align(condition.data, len(shape))
     pick = pick.reshape(len(pick), *(1,) * len(shape)) if not condition.shape else pick
     arrays = [align(block.data, len(shape)) for block in (left, right)]
-    programs.check_size(
-        int(np.prod(np.broadcast_shapes(pick.shape, *(a.shape for a in arrays))))
-    )
+    programs.check_size(int(np.prod(np.broadcast_shapes(pick.shape, *(a.shape for a in arrays)))))
     return Block((np.where(pick, *arrays),), element, shape)
 
 

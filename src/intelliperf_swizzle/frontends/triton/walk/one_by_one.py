@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed
+from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now
 from intelliperf_swizzle.frontends.triton.walk.batch import Programs, Recorder
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
@@ -113,11 +113,11 @@ class OneByOne(Accesses):
         recorder: Recorder,
         noticed: Noticed,
         programs: Programs,
-        update: list[Update],
+        now: Now,
         scheduler: Scheduler,
         observer: Observer | None,
     ) -> None:
-        super().__init__(memory, recorder, noticed, programs, update, compute=True)
+        super().__init__(memory, recorder, noticed, programs, now, compute=True)
         self._scheduler, self._observer = scheduler, observer
         self._last: tuple[object, ...] | None = None
         self._polls = 0
@@ -146,7 +146,7 @@ class OneByOne(Accesses):
     ) -> Block:  # fmt: skip
         """An atomic."""
         element = pointer.element.target
-        self._update[0] = Update(operation, used, f"{element.bits} {element.array.kind}")
+        self.now.update = Update(operation, used, f"{element.bits} {element.array.kind}")
         self.noticed.waits |= used and operation == "atomic_cas"
         given = [value for value in values if value is not None]
 

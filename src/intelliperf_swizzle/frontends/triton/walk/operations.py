@@ -111,8 +111,15 @@ OPERATIONS: Mapping[str, Operation] = {
     "arith.extui": _cast(False),
     "arith.index_castui": _cast(False),
     **dict.fromkeys(
-        ("arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.fptoui", "arith.truncf",
-         "arith.extf", "tt.fp_to_fp"),
+        (
+            "arith.sitofp",
+            "arith.uitofp",
+            "arith.fptosi",
+            "arith.fptoui",
+            "arith.truncf",
+            "arith.extf",
+            "tt.fp_to_fp",
+        ),
         _convert,
     ),
     "arith.bitcast": lambda p, op, b, kind: elementwise.bitcast(b[0], kind[0]),

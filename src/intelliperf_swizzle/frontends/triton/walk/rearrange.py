@@ -141,7 +141,7 @@ def scan(
     single: str,
     reverse: bool,
 ) -> list[Block]:
-    """What `reduce` makes of the lanes up to each one, in strides of 1, 2, 4, …"""
+    """What `reduce` makes of the lanes up to each one, in strides of powers of two."""
     arrays = _full(programs, *blocks)
     at = axis + 1
     if reverse:

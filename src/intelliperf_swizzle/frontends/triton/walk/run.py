@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed
+from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now
 from intelliperf_swizzle.frontends.triton.walk.batch import (
     MOST_NUMBERS,
     Active,
@@ -27,7 +27,6 @@ from intelliperf_swizzle.frontends.triton.walk.memory import Lanes, Memory
 from intelliperf_swizzle.frontends.triton.walk.one_by_one import OneByOne, Scheduler
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan, Walker
 from intelliperf_swizzle.records import Access, Grid, Int64Array
-from intelliperf_swizzle.trace.atomics import Update
 
 MOST_PROGRAMS = 16384
 """Programs of one batch: enough that Python's share vanishes, few enough for the memory limit."""
@@ -66,14 +65,14 @@ class Live:
         grid: its programs.
         memory: where its storages lie.
         arguments: of the kernel, by value.
-        update: the atomic operation that is being carried out.
+        now: the operation that is being carried out.
     """
 
     plan: Plan
     grid: Grid
     memory: Memory
     arguments: Mapping[str, Block]
-    update: list[Update]
+    now: Now = field(default_factory=Now)
 
     @property
     def programs(self) -> int:
@@ -104,9 +103,7 @@ def run_together(
             batch = Programs(live.grid, piece)
             batches += 1
             recorder.begin(piece)
-            accesses = Accesses(
-                live.memory, recorder, noticed, batch, live.update, compute=compute
-            )
+            accesses = Accesses(live.memory, recorder, noticed, batch, live.now, compute=compute)
             try:
                 with suppress(EnoughError):
                     Walker(live.plan, batch, accesses, live.arguments).run()
@@ -169,7 +166,7 @@ def run_one_by_one(
     def run(program: int) -> None:
         batch = Programs(live.grid, np.array([program], np.int64))
         accesses = OneByOne(
-            live.memory, recorder or Nobody(), noticed, batch, live.update, scheduler, observer
+            live.memory, recorder or Nobody(), noticed, batch, live.now, scheduler, observer
         )
         with np.errstate(all="ignore"):
             Walker(live.plan, batch, accesses, live.arguments).run()

@@ -18,6 +18,7 @@ from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk import elementwise, rearrange
 from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses
 from intelliperf_swizzle.frontends.triton.walk.batch import (
+    Active,
     EnoughError,
     NotKnownError,
     Programs,
@@ -27,7 +28,7 @@ from intelliperf_swizzle.frontends.triton.walk.blocks import Block, choose, unkn
 from intelliperf_swizzle.frontends.triton.walk.counts import arithmetic_of
 from intelliperf_swizzle.frontends.triton.walk.elements import tensor_of
 from intelliperf_swizzle.frontends.triton.walk.operations import OPERATIONS, Type, constant
-from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, CONTROL, Slice
+from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, Slice
 from intelliperf_swizzle.records import Int64Array
 
 _IGNORED = frozenset(("llvm.intr.assume", "tt.assert", "tt.print", "gpu.barrier", "ttg.barrier"))
@@ -170,16 +171,14 @@ class Walker:
                     if target <= at and not (part == outer).all() and len(part) > 1:
                         raise TooWideError  # values of those that went on would be overwritten
                     old = self._get(blocks[target].args) if target in waiting else None
-                    self._bind(
-                        blocks[target].args, self._choose_all(part, self._get(names), old)
-                    )
+                    self._bind(blocks[target].args, self._choose_all(part, self._get(names), old))
                     waiting[target] = part | waiting.get(target, part)
         programs.active = outer
         return returned or []
 
     def _choose_all(
         self,
-        active: Int64Array,
+        active: Active,
         new: Sequence[Block | None],
         old: Sequence[Block | None] | None,
     ) -> list[Block | None]:
@@ -190,7 +189,7 @@ class Walker:
             for a, b in zip(new, old, strict=True)
         ]
 
-    def _chosen(self, active: Int64Array, new: Block, old: Block) -> Block:
+    def _chosen(self, active: Active, new: Block, old: Block) -> Block:
         if new is not old and new.known and old.known:
             self.programs.check_size(
                 len(active) * max(block.data[0].size if len(block.terms) == 1 else 1
@@ -352,6 +351,7 @@ class Walker:
         pointer = self._decide(op, op.operands[0], "an address")
         mask = self._mask(op)
         blocks = self._get(op.operands)
+        self.accesses.now.op = op
         if op.name == "tt.load":
             wanted = op.results[0] in self.plan.executed.values
             other = blocks[2] if len(blocks) > 2 else None
