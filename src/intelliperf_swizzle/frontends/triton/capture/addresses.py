@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from intelliperf_swizzle.records import Int64Array, Launch, UInt8Array
+from intelliperf_swizzle.records import Argument, Int64Array, Launch, UInt8Array
 
 _PAGE_BYTES = 4096
 
@@ -163,7 +163,7 @@ def canonical(launch: Launch, contents: UInt8Array) -> UInt8Array:
     return contents
 
 
-def arguments_without_addresses(launch: Launch) -> dict[str, object]:
+def arguments_without_addresses(launch: Launch) -> dict[str, Argument]:
     """The arguments of a launch, with what points where in place of addresses."""
     places = [
         (storage.address, number, storage.bytes)
@@ -171,7 +171,7 @@ def arguments_without_addresses(launch: Launch) -> dict[str, object]:
         if storage.address is not None
     ]
 
-    def replaced(value: object) -> object:
+    def replaced(value: Argument) -> Argument:
         if isinstance(value, tuple):
             return tuple(map(replaced, value))
         if type(value) is int:
@@ -206,5 +206,6 @@ def lowest_address() -> int:
 def _host_view(begin: int, size: int) -> UInt8Array:
     import ctypes
 
-    view: UInt8Array = np.frombuffer((ctypes.c_uint8 * size).from_address(begin), np.uint8)
+    memory = memoryview((ctypes.c_uint8 * size).from_address(begin))
+    view: UInt8Array = np.frombuffer(memory, np.uint8)
     return view

@@ -48,11 +48,13 @@ class BoundCall(NamedTuple):
 
     Attributes:
         call: all arguments by position, options of the launch by name, the grid in numbers.
+        empty: whether it has no program.
         name: of what was compiled; the same for launches of one specialisation.
         ttir: its text; None if it is not such that it can be interpreted.
     """
 
     call: Call
+    empty: bool
     name: str
     ttir: str | None
 
@@ -138,6 +140,8 @@ class WatchedLauncher:
         self._options = {n: getattr(kernel.metadata, n) for n in ("num_warps", "num_stages")}
 
     def __call__(self, x: int, y: int, z: int, *given: Any) -> None:
+        """Launches it on a grid, as Triton's launcher does."""
+
         def execute() -> object:
             return self._run(x, y, z, *given)
 
@@ -152,7 +156,8 @@ class WatchedLauncher:
             self._options if options is None else options,
             (int(x), int(y), int(z)),
         )
-        self._launch(BoundCall(call, self._kernel.hash, self._ttir), execute)
+        empty = 0 in (x, y, z)  # Triton launches nothing then, and says nothing
+        self._launch(BoundCall(call, empty, self._kernel.hash, self._ttir), execute)
 
     def _values(self, args: Sequence[object]) -> Iterator[object]:
         """All arguments: a constexpr may be missing, or something else stand in its place."""

@@ -57,9 +57,9 @@ def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
     read, changed = (_storages(names, running) for names in (accessed.read, accessed.changed))
     if not accessed.answers and not read & changed:
         for begin, end in _batches(running.programs):
-            ask(begin / running.programs)
             numbers = np.arange(begin, end, dtype=np.int64)
-            run_together(running, Nobody(), numbers, compute=True)
+            progress = _Progress(running.programs, ask, begin)
+            run_together(running, progress, numbers, compute=True)
     else:
         run_one_by_one(running, observer=_Progress(running.programs, ask))
     for number in live.spans:
@@ -72,15 +72,21 @@ def _prepare(ttir: str) -> tuple[Kernel, Plan]:
     return kernel, Plan(kernel, everything(kernel))
 
 
-class _Progress:
-    """Asks at each access of programs that run one by one."""
+class _Progress(Nobody):
+    """Asks at each access of programs: those before `done` are done."""
 
-    def __init__(self, programs: int, ask: Ask) -> None:
-        self._programs, self._ask = programs, ask
+    def __init__(self, programs: int, ask: Ask, done: int = 0) -> None:
+        self._programs, self._ask, self._done = programs, ask, done
+
+    def access(self, *_: object) -> int:
+        """Programs of a batch access memory."""
+        self._ask((self._done + 0.5) / self._programs)
+        return 0
 
     def observe(self, program: int, *_: object) -> None:
         """A program accesses memory."""
-        self._ask((program + 0.5) / self._programs)
+        self._done = max(self._done, program)
+        self._ask((self._done + 0.5) / self._programs)
 
 
 def _batches(programs: int) -> Iterator[tuple[int, int]]:

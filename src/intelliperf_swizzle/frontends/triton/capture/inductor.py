@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Inside the application: what `torch.compile` generates is launched by Triton, its trials are none.
+"""Inside the application: what `torch.compile` generates, apart from its trials.
 
 Each kernel that Inductor generates has a `CachingAutotuner`
 (torch/_inductor/runtime/triton_heuristics.py), which has it compiled and tried.

@@ -64,7 +64,7 @@ def start(
         "TRITON_CACHE_DIR": str(caches / "triton-cache"),
         "TORCHINDUCTOR_CACHE_DIR": str(caches / "torch-cache"),
         **inductor.VARIABLES,
-        **({"TRITON_CACHE_AUTOTUNING": "1"} if on_gpu else {}),
+        **({"TRITON_CACHE_AUTOTUNING": "1"} if on_gpu else _without_gpu(environment)),
     }
     try:
         with (folder / LOG).open("wb") as log:
@@ -81,6 +81,12 @@ def start(
             f"the application `{' '.join(command)}` cannot be started: {error}",
             hint="give the command as you would type it, e.g. `-- python app.py`",
         ) from error
+
+
+def _without_gpu(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables of an application whose launches are executed on the CPU."""
+    one = {"OPENBLAS_NUM_THREADS": "1", "TRITON_DEFAULT_FP_FUSION": "1"}
+    return {name: environment.get(name, value) for name, value in one.items()}
 
 
 def _another_program(command: Sequence[str], cwd: Path) -> str:

@@ -14,7 +14,7 @@ import math
 import mmap
 import os
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 
@@ -78,7 +78,7 @@ def _from_shape(
     construct: _Constructor, shape_of: Callable[[tuple[object, ...]], tuple[int, ...] | None]
 ) -> _Constructor:
     @functools.wraps(construct)
-    def make(*arguments: object, **options: object) -> torch.Tensor:
+    def make(*arguments: object, **options: Any) -> torch.Tensor:
         shape = shape_of(arguments)
         dtype = options.get("dtype") or torch.get_default_dtype()
         if shape is None or "out" in options or not _is_large(shape, dtype):
@@ -95,7 +95,7 @@ def _from_shape(
 
 def _from_tensor(construct: _Constructor) -> _Constructor:
     @functools.wraps(construct)
-    def make(like: torch.Tensor, **options: object) -> torch.Tensor:
+    def make(like: torch.Tensor, **options: Any) -> torch.Tensor:
         dtype = options.get("dtype") or like.dtype
         if not _is_large(like.shape, dtype):
             return construct(like, **options)

@@ -63,7 +63,7 @@ class Recorder:
 
     def launch(self, bound: BoundCall, launch: Execute) -> None:
         """Records one launch, and makes it."""
-        if 0 not in bound.call.grid:  # Triton launches nothing then, and says nothing
+        if not bound.empty:
             with self._lock:
                 self._record(bound)
         launch()

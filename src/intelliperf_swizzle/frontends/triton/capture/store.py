@@ -110,12 +110,16 @@ class Store:
 
     def _save(self, launch: Launch, name: str, kept: Mapping[int, str], bound: BoundCall) -> None:
         storages = {n: replace(s, contents=kept.get(n)) for n, s in launch.storages.items()}
-        ttir = self._folder / "ttir" / f"{bound.name}.mlir"
-        if bound.ttir is not None and not ttir.exists():
-            _write(ttir, lambda stream: stream.write(bound.ttir.encode()))
-        place = str(ttir) if bound.ttir is not None else None
         path = self._folder / "launches" / f"{name}.json"
-        save_launch(replace(launch, storages=storages, ttir=place), path)
+        save_launch(replace(launch, storages=storages, ttir=self._keep_ttir(bound)), path)
+
+    def _keep_ttir(self, bound: BoundCall) -> str | None:
+        if bound.ttir is None:
+            return None
+        path, text = self._folder / "ttir" / f"{bound.name}.mlir", bound.ttir.encode()
+        if not path.exists():
+            _write(path, lambda stream: stream.write(text))
+        return str(path)
 
     def _keep_floats(self, live: DescribedLaunch) -> dict[int, str]:
         kept, room = {}, KEPT_FLOAT_BYTES

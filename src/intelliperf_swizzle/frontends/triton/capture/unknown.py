@@ -9,7 +9,7 @@ it was. What torch makes of such memory is not known either; contents of it are 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -69,12 +69,12 @@ def mark(live: DescribedLaunch, number: int, *, is_unknown: bool) -> None:
 class _Watch(TorchDispatchMode):  # type: ignore[misc]
     """What is made of something that is not known is not known."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:  # to skip it, torch imports it, which takes seconds
+        return False
+
     def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Any,
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
         made = func(*args, **(kwargs or {}))
         if not _marks:

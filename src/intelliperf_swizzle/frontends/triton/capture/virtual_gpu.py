@@ -112,7 +112,7 @@ class NoLauncher:
         pass
 
     def __call__(self, *_: object) -> None:
-        pass
+        """Does nothing."""
 
 
 # --- compilation ----------------------------------------------------------------------------------

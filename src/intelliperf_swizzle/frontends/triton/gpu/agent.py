@@ -99,7 +99,7 @@ class Agent:
         held = {n: canonical(live.launch, live.contents(n)) for n in live.integers}
         for number in alike:
             recorded = self._order.tasks[number].launch
-            if all(np.array_equal(_recorded(recorded, n), one) for n, one in held.items()):
+            if all(_held(recorded, n, one) for n, one in held.items()):
                 return number if number in self._waiting else None
         return None
 
@@ -225,16 +225,16 @@ class Agent:
         )
 
 
-def _recorded(launch: RecordedLaunch, number: int) -> UInt8Array | None:
-    """What a storage of a recorded launch held."""
-    contents = launch.storages[number].contents
-    return None if contents is None else canonical(launch, np.load(contents))
+def _held(launch: RecordedLaunch, number: int, contents: UInt8Array) -> bool:
+    """Whether that is what a storage of a recorded launch held."""
+    recorded = launch.storages[number].contents
+    return recorded is not None and np.array_equal(canonical(launch, np.load(recorded)), contents)
 
 
 def execute_here(bound: BoundCall, launch: Execute) -> None:
     """Makes a launch without a GPU."""
     launch()
-    if bound.ttir is not None and 0 not in bound.call.grid:
+    if bound.ttir is not None and not bound.empty:
         execute(bound.ttir, describe(bound.call), lambda share: None)
 
 
