@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ LONG = (
 )  # fmt: skip
 """Where the tests take many seconds each."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # its scripts as modules
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

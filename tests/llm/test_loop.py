@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import math
 import re
@@ -16,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from openai_endpoint import KEY, Counting, Cut, Hang, Raw, Status, answer
-from PIL import Image
 
 from intelliperf_swizzle.children import CallError, Ended, call_each
 from intelliperf_swizzle.errors import ModelError
@@ -196,22 +193,6 @@ def test_both_hand_over_what_they_found_and_tune_a_family_further(stage, endpoin
     assert values[:2] == [5, 32]
     assert {16, 24, 64} <= set(values)
     assert len(values) == len(set(values))
-
-
-def test_a_model_that_sees_is_shown_the_best_beside_the_unmodified_kernel(stage, endpoint):
-    endpoint.script = [answer(SHARES), answer(REVERSED, critiques="{}")]
-    run = stage(iterations=2, pictures=True)
-    run.run()
-    shown = []
-    for call in (0, 1):
-        addresses = [part["image_url"]["url"] for part in endpoint.parts(call)
-                     if part["type"] == "image_url"]  # fmt: skip
-        pictures = [Image.open(io.BytesIO(base64.b64decode(one.partition(",")[2])))
-                    for one in addresses]  # fmt: skip
-        assert [one.format for one in pictures] == ["PNG"] * 3
-        shown.append(addresses)
-    assert not set(shown[0]) & set(shown[1])
-    assert "[[ ## tile_map ## ]]" in endpoint.prompt(0)
 
 
 class Heard(Silent):

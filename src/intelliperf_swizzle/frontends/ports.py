@@ -146,8 +146,8 @@ class KernelLanguage(Protocol):
     def measures(self) -> bool:
         """Whether its edits can be run on a GPU here (`on_gpu`); if not, they are modelled."""
 
-    def compiler(self, environment: Mapping[str, str]) -> Compiler | None:
-        """The compiler, tried on a few lines; None if the language needs none of its own."""
+    def compiler(self, environment: Mapping[str, str]) -> Compiler:
+        """The compiler; one of C++ is tried on a few lines."""
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word is a program, or Python, that this language is compiled into."""

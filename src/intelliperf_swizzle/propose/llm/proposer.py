@@ -250,8 +250,7 @@ class _Conversation:
         """The candidates of one call."""
         formula, best = self.proposer.formula, self.best()
         attempts = self.problem.attempts()
-        picture = self.problem.picture(best) if formula.pictures else None
-        question = proposal(formula, self.context, self.memory_analysis, attempts, best, picture)
+        question = proposal(formula, self.context, self.memory_analysis, attempts, best)
         replies = self._ask(question, self.proposer.samples)
         earlier = len(answers(attempts, formula.rank))
         return [

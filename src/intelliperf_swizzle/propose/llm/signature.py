@@ -5,30 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-PIXELS_PER_TOKEN = 750
-"""Of an image, roughly. Source: Anthropic's documentation, "Vision"; others count alike."""
-
-
-@dataclass(frozen=True)
-class Image:
-    """A PNG.
-
-    Attributes:
-        png: its bytes.
-        width: in pixels.
-        height: in pixels.
-    """
-
-    png: bytes
-    width: int
-    height: int
-
-    @property
-    def tokens(self) -> int:
-        """What it may count for, an estimate; what is paid for is counted by the endpoint."""
-        return self.width * self.height // PIXELS_PER_TOKEN
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -47,13 +24,11 @@ class Question:
         instructions: the system prompt.
         inputs: name -> text, in order.
         outputs: what the answer must have, in order.
-        images: name -> picture, in order, for models that see.
     """
 
     instructions: str
     inputs: Mapping[str, str]
     outputs: tuple[Field, ...]
-    images: Mapping[str, Image] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -74,9 +49,6 @@ INPUTS: Mapping[str, str] = {
     "everything": "profiler output and hardware data",
     "documents": "documentation",
     "memory_analysis": "an analysis of the kernel's use of memory, in words",
-    "tile_map": "picture: which XCD or L2 each tile runs on",
-    "launch_order": "picture: when each tile is launched",
-    "tensor_lines": "picture: on how many XCDs or L2s each part of a tensor is used",
     "history": "earlier attempts and what became of them",
     "request": "what to do now",
 }

@@ -85,11 +85,13 @@ def binding() -> Any:
     try:
         import llvmlite.binding as llvm
     except ImportError:
-        raise TraceError("llvmlite is not installed", hint="pip install 'llvmlite>=0.50'") from None
+        raise TraceError(
+            "llvmlite is not installed", hint="pip install 'intelliperf-swizzle[cpp]'"
+        ) from None
     if llvm.llvm_version_info[0] < _OLDEST:
         raise TraceError(
             f"llvmlite has LLVM {llvm.llvm_version_info[0]}, and C++ needs {_OLDEST} or newer",
-            hint="pip install 'llvmlite>=0.50'",
+            hint="pip install 'intelliperf-swizzle[cpp]'",
         )
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()

@@ -167,7 +167,7 @@ def triton_folder(backend: str, language: str) -> Path:
     if folder is None or not (folder / "include").is_dir():
         raise CaptureError(
             f"Triton, which brings {language}'s headers, is not installed",
-            hint=f"pip install 'intelliperf-swizzle[{language.lower()}]'",
+            hint="pip install 'intelliperf-swizzle[triton]'",
         )
     return folder
 

@@ -27,6 +27,7 @@ from intelliperf_swizzle.frontends.triton.capture.settings import (
 from intelliperf_swizzle.frontends.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
 from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
+from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
 
@@ -72,6 +73,9 @@ def capture(
         CaptureError: no launch was recorded, or the folder cannot be written.
         UsageError: … because the name of the kernel's file is not UTF-8.
     """
+    triton = find_triton()
+    if triton.found is None:
+        raise CaptureError(f"no Triton kernel can be recorded: {triton.gap}", hint=triton.command)
     begun = time.monotonic()
     deadline = begun + request.limit_seconds
     gpu = None if request.device else gpu_told(request.target)
@@ -89,6 +93,7 @@ def capture(
         exit_code=ending.exit_code,
         seconds=time.monotonic() - begun,
         notes=(
+            *untested(),
             *_computed(launches, watch, compute_budget_seconds),
             *describe_configs(launches, timed=gpu is None),
             *dict.fromkeys(watch.notes),

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from intelliperf_swizzle.accuracy import runner
-from intelliperf_swizzle.accuracy.configuration import (
+from accuracy import runner
+from accuracy.configuration import (
     MOST_PROGRAMS,
     Configuration,
     Retraced,
@@ -29,8 +29,8 @@ from intelliperf_swizzle.accuracy.configuration import (
     resident_workgroups,
     work_of,
 )
-from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError, read, records_of
-from intelliperf_swizzle.accuracy.order_table import digest_of, find_table, first_programs
+from accuracy.measured import MeasuredPair, UnusableError, read, records_of
+from accuracy.order_table import digest_of, find_table, first_programs
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from textwrap import wrap
 from typing import Any
 
-from intelliperf_swizzle.accuracy.comparison import ModelAccuracy, Pair
-from intelliperf_swizzle.accuracy.summary import Scores, Summary, scores, summarise
+from accuracy.comparison import ModelAccuracy, Pair
+from accuracy.summary import Scores, Summary, scores, summarise
 
 WIDTH = 80
 _WIDTHS = (35, 3, 6, 4, 5, 4, 5, 6, 4)

@@ -15,9 +15,9 @@ from typing import Protocol
 
 import numpy as np
 
-from intelliperf_swizzle.accuracy.configuration import Configuration
-from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError
-from intelliperf_swizzle.accuracy.order_table import digest_of
+from accuracy.configuration import Configuration
+from accuracy.measured import MeasuredPair, UnusableError
+from accuracy.order_table import digest_of
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import SwizzleError, UsageError

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from intelliperf_swizzle.accuracy.order_table import (
+from accuracy.order_table import (
     PROBED_PROGRAMS,
     OrderTable,
     digest_of,

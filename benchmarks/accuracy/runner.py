@@ -4,8 +4,8 @@
 
     python runner.py REQUEST
 
-The request is the JSON of `configuration.launch`. Beside it this writes `order-0.npy`, …, the
-orders of the folder's `mappings.py`, and `outcome.json`: their names, the axes, and the records of
+The request is JSON, from `folder.py`. Beside it this writes `order-0.npy`, …, the orders of the
+folder's `mappings.py`, and `outcome.json`: their names, the axes, and the records of
 the capture that each launch left, or what failed. It imports nothing of this package but the
 name of the folder of the capture, as the user's modules shall find an ordinary Python.
 """

@@ -4,9 +4,9 @@
 
 IntelliPerf has no plugins: its list of formulas is fixed. So that the list can be longer, this
 waits for an import of `intelliperf.__main__`, the command line of IntelliPerf, and of nothing
-else; only then is `intelliperf_swizzle.host` loaded. `INTELLIPERF_SWIZZLE_DISABLE=1` switches it
-off. It lies beside `zz_intelliperf_swizzle.pth`, which calls it, and so never outlives it; where
-the package itself is gone it does nothing.
+else; only then is `intelliperf_swizzle.host` loaded. `intelliperf-swizzle install-hook` put it
+here, `intelliperf-swizzle remove-hook` removes it, `INTELLIPERF_SWIZZLE_DISABLE=1` switches it off.
+Where the package itself is gone it does nothing.
 """
 
 import os
@@ -66,11 +66,13 @@ class _Opening:
 
     def exec_module(self, module: "ModuleType") -> None:
         self._loader.exec_module(module)
+        import importlib
+
         try:
-            from intelliperf_swizzle.host import open_door
+            host = importlib.import_module("intelliperf_swizzle.host")
         except ImportError:
             return
-        open_door(module)
+        host.open_door(module)
 
     def get_code(self, name: str) -> "CodeType":
         """What `python -m intelliperf` runs: the module is imported, as the command imports it.

@@ -11,14 +11,14 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.accuracy.agreement import (
+from accuracy.agreement import (
     errors_points,
     kendall_tau_b,
     order_agreement,
     regret_points,
     spread_points,
 )
-from intelliperf_swizzle.accuracy.comparison import ComparedConfiguration, Pair
+from accuracy.comparison import ComparedConfiguration, Pair
 from intelliperf_swizzle.records import Measurement
 
 ORDERED_SPREAD_POINTS = 5.0

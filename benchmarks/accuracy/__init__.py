@@ -3,20 +3,20 @@
 """How far the cache model lies from measured counters.
 
 `folder` reads measurements and the kernels that they were taken of, `configuration` records and
-traces those without a GPU, `table` replays them under the measured orders, `compare` sets modelled
-beside measured, and `statistics` sums it up.
+traces those without a GPU, `order_table` replays them under the measured orders, `comparison` sets
+modelled beside measured, `summary` sums it up, and `command` is the verb `validate-model`.
 """
 
 from __future__ import annotations
 
-from intelliperf_swizzle.accuracy.comparison import (
+from accuracy.comparison import (
     Measurements,
     ModelAccuracy,
     Pair,
     compare,
     compare_each,
 )
-from intelliperf_swizzle.accuracy.folder import FolderOfMeasurements
+from accuracy.folder import FolderOfMeasurements
 
 __all__ = [
     "FolderOfMeasurements",
