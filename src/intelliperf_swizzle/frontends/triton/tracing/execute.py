@@ -30,6 +30,7 @@ from intelliperf_swizzle.trace.sharing import reads_what_is_written
 
 MOST_BYTES = LINE_BYTES << 31
 """What 32-bit line numbers reach."""
+_MOST_WORDS = 500
 _WAITING_NOTE = "programs wait for each other; every wait was taken to end"
 
 
@@ -88,7 +89,7 @@ def kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
     try:
         return Kernel.parse(ttir_of(launch, edits=edits))
     except Exception as error:
-        words = " ".join(str(error).split())[:500]
+        words = " ".join(str(error).split())[-_MOST_WORDS:]  # the cause stands last
         raise TraceError(f"{launch.kernel} cannot be compiled: {words}") from error
 
 

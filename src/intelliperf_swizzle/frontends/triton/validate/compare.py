@@ -7,15 +7,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Literal
 
 from intelliperf_swizzle.children import CallError, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
-from intelliperf_swizzle.frontends.triton.tile_loops.marks import END, WATCH, mark
 from intelliperf_swizzle.frontends.triton.validate.probe import Probe, probe
 from intelliperf_swizzle.frontends.triton.validate.request import EDITED, Answer, Request
 from intelliperf_swizzle.frontends.triton.validate.tree import (
@@ -24,6 +21,7 @@ from intelliperf_swizzle.frontends.triton.validate.tree import (
     same_loop,
     same_tree,
 )
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.mapping.sample import sample_tiles
 from intelliperf_swizzle.records import (
     Access,
@@ -150,14 +148,6 @@ def difference_of_text(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None
     return difference
 
 
-@dataclass(frozen=True)
-class _Checks:
-    """By what the child checks that the text computes the proved mapping; as of `Request`."""
-
-    probes: tuple[Probe, ...]
-    marked: Mapping[str, str]
-
-
 # --- the text -------------------------------------------------------------------------------------
 
 
@@ -186,12 +176,11 @@ def _shape(node: ast.AST) -> str:
     return ast.dump(node, include_attributes=False)
 
 
-def _checks(launch: Launch, edits: Mapping[str, str]) -> _Checks | str:
+def _checks(launch: Launch, edits: Mapping[str, str]) -> tuple[Probe, ...] | str:
     """What the child is to check the mapping by, or in words where the texts differ too much."""
     if launch.loop is not None:
-        return _marked(launch, launch.loop, edits)
-    probes = _probes(launch, edits)
-    return probes if isinstance(probes, str) else _Checks(probes, {})
+        return _loop_difference(launch, launch.loop, edits) or ()
+    return _probes(launch, edits)
 
 
 def _probes(launch: Launch, edits: Mapping[str, str]) -> tuple[Probe, ...] | str:
@@ -218,8 +207,8 @@ def _probes(launch: Launch, edits: Mapping[str, str]) -> tuple[Probe, ...] | str
     return tuple(probes)
 
 
-def _marked(launch: Launch, loop: TileLoop, edits: Mapping[str, str]) -> _Checks | str:
-    """The edited kernel with calls that tell each number of a tile beside the new one."""
+def _loop_difference(launch: Launch, loop: TileLoop, edits: Mapping[str, str]) -> str | None:
+    """Where the edited kernel differs in more than the numbers of its tiles, or None."""
     source, names = launch.source, [counter.name for counter in loop.counters]
     if set(edits) != {source.kernel}:
         return "another function than the kernel is edited"
@@ -232,12 +221,7 @@ def _marked(launch: Launch, loop: TileLoop, edits: Mapping[str, str]) -> _Checks
         )
     if sorted(one.counter for one in found) != sorted(names):
         return f"`{source.entry.name}` does not renumber each of {names} once"
-    calls = {
-        one.following: [f"{WATCH}({names.index(one.counter)}, {one.counter}, {one.output})"]
-        for one in found
-    }
-    ends = {loop.line: f"{WATCH}({END})"}
-    return _Checks((), {source.kernel: mark(text, calls, ends)})
+    return None
 
 
 # --- the child process ----------------------------------------------------------------------------
@@ -246,7 +230,7 @@ def _marked(launch: Launch, loop: TileLoop, edits: Mapping[str, str]) -> _Checks
 def _request(
     one: MappedLaunch,
     edit: Edit,
-    checks: _Checks,
+    probes: tuple[Probe, ...],
     budget_seconds: float,
     tolerance: float,
 ) -> Request:
@@ -262,13 +246,13 @@ def _request(
     return Request(
         launch=launch,
         edits=edit.functions,
-        marked=checks.marked,
         tile=one.tile,
-        probes=checks.probes,
+        probes=probes,
         read_storages=touched_storages(launch, trace, (Access.READ, Access.ATOMIC)),
         summed_storages=touched_storages(launch, trace, (Access.ATOMIC,)),
         sample=sample[:count],
         all_tiles=trace.waits or fits,
+        together=not must_execute and not trace.shared_writes,
         tolerance=tolerance if trace.order_matters else None,
         must_execute=must_execute,
     )

@@ -9,23 +9,18 @@ in the inserted block alone, also if the number decides only what is computed.
 
 from __future__ import annotations
 
-import ast
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import FrameType
 
-import numpy as np
-import triton.runtime.interpreter as triton_interpreter
-
-from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.frontends.triton.interpreter.batched import NotBatchableError, Origins
-from intelliperf_swizzle.frontends.triton.interpreter.blocks import Array
-from intelliperf_swizzle.frontends.triton.interpreter.revive import LiveLaunch, revive
-from intelliperf_swizzle.frontends.triton.ir.render import PACKAGE
-from intelliperf_swizzle.frontends.triton.tracing.interpret import record_accesses
+from intelliperf_swizzle.errors import TraceError, ValidationError
+from intelliperf_swizzle.frontends.triton.tracing.execute import (
+    kernel_of,
+    make_live,
+    record_accesses,
+)
 from intelliperf_swizzle.frontends.triton.validate.request import Request
-from intelliperf_swizzle.records import Int64Array, Trace
+from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
+from intelliperf_swizzle.records import Trace
 from intelliperf_swizzle.trace.difference import access_difference
 
 
@@ -36,80 +31,39 @@ def compare_traces(launches: Sequence[tuple[Request, Trace]], folder: Path) -> I
         ValidationError: the swizzled kernel cannot be traced.
     """
     for request, original in launches:
-        live = revive(request.launch, folder, edits=request.marked or request.edits)
-        reads = NumberReads(_blocks(live, request)) if request.probes else Origins()
-        numbers = _NumberCheck(request.tile[: request.launch.tiles])
+        launch = request.launch
         try:
-            trace, _, _ = record_accesses(live, reads, numbers.check)
-        except NotBatchableError as refusal:
-            fact = f"the swizzled kernel cannot be traced: {refusal.reason}"
-            raise ValidationError(fact) from refusal
-        except Exception as error:
-            words = " ".join(str(error).split())[:200]
-            yield f"the swizzled kernel fails: {type(error).__name__}: {words}"
+            stray = stray_read(request)
+            live = make_live(launch, kernel_of(launch, request.edits), whole=False)
+            trace, _ = record_accesses(launch, live)
+        except NotKnownError as refusal:
+            raise ValidationError(f"the swizzled kernel cannot be traced: {refusal}") from refusal
+        except TraceError as error:
+            yield f"the swizzled kernel fails: {error.fact}"
         else:
-            stray = reads.stray if isinstance(reads, NumberReads) else numbers.difference
             yield stray or access_difference(original, trace, request.tile)
 
 
-class _NumberCheck:
-    """Compares the numbers that the edited text computes in a loop with those that were proved.
+def stray_read(request: Request) -> str | None:
+    """Where the swizzled kernel reads its program id outside of the inserted blocks, in words.
 
-    Attributes:
-        difference: the first one in words, None if there is none.
+    In the blocks, the number of programs is put in the place of the program id: whatever read of it
+    is then left in the IR is another one, also one in a library that is called.
     """
-
-    def __init__(self, tile: Int64Array) -> None:
-        self._tile = tile
-        self.difference: str | None = None
-
-    def check(self, counter: int, *values: Int64Array) -> None:
-        """A counter's number and the new one, of each program or one for all."""
-        if len(values) != 2:
-            return
-        active = triton_interpreter.interpreter_builder.active  # others have left the loop
-        number, new, active = np.broadcast_arrays(*values, active)
-        inside = active & (number >= 0) & (number < len(self._tile))
-        wrong = inside & (self._tile[np.where(inside, number, 0)] != new)
-        for at in np.flatnonzero(wrong)[:1]:
-            self.difference = self.difference or (
-                f"the emitted code gives number {number[at]} the tile {new[at]}, the proof "
-                f"{self._tile[number[at]]}"
-            )
-
-
-class NumberReads(Origins):
-    """Watches where the kernel's text reads program ids.
-
-    Args:
-        blocks: file -> the lines of the inserted block in it.
-
-    Attributes:
-        stray: in words, the first read elsewhere; also one in a library that is called there.
-    """
-
-    def __init__(self, blocks: Mapping[str, range]) -> None:
-        self._blocks = blocks
-        self.stray: str | None = None
-
-    def program_id(self, axis: int, values: Array) -> int:
-        """Notes a read outside of the blocks; no bits."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame and PACKAGE not in frame.f_code.co_filename:
-            frame = frame.f_back
-        file, line, name = "", 0, "?"
-        if frame:
-            file, line, name = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
-        if line not in self._blocks.get(file, ()):
-            self.stray = self.stray or f"`{name}` reads the program id that the launch gives it"
-        return 0
-
-
-def _blocks(live: LiveLaunch, request: Request) -> dict[str, range]:
-    """Where the inserted blocks are in the rendered files: there, one decorator stands before."""
-    blocks = {}
-    for one in request.probes:
-        code = live.functions[one.key].fn.__code__
-        moved = code.co_firstlineno + 1 - ast.parse(request.edits[one.key]).body[0].lineno
-        blocks[code.co_filename] = range(one.lines.start + moved, one.lines.stop + moved)
-    return blocks
+    edits = dict(request.edits)
+    for probe in request.probes:
+        lines = edits[probe.key].splitlines(keepends=True)
+        inside = range(probe.lines.start - 1, probe.lines.stop - 1)
+        edits[probe.key] = "".join(
+            line.replace("program_id", "num_programs") if at in inside else line
+            for at, line in enumerate(lines)
+        )
+    if edits == request.edits:
+        return None
+    kernel = kernel_of(request.launch, edits)
+    for function in kernel.functions:
+        for op in function.walk():
+            if op.name == "tt.get_program_id":
+                place = kernel.line(op)
+                return f"`{function.symbol}` reads the program id that the launch gives it: {place}"
+    return None

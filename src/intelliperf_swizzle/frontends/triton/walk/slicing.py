@@ -64,11 +64,39 @@ class _Slicer:
                 if op.name in ACCESSES:
                     self._execute(op)
                     self._want(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))
+        self._complete()
+        for function in kernel.functions:
+            for op in function.walk():
+                decided = [op.start, op.stop, op.step] if op.name == "scf.for" else op.operands[:1]
+                if op.name in ("scf.for", "scf.if") and self._follows_from_numbers(decided):
+                    self._execute(op)  # what it computes is counted
+        self._complete()
+
+    def _complete(self) -> None:
         while self._todo:
             value = self._todo.pop()
             if value not in self.found.values:
                 self.found.values.add(value)
                 self._follow(value)
+
+    def _follows_from_numbers(self, values: Iterable[str]) -> bool:
+        """Whether values are computed from arguments and program ids, not from memory."""
+        seen: set[str] = set()
+        todo = list(values)
+        while todo:
+            value = todo.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            op = self.kernel.defs.get(value) or self.kernel.owner[value][0]
+            if op.name in ACCESSES or op.name == "tt.call":
+                return False
+            if op.name != "tt.func":
+                todo += op.operands
+                todo += [v for i, region in enumerate(op.regions) if region[-1].ops
+                         for v in op.last(i).operands]  # fmt: skip
+            todo += self._sources.get(value, ())
+        return True
 
     def _want(self, values: Iterable[str]) -> None:
         self._todo.extend(value for value in values if value not in self.found.values)
