@@ -153,7 +153,7 @@ class _Memory:
     """
 
     def __init__(self, values: Iterable[Any]) -> None:
-        self.tensors = list(_tensors_in(values))
+        self.tensors = list(tensors_in(values))
         spans = [span_of(tensor) for tensor in self.tensors]
         joined = merged(spans)
         self._live: list[Span] = []
@@ -199,17 +199,18 @@ class _Memory:
         return next((one for one in self._live if one.begin <= span.begin < one.end), span)
 
 
-def _tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+    """The tensors of arguments, also those in tuples and descriptors."""
     for value in values:
         value = unwrapped(value)
         if hasattr(value, "block_shape") and hasattr(value, "base"):
-            yield from _tensors_in((value.base,))
+            yield from tensors_in((value.base,))
         elif hasattr(value, "untyped_storage"):
             yield value
         elif hasattr(value, "data_ptr") and hasattr(value, "base"):  # read as another type
             yield value.base
         elif isinstance(value, (tuple, list)):
-            yield from _tensors_in(value)
+            yield from tensors_in(value)
 
 
 def _numbers(values: Iterable[Any]) -> list[int]:

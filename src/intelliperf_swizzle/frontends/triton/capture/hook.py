@@ -12,7 +12,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from functools import partial
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.trials import journal
@@ -49,8 +48,10 @@ def imported(module: str) -> None:
         if settings.gpu is not None:
             from intelliperf_swizzle.frontends.triton.capture import virtual_gpu
 
-            refuse = partial(_tell, folder, "refused", usage=False)
-            virtual_gpu.install(settings.gpu, refuse)
+            virtual_gpu.install(
+                settings.gpu,
+                lambda sentence, usage: _tell(folder, "refused", sentence, usage=usage),
+            )
         importlib.import_module(settings.agent).install(folder, settings)
 
 

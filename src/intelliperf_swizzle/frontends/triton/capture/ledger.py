@@ -116,7 +116,7 @@ class Ledger:
             self._counters[name] = self._counts.counter(name)
         new = seen != "again"
         if new:
-            self._uses.tell()
+            self._uses.tell_new()
             journal.write(self._folder, seen, record=name)
         return RecordedLaunch(name, self._counters[name], new)
 

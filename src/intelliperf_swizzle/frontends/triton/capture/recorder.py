@@ -71,6 +71,7 @@ class Recorder:
     def _record(self, bound: BoundCall) -> None:
         kind = self._ledger.kind(bound)
         if kind.refused:
+            self._leave(bound)
             return
         live = None
         try:
@@ -83,6 +84,7 @@ class Recorder:
                 live, record = self._ledger.look(bound, kind)
         except REFUSALS as error:
             self._ledger.refuse(bound, kind, error)
+            self._leave(bound)
             return
         self._ledger.count(record)
         if self._budget is not None:
@@ -90,6 +92,11 @@ class Recorder:
         elif record.new and record.execution is None:
             record.execution = Execution(computed=True, seconds=None)
             journal.write(self._folder, "ran", record=record.name, **encode(record.execution))
+
+    def _leave(self, bound: BoundCall) -> None:
+        """A launch is not recorded, and without a GPU not executed."""
+        if self._budget is not None:
+            unknown.mark_arguments(bound.call.args)
 
     def _caution_unseen(self, bound: BoundCall) -> None:
         name = bound.call.kernel.fn.__name__
@@ -200,13 +207,13 @@ class _Stopwatch:
         self._before = {number: live.contents(number).copy() for number in live.integers}
         self._budget = budget
         self._budget_for_integers = budget_for_integers
-        self._start = time.monotonic()
+        self._start = time.process_time()
         self._next_question = PROBE_SECONDS
 
     @property
     def seconds(self) -> float:
-        """Time since the start."""
-        return time.monotonic() - self._start
+        """Processor time since the start: how busy the machine is decides nothing."""
+        return time.process_time() - self._start
 
     def ask(self, share: float) -> None:
         """Raises `LaunchEndedError` if the budget does not suffice.

@@ -17,7 +17,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from intelliperf_swizzle.frontends.triton.capture.addresses import Span, span_of
-from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
+from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, tensors_in
 
 _OVERWRITES = ("aten::zero_", "aten::fill_", "aten::copy_")
 """Operations that leave nothing of what a tensor held."""
@@ -64,6 +64,12 @@ def mark(live: DescribedLaunch, number: int, *, is_unknown: bool) -> None:
         mark_tensor(tensor)
     if not tensors and span.begin not in _marks:
         _marks[span.begin] = _lasting[span.begin] = _Mark()
+
+
+def mark_arguments(values: Iterable[Any]) -> None:
+    """The same for all tensors of a launch of which nothing else is known."""
+    for tensor in tensors_in(values):
+        mark_tensor(tensor)
 
 
 class _Watch(TorchDispatchMode):  # type: ignore[misc]

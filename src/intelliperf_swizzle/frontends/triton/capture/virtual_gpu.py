@@ -12,7 +12,9 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
+from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error, is_utf8
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver, do_bench_once_of
 
 if TYPE_CHECKING:
@@ -24,13 +26,13 @@ _SHARED_BYTES = 8192
 """Of a kernel that nobody compiled: assumed, in the middle of what kernels use."""
 
 
-def install(gpu: Gpu, on_refusal: Callable[[str], None]) -> None:
+def install(gpu: Gpu, on_refusal: Callable[[str, bool], None]) -> None:
     """Lets Triton take this machine for one with a GPU.
 
     Args:
         gpu: what the driver says that it is.
-        on_refusal: called with a sentence for a kernel that TTIR cannot be had for; the
-            application goes on without it.
+        on_refusal: called with a sentence for a kernel that TTIR cannot be had for, and whether
+            it is the user's to mend; the application goes on without it.
     """
     import triton.backends
     import triton.testing
@@ -150,7 +152,7 @@ def _stop_after_ttir(*given: Any) -> tuple[str, str] | None:
     return None
 
 
-def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str], None]) -> None:
+def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str, bool], None]) -> None:
     """A kernel without TTIR is named, and launching it does nothing."""
     from triton.runtime.jit import JITFunction
 
@@ -165,9 +167,11 @@ def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str], None]) -> None:
             code = self.fn.__code__
             place = f"`{self.fn.__name__}` ({code.co_filename.rpartition('/')[2]}:{_line(code)})"
             if isinstance(error, _GluonError):
-                on_refusal(f"Gluon kernel {place} is not recorded")
+                on_refusal(f"Gluon kernel {place} is not recorded", False)
+            elif not is_utf8(code.co_filename):
+                on_refusal(str(NotUtf8Error(code.co_filename)), True)
             else:
-                on_refusal(f"{place} is not recorded, since Triton does not compile it: {error}")
+                on_refusal(f"{place} is not recorded: Triton does not compile it: {error}", False)
             refused = RefusedKernel(self.fn.__name__)
             for caches in list(self.device_caches.values()):
                 caches[0][key] = refused
@@ -212,8 +216,9 @@ class RefusedKernel:
     def launch_metadata(self, *_: object) -> None:
         """There is none."""
 
-    def run(self, *_: object) -> None:
+    def run(self, *given: object) -> None:
         """Nothing is launched."""
+        unknown.mark_arguments(given)
 
     def _init_handles(self) -> None:
         """There is nothing to load."""
