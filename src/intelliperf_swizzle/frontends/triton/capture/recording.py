@@ -293,7 +293,8 @@ def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: 
                 " later launches may need"
             )
             continue
-        reason = f" (about {seconds:.0f} s; the budget is {budget_seconds:g} s)" if seconds else ""
+        left = f"more than is left of the {budget_seconds:g} s for all launches"
+        reason = f" (about {seconds:.0f} s, {left})" if seconds else ""
         notes.append(
             f"`{kernel}` was recorded and not computed{reason}: what the application makes of its"
             " output means nothing"

@@ -89,7 +89,8 @@ class _SourceReader:
     def key_of(self, jit_function: JitFunction) -> str:
         function = python_function(jit_function)
         if id(function) not in self.keys:
-            key = self._new_key(f"{function.__module__}.{function.__qualname__}")
+            file = Path(function.__code__.co_filename)  # in a spawned process modules differ
+            key = self._new_key(f"{file.stem}.{function.__qualname__}")
             self.keys[id(function)] = key
             self.functions[key] = SourceFunction(function.__name__, "", 0, "")  # keeps the order
             self.functions[key] = self._read(function)
