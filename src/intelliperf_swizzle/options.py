@@ -173,6 +173,14 @@ class Options:
         None, "seconds of all LLM calls together (default: the formula's)", read=positive,
         verbs=OPTIMIZE,
     )  # fmt: skip
+    call_seconds: int | None = _option(
+        None, "seconds that one LLM call may take (default: the formula's)", read=positive,
+        verbs=OPTIMIZE,
+    )  # fmt: skip
+    answer_tokens: int | None = _option(
+        None, "tokens that one LLM answer may have (default: the formula's)", read=positive,
+        verbs=OPTIMIZE,
+    )  # fmt: skip
     candidates: int = _option(400, "candidates for a kernel at most", read=positive, verbs=OPTIMIZE)
     budget: int = _option(
         800,

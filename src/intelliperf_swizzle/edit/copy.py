@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from intelliperf_swizzle import children
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SpliceError, SwizzleError
 
+PLACE = Path("around", "above", "beside", "project")
+"""Where in a folder of its own a copy finds what lies beside the project and above it, too."""
 NOT_COPIED = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "swizzle-out")
 """What a run of a kernel does not need and a copy should not cost."""
 
@@ -81,6 +84,8 @@ def carry(project: Path, command: Sequence[str], copy: Path, edit: Edit | None) 
 def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:
     """Copies the project directory and writes the edited files into the copy.
 
+    At `PLACE` it is surrounded by links, so that a build finds `../common` and `../../include`.
+
     Raises:
         SpliceError: a file of the edit lies outside the project.
     """
@@ -94,8 +99,21 @@ def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:
         return {one for one in names if str(Path(folder) / one) in around} | _ignored(folder, names)
 
     shutil.copytree(root, copy, symlinks=True, ignore=ignored, ignore_dangling_symlinks=True)
+    if copy.parts[-len(PLACE.parts) :] == PLACE.parts:
+        _surround(root, copy)
     for path, text in (edit.files if edit else {}).items():
         (copy / Path(path).resolve().relative_to(root)).write_bytes(text.encode())
+
+
+def _surround(root: Path, copy: Path) -> None:
+    """Links to what lies around a project, around its copy."""
+    for real, place in zip(root.parents, copy.parents[: len(PLACE.parts) - 1], strict=False):
+        if real == real.parent or not os.access(real, os.R_OK):
+            return
+        for one in sorted(real.iterdir()):
+            link = place / one.name
+            if not (link.exists() or link.is_symlink() or one == root or one in root.parents):
+                link.symlink_to(one)
 
 
 def moved_command(command: Sequence[str], project: Path, copy: Path) -> list[str]:

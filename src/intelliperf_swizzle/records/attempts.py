@@ -169,8 +169,8 @@ class Validation:
     """The outcome of comparing the original with the swizzled kernel.
 
     Attributes:
-        method: `all-tiles`, `traces-and-sample`, `traces-reads-and-sample`, `mapping-and-sample`,
-            `gpu` or `gpu-whole-runs`.
+        method: `all-tiles`, `ir-and-sample`, `traces-reads-and-sample`, `gpu` or
+            `gpu-whole-runs`.
         launches: distinct launches compared.
         tiles_compared: tiles of which the bytes were compared.
         tiles: tiles of these launches.
@@ -183,8 +183,7 @@ class Validation:
     """
 
     method: Literal[
-        "all-tiles", "traces-and-sample", "traces-reads-and-sample", "mapping-and-sample",
-        "gpu", "gpu-whole-runs",
+        "all-tiles", "ir-and-sample", "traces-reads-and-sample", "gpu", "gpu-whole-runs",
     ]  # fmt: skip
     launches: int
     tiles_compared: int

@@ -37,6 +37,7 @@ def choose_proposers(options: Options, progress: Progress) -> tuple[Proposer, ..
         progress,
         options.samples,
         tunes=options.proposer != "llm",
+        fallback=OfflineProposer() if options.proposer == "llm" else None,
     )
     return (model,) if kind == "llm" else (OfflineProposer(), model)
 
@@ -66,9 +67,11 @@ def proposer_kind(options: Options, endpoint: Endpoint | None) -> str:
 
 def _within_budget(formula: Formula, options: Options) -> Formula:
     """The formula with the budgets that the options set."""
-    budgets = formula.budgets
-    if options.max_tokens is not None:
-        budgets = replace(budgets, tokens=options.max_tokens)
-    if options.max_seconds is not None:
-        budgets = replace(budgets, seconds=options.max_seconds)
-    return replace(formula, budgets=budgets)
+    asked = {
+        "tokens": options.max_tokens,
+        "seconds": options.max_seconds,
+        "call_seconds": options.call_seconds,
+        "answer_tokens": options.answer_tokens,
+    }
+    given = {name: value for name, value in asked.items() if value is not None}
+    return replace(formula, budgets=replace(formula.budgets, **given))

@@ -11,6 +11,7 @@ import numpy as np
 
 from intelliperf_swizzle.records import Int64Array
 
+_WORD_BYTES = 4
 _MOST_WORDS = 1 << 22
 """Words that are kept (64 MB) to tell whether programs update the same one."""
 
@@ -23,15 +24,14 @@ class Update:
     """The atomic operation that a kernel is executing.
 
     Attributes:
-        name: as Triton calls it, `atomic_add`; empty where no kernel is executing one.
+        name: as Triton calls it, `atomic_add`, with its type (and a limit, if it has one) where
+            words are updated as several; empty where no kernel is executing one. Operations of one
+            name commute, but for `EXCHANGES`.
         answer_is_used: whether the kernel takes its result.
-        kind: width and kind of the numbers, and a limit if there is one: only updates that are
-            the same in all of these commute.
     """
 
     name: str
     answer_is_used: bool
-    kind: str = ""
 
 
 class Atomics:
@@ -42,7 +42,7 @@ class Atomics:
         current_update: the operation that is being carried out, if one is.
 
     Attributes:
-        words: programs and addresses of all atomics; None if they are too many.
+        words: programs and words (addresses over 4) of all atomics; None if they are too many.
         ordered: places of the storages where it shows in what order programs update a word.
     """
 
@@ -52,7 +52,7 @@ class Atomics:
         self.words: list[tuple[Int64Array, Int64Array]] | None = []
         self.ordered: set[int] = set()
         self._count = 0
-        self._updates: dict[int, set[tuple[str, str]]] = {}
+        self._updates: dict[int, set[str]] = {}
 
     def note_update(self, low: int, high: int) -> None:
         """Keep which storages show in what order programs update them between two addresses.
@@ -62,9 +62,9 @@ class Atomics:
         update = self._current_update()
         first, last = np.searchsorted(self._begin, (low, high), side="right") - 1
         for place in range(int(first), int(last) + 1):
-            kinds = self._updates.setdefault(place, set())
-            kinds.add((update.name, update.kind))
-            if update.answer_is_used or update.name in EXCHANGES or len(kinds) > 1:
+            names = self._updates.setdefault(place, {update.name})
+            names.add(update.name)
+            if update.answer_is_used or names & EXCHANGES or len(names) > 1:
                 self.ordered.add(place)
 
     def has_room(self, count: int) -> bool:
@@ -73,8 +73,12 @@ class Atomics:
             self.words = None
         return self.words is not None
 
-    def keep(self, programs: Int64Array, words: Int64Array) -> None:
-        """Keeps the addresses that programs update."""
+    def keep(self, programs: Int64Array, addresses: Int64Array, item_bytes: int) -> None:
+        """Keeps the words of four bytes that programs update."""
+        words = addresses >> 2
+        if item_bytes > _WORD_BYTES:
+            more = np.arange(item_bytes // _WORD_BYTES)
+            programs, words = np.repeat(programs, len(more)), (words[:, None] + more).ravel()
         if self.has_room(len(words)) and self.words is not None:
             self._count += len(words)
             self.words.append((programs, words))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Which tensors hold, after a launch, what the last of several programs stored there.
+"""Which tensors programs share: bytes that one of them writes, and another one reads or writes.
 
 A trace knows sectors. Neighbouring programs may store side by side in one, which is harmless, so
 where several programs meet in a sector the launch is run again and looked at byte by byte.
@@ -8,7 +8,7 @@ where several programs meet in a sector the launch is run again and looked at by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,12 +17,8 @@ import numpy.typing as npt
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Trace
 from intelliperf_swizzle.trace.lanes import lanes_in_pieces
 from intelliperf_swizzle.trace.recorder import TraceRecorder
-from intelliperf_swizzle.trace.sharing import (
-    contested_sectors,
-    shared_writes,
-    updates_collide,
-)
-from intelliperf_swizzle.trace.writers import MIXED, SHARED, Writers
+from intelliperf_swizzle.trace.sharing import contested_sectors, updates_collide
+from intelliperf_swizzle.trace.writers import Writers
 
 MOST_SECTORS = 1 << 22
 """Sectors that are looked at byte by byte (512 MB); where there are more, they count as shared."""
@@ -31,41 +27,56 @@ MOST_SECTORS = 1 << 22
 def with_sharing(
     trace: Trace, recorder: TraceRecorder, run_again: Callable[[ByteWatch], object]
 ) -> Trace:
-    """The trace with what its programs do to each other's memory; args as of `overwritten`."""
+    """The trace with what its programs do to each other's memory.
+
+    Costs a second run where, and only where, programs meet in a sector that one of them writes.
+
+    Args:
+        trace: of the launch.
+        recorder: of the trace.
+        run_again: runs the launch once more and reports its accesses.
+    """
     order_matters = bool((trace.shape_kind == Access.ATOMIC).any()) and updates_collide(
         trace, recorder.atomics.words
     )
     ordered = recorder.atomics.ordered if order_matters else ()  # else each word has one program
-    shared = dict.fromkeys((*shared_writes(trace, ordered), *overwritten(trace, run_again)))
-    return replace(trace, shared_writes=tuple(shared), order_matters=order_matters)
+    shared = shared_tensors(trace, ordered, run_again)
+    return replace(trace, shared_writes=shared, order_matters=order_matters)
 
 
-def overwritten(trace: Trace, run_again: Callable[[ByteWatch], object]) -> tuple[str, ...]:
-    """Names of tensors in which a byte is stored by one program and stored or updated by another.
-
-    Costs a second run where, and only where, programs store to the same sector.
+def shared_tensors(
+    trace: Trace, ordered: Collection[int], run_again: Callable[[ByteWatch], object]
+) -> tuple[str, ...]:
+    """Names of tensors with a byte that a program stores or updates and another one touches.
 
     Args:
         trace: of the launch.
-        run_again: runs the launch once more and reports its accesses.
+        ordered: places of the segments where it shows in what order atomics update.
+        run_again: as of `with_sharing`.
     """
-    contested = [contested_sectors(trace, segment) for segment in trace.segments]
-    sectors = np.concatenate(contested) if contested else np.zeros(0, np.int64)
-    found = sectors
+    contested = [
+        contested_sectors(trace, segment, ordered=place in ordered)
+        for place, segment in enumerate(trace.segments)
+    ]
+    watched = [own for place, own in enumerate(contested) if place not in ordered]
+    sectors = np.concatenate((np.zeros(0, np.int64), *watched))
     if 0 < len(sectors) <= MOST_SECTORS:
         watch = ByteWatch(sectors)
         run_again(watch)
-        found = watch.overwritten()
+        found = watch.shared()
+        for place, own in enumerate(contested):
+            if place not in ordered:
+                contested[place] = own[np.isin(own, found, assume_unique=True)]
     return tuple(
         name
         for segment, own in zip(trace.segments, contested, strict=True)
-        if np.isin(own, found, assume_unique=True).any()
+        if len(own)
         for name in segment.names
     )
 
 
 class ByteWatch:
-    """Notes who stores and updates each byte of some sectors; takes accesses as `TraceRecorder`.
+    """Notes who touches each byte of some sectors; takes accesses as `TraceRecorder`.
 
     Args:
         sectors: int64[n], increasing; addresses over `SECTOR_BYTES`.
@@ -99,9 +110,8 @@ class ByteWatch:
         site: int | None = None,
     ) -> int:
         """The active programs access a block; see `interpreter.batched.Recorder`."""
-        if kind != Access.READ:
-            for rows, lanes, covered in lanes_in_pieces(addresses, mask, np.flatnonzero(active)):
-                self._writers.note(kind, self._batch[rows], lanes, covered, item_bytes)
+        for rows, lanes, covered in lanes_in_pieces(addresses, mask, np.flatnonzero(active)):
+            self._writers.note(kind, self._batch[rows], lanes, covered, item_bytes)
         return 0
 
     def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
@@ -116,13 +126,12 @@ class ByteWatch:
         item_bytes: int,
     ) -> None:
         """One access of one program; `addresses` of any shape, in C order."""
-        if kind != Access.READ:
-            lanes = np.ascontiguousarray(addresses).reshape(1, -1).view(np.int64)
-            covered = np.broadcast_to(mask, addresses.shape).reshape(1, -1)
-            self._writers.note(kind, np.array([program]), lanes, covered, item_bytes)
+        lanes = np.ascontiguousarray(addresses).reshape(1, -1).view(np.int64)
+        covered = np.broadcast_to(mask, addresses.shape).reshape(1, -1)
+        self._writers.note(kind, np.array([program]), lanes, covered, item_bytes)
 
-    def overwritten(self) -> Int64Array:
-        """The sectors with a byte that one program stores and another stores or updates."""
-        clash = (self._writers.state & (SHARED | MIXED)).reshape(-1, SECTOR_BYTES).any(axis=1)
+    def shared(self) -> Int64Array:
+        """The sectors with a byte that one program writes and another one reads or stores."""
+        clash = self._writers.clashes().reshape(-1, SECTOR_BYTES).any(axis=1)
         found: Int64Array = self._sectors[clash]
         return found

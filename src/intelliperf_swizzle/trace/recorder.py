@@ -56,6 +56,7 @@ class TraceRecorder:
     Attributes:
         unresolved: where in the source something outside of every storage is accessed.
         atomics: the words that atomics update.
+        site_outside: of the first access outside of every storage; None = there is none.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class TraceRecorder:
         self._single_outside: Counter[int] = Counter()
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
         self.atomics = Atomics(begin, current_update)
+        self.site_outside: int | None = None
 
     @property
     def accesses(self) -> int:
@@ -109,7 +111,7 @@ class TraceRecorder:
             words = lanes[active]
             if len(words):
                 self.atomics.note_update(int(words.min()), int(words.max()))
-            self.atomics.keep(np.full(len(words), program), words)
+            self.atomics.keep(np.full(len(words), program), words, item_bytes)
         if shape[0] != NO_SHAPE:
             accesses.append((int(first[0]), int(shape[0])))
 
@@ -134,7 +136,7 @@ class TraceRecorder:
         """A batch begins."""
         self._programs = programs
         self._accesses: list[tuple[Int64Array, Int32Array]] = []
-        self._words: list[tuple[int, Int64Array, Int64Array]] = []
+        self._words: list[tuple[int, Int64Array, Int64Array, int]] = []
         self._begun: list[tuple[int, Int64Array | None, npt.NDArray[np.bool_] | None]] = []
         self._outside = np.zeros(len(programs), np.int64)
         self._grouping.begin()
@@ -180,7 +182,7 @@ class TraceRecorder:
         touched is left out: threads that walk along rows would take as much memory as time.
         """
         if kind == Access.ATOMIC:
-            self._note_words(addresses, mask)
+            self._note_words(addresses, mask, item_bytes)
             low, high = (sum(int(end(term)) for term in addresses) for end in (np.min, np.max))
             self.atomics.note_update(low, high)
         selected = None if active.all() else np.flatnonzero(active)
@@ -192,6 +194,8 @@ class TraceRecorder:
             masks = [self._grouping.groups(term, selected) for term in mask]
             first, shape = self._by_groups(kind, grouped, masks, item_bytes)
             self._check_inside(kind, addresses, mask, item_bytes, selected, first, shape, grouped)
+        if self.site_outside is None and self._outside.any():
+            self.site_outside = site
         if site is not None and kind == Access.READ:
             first, shape = without_repeats(self._latest, site, first, shape)
         self._accesses.append(spread_over(first, shape, selected, len(active)))
@@ -214,10 +218,10 @@ class TraceRecorder:
         """What the programs in some rows do from an access to another, for tiles of their own."""
         place = np.full(len(self._programs), -1)
         place[rows] = np.arange(len(rows))
-        for at, row, words in self._words:
+        for at, row, words, item_bytes in self._words:
             if begin <= at < end:
                 kept = place[row] >= 0
-                self.atomics.keep(own[place[row[kept]]], words[kept])
+                self.atomics.keep(own[place[row[kept]]], words[kept], item_bytes)
         base = np.empty((end - begin, len(rows)), np.int32)
         shape = np.empty((end - begin, len(rows)), np.int32)
         for number in range(begin, min(end, len(self._accesses))):
@@ -249,7 +253,10 @@ class TraceRecorder:
                 yield begin, end, rows, own
 
     def _note_words(
-        self, addresses: Sequence[npt.NDArray[np.int64]], mask: Sequence[npt.NDArray[np.bool_]]
+        self,
+        addresses: Sequence[npt.NDArray[np.int64]],
+        mask: Sequence[npt.NDArray[np.bool_]],
+        item_bytes: int,
     ) -> None:
         """Keep row number in the batch and address of every active lane of an atomic."""
         extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
@@ -260,7 +267,8 @@ class TraceRecorder:
         active = np.ones(common, np.bool_)
         for bits in mask:
             active &= bits
-        self._words.append((len(self._accesses), np.nonzero(active)[0], lanes[active]))
+        rows = np.nonzero(active)[0]
+        self._words.append((len(self._accesses), rows, lanes[active], item_bytes))
 
     def _broadcast(self, number: int) -> tuple[Int64Array, Int32Array]:
         base, shape = self._accesses[number]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.cpp.code_resources import read_build
+from intelliperf_swizzle.frontends.cpp.compare.validate import find_flaw, validate
 from intelliperf_swizzle.frontends.cpp.compile import flavours
 from intelliperf_swizzle.frontends.cpp.compile.building import names_program
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, builds_for_gpu
@@ -16,7 +17,6 @@ from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import on_gpu
 from intelliperf_swizzle.frontends.cpp.record.record_program import capture
 from intelliperf_swizzle.frontends.cpp.shadowing import splice
 from intelliperf_swizzle.frontends.cpp.trace.tracing import find_dependences, trace
-from intelliperf_swizzle.frontends.cpp.validate.validate import find_flaw, validate
 from intelliperf_swizzle.frontends.ports import Compiler, RecordRequest
 from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.records import Capture, Launch, Trace

@@ -10,7 +10,7 @@ from intelliperf_swizzle.context import HardwareContext, render
 from intelliperf_swizzle.formula import Formula
 from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
 from intelliperf_swizzle.propose.llm.prompts import words
-from intelliperf_swizzle.propose.llm.signature import ANALYSIS, Question, outputs
+from intelliperf_swizzle.propose.llm.signature import ANALYSIS, ANALYSIS_TOKENS, Question, outputs
 from intelliperf_swizzle.records import Attempt
 
 CHARACTERS_PER_TOKEN = 4
@@ -19,7 +19,9 @@ CHARACTERS_PER_TOKEN = 4
 
 def analysis(formula: Formula, context: HardwareContext) -> Question:
     """The first call: an analysis of the kernel's use of memory, in words."""
-    return Question(_words(formula, "analysis", context), _told(formula, context), ANALYSIS)
+    told = _told(formula, context)
+    words_ = _words(formula, "analysis", context)
+    return Question(words_, told, ANALYSIS, answer_tokens=ANALYSIS_TOKENS)
 
 
 def proposal(
@@ -28,6 +30,7 @@ def proposal(
     memory_analysis: str | None,
     attempts: Sequence[Attempt],
     best: Attempt | None,
+    left: int | None = None,
 ) -> Question:
     """A call for a new swizzle.
 
@@ -37,6 +40,7 @@ def proposal(
         memory_analysis: the answer to `analysis`, if it was asked.
         attempts: all of the run, by number.
         best: the best attempt so far, of whatever origin: the one to beat.
+        left: iterations that are left after this one; None = it is not said.
     """
     inputs = _told(formula, context)
     if memory_analysis:
@@ -45,7 +49,8 @@ def proposal(
         budget = formula.budgets.history_tokens * CHARACTERS_PER_TOKEN
         inputs["history"] = remembered(attempts, best, formula.rank, formula.counters, budget)
     own = [one for one in attempts if one.candidate.origin == "llm"]
-    inputs["request"] = _request(formula, own)
+    remain = "" if left is None else f" {left} further iteration{'s' * (left != 1)} may follow."
+    inputs["request"] = _request(formula, own) + remain
     return Question(
         instructions=f"{_words(formula, 'task', context)}\n\n{words(formula, 'language')}",
         inputs=inputs,

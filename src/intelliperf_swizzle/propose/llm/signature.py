@@ -24,11 +24,13 @@ class Question:
         instructions: the system prompt.
         inputs: name -> text, in order.
         outputs: what the answer must have, in order.
+        answer_tokens: the answer may have; None = as many as any answer may.
     """
 
     instructions: str
     inputs: Mapping[str, str]
     outputs: tuple[Field, ...]
+    answer_tokens: int | None = None
 
     @property
     def text(self) -> str:
@@ -55,6 +57,10 @@ INPUTS: Mapping[str, str] = {
 """Everything that a model may be told, by name, with what it is."""
 
 ANALYSIS = (Field("memory_analysis", "the analysis in words, at most 250"),)
+ANALYSIS_TOKENS = 1000
+"""Of 250 words and the markers around them, twice."""
+NOTHING_HELPS = "none"
+"""The answer, in place of a swizzle, that no renumbering helps."""
 
 REASONING = Field(
     "reasoning", "step by step: what limits the hit rate, what the old order does, what helps"
@@ -70,7 +76,11 @@ ADVICE = Field(
     "what would help that is no swizzle (a leading dimension to pad, another tile size or value of"
     " a parameter), one short line each, unless you have said it before; `none` if nothing would",
 )
-SWIZZLE = Field("swizzle", "the new swizzle, or family, in the swizzle language, nothing else")
+SWIZZLE = Field(
+    "swizzle",
+    "the new swizzle, or family, in the swizzle language, nothing else; `none` if no renumbering"
+    " can help, with the reason as `rationale`: that ends the search",
+)
 
 
 def outputs(*, critiques: bool) -> tuple[Field, ...]:

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from intelliperf_swizzle.errors import ModelError, UsageError
+from intelliperf_swizzle.errors import ModelError, SlowModelError, UsageError
 from intelliperf_swizzle.propose.llm.answer import RefusedAnswerError, Reply
 from intelliperf_swizzle.propose.llm.signature import INPUTS, Question
 from intelliperf_swizzle.readers import LARGEST
@@ -155,13 +155,14 @@ class Model:
         started = self.clock()
         for wait in (*WAITS_SECONDS, None):
             left = seconds - (self.clock() - started)
-            lm = self._lm(dspy, sample, max(left, 1.0))
+            lm = self._lm(dspy, question, sample, max(left, 1.0))
             try:
                 fields, unreadable = _predict(dspy, lm, question)
             except Exception as error:
                 left = seconds - (self.clock() - started)
                 if wait is None or wait >= left or not _may_pass(error):
-                    raise ModelError(
+                    slow = any("Timeout" in type(one).__name__ for one in _chain(error))
+                    raise (SlowModelError if slow else ModelError)(
                         f"the language model {self.endpoint.model} gave no answer: "
                         f"{self._told(error)}",
                         hint=_hint(error),
@@ -172,12 +173,13 @@ class Model:
             return Reply(fields, text, unreadable, usage)
         raise AssertionError  # the last round returns or raises
 
-    def _lm(self, dspy: ModuleType, sample: int, seconds: float) -> Any:
+    def _lm(self, dspy: ModuleType, question: Question, sample: int, seconds: float) -> Any:
         name = self.endpoint.model.rsplit("/", 1)[-1]
         reasoning = REASONING_MODEL.match(name) is not None
+        answer = min(self.answer_tokens, question.answer_tokens or self.answer_tokens)
         settings: dict[str, Any] = {
             "temperature": 1.0 if reasoning else self.temperature,
-            "max_tokens": max(self.answer_tokens, REASONING_TOKENS if reasoning else 0),
+            "max_tokens": max(answer, REASONING_TOKENS if reasoning else 0),
             "cache": False,
             "num_retries": 0,
             "timeout": seconds,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.edit.copy import copy_project, moved_command, run_build
+from intelliperf_swizzle.edit.copy import PLACE, copy_project, moved_command, run_build
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.code.binaries import (
     CodeObject,
@@ -22,7 +22,7 @@ from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda, l
 from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS, Flavour
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
 
-PROJECT = "project"
+PROJECT = PLACE
 """The copy that is built, in the folder of a recording."""
 _MOST_BYTES = 1 << 30
 """Of a file that is looked at."""
@@ -110,6 +110,9 @@ def built(
             files = _build(recipe, place, toolchain, toolchain.build_environment(environment))
         except SwizzleError as error:
             raise _with_hint(error, toolchain, flavour) from None
+        for file, text in (edit.files if edit else {}).items():
+            if (place / Path(file).relative_to(recipe.project)).read_bytes() != text.encode():
+                raise BuildError(f"the build makes {file} anew: a patch of it is lost")
     moved = tuple(moved_command(command, Path(recipe.project), place))
     files = files or device_files(moved, place, flavour, below=builds)
     if not files:

@@ -48,6 +48,7 @@ class DeviceKernel:
         readers: itself, and the functions in which it reads the number of its workgroup.
         variables: address and bytes of each device variable of its module, by name.
         types: of its parameters, as LLVM has them; `byref` of those passed by reference.
+        instance: its name with its template arguments.
         foreign: what it uses that no CPU has; None if it can be executed on one.
     """
 
@@ -57,6 +58,7 @@ class DeviceKernel:
     readers: tuple[Reader, ...]
     variables: Mapping[str, tuple[int, int]]
     types: tuple[str, ...]
+    instance: str = ""
     foreign: str | None = None
 
     def variable_at(self, address: int) -> str | None:
@@ -177,6 +179,7 @@ class _Preparation:
                 calls.readers(kernel.name),
                 variables,
                 tuple("byref" if by else kind for kind, by in native.parameters_of(kernel)),
+                whole.instance(kernel.name),
             )
         for variable in several:
             for user in self._users.get(variable, ()):

@@ -25,12 +25,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -161,13 +161,22 @@ std::map<uintptr_t, Buffer>::iterator buffer_at(uintptr_t address) {
   return address < it->first + std::max<size_t>(it->second.bytes, 1) ? it : live_.end();
 }
 
-// What is told of a launch: all that its programs' addresses may follow from.
+// What is told of a launch: all that its programs' addresses may follow from, and the buffers that
+// these may lead to: those that arguments point to, and those that kept contents do.
 std::string describe(const Kernel& kernel, const Configuration& how, const std::vector<const uint8_t*>& values) {
   std::ostringstream text;
   text << "\"kernel\": \"" << kernel.symbol << "\", \"grid\": [" << how.grid.x << ", " << how.grid.y
        << ", " << how.grid.z << "], \"block\": [" << how.block.x << ", " << how.block.y << ", "
        << how.block.z << "], \"shared\": " << how.shared << ", \"arguments\": [";
+  const bool all = kernel.contents == "*", variables = all || kernel.contents[0] == 'v';
   std::map<uintptr_t, bool> reached;  // whether its contents are kept
+  std::vector<uintptr_t> kept;        // contents that pointers may be in
+  auto reach = [&](uintptr_t word, bool decides) {
+    auto it = word < kGlobals || word >= kEnd ? live_.end() : buffer_at(word);
+    if (it == live_.end()) return;
+    bool& known = reached[it->first];
+    if (decides && !known) kept.push_back(it->first), known = true;
+  };
   for (size_t i = 0; i < kernel.parameters.size(); i++) {
     text << (i ? ", \"" : "\"");
     for (size_t k = 0; k < kernel.parameters[i].bytes; k++) {
@@ -179,19 +188,20 @@ std::string describe(const Kernel& kernel, const Configuration& how, const std::
     for (size_t k = 0; k + 8 <= kernel.parameters[i].bytes; k += 8) {
       uintptr_t word;
       memcpy(&word, values[i] + k, 8);
-      auto it = buffer_at(word);
-      if (it != live_.end()) reached[it->first] |= contents_decide(kernel.contents, i);
+      reach(word, contents_decide(kernel.contents, i));
     }
   }
-  const bool all = kernel.contents == "*", variables = all || kernel.contents[0] == 'v';
-  for (auto& [at, buffer] : live_) {
-    if (all || at < kBegin) reached[at] |= at < kBegin ? variables : all;
+  for (auto it = live_.begin(); it != live_.end() && it->first < kBegin; ++it) reach(it->first, variables);
+  while (!kept.empty()) {
+    auto word = (const uintptr_t*)kept.back(), end = word + live_[kept.back()].bytes / 8;
+    kept.pop_back();
+    for (; word < end; word++) reach(*word, all);
   }
   text << "], \"buffers\": [";
   bool first = true;
-  for (auto& [at, kept] : reached) {
+  for (auto& [at, decides] : reached) {
     size_t bytes = live_[at].bytes;
-    text << (first ? "[" : ", [") << at << ", " << bytes << ", \"" << (kept ? keep(folder_, (void*)at, bytes) : "") << "\"]";
+    text << (first ? "[" : ", [") << at << ", " << bytes << ", \"" << (decides ? keep(folder_, (void*)at, bytes) : "") << "\"]";
     first = false;
   }
   text << "]";
@@ -375,10 +385,31 @@ void fill_implicit(const Configuration& how) {
   d32[3] = grid.x * block.x, d32[4] = grid.y * block.y, d32[5] = grid.z * block.z;
 }
 
+// Processor time of this thread.
 double now() {
-  using namespace std::chrono;
-  return duration<double>(steady_clock::now().time_since_epoch()).count();
+  timespec at;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+  return at.tv_sec + 1e-9 * at.tv_nsec;
 }
+
+// Whether so many workgroups would take longer than a budget, by those that are done: a few are slow.
+struct Pace {
+  double start = now(), last = start, slowest = 0;
+  int64_t done = 0;
+
+  void step() {
+    const double at = now();
+    slowest = std::max(slowest, at - last);
+    last = at, done++;
+  }
+  double spent() const { return last - start; }
+  double expected(int64_t groups) const {
+    return done > 1 ? slowest + (spent() - slowest) / (done - 1) * (groups - 1) : 0;
+  }
+  bool too_slow(int64_t groups, double budget) const {
+    return spent() > budget || (spent() > budget / 20 && expected(groups) > budget);
+  }
+};
 
 struct Native {  // a kernel for the host
   Entry entry;
@@ -412,23 +443,20 @@ std::string execute(const Kernel& kernel, const Configuration& how, void** argum
   const Native native = native_of(library_, kernel.symbol);
   if (!native.entry) return "\"computed\": false, \"why\": \"not compiled\"";
   fill_implicit(how);
-  const double start = now();
   const int64_t groups = (int64_t)how.grid.x * how.grid.y * how.grid.z;
-  int64_t done = 0;
-  double spent = 0;
-  for (; done < groups; done++) {
-    if (compute_ == AUTO && done && spent / done * groups > budget_) break;
+  Pace pace;
+  while (pace.done < groups && (compute_ != AUTO || !pace.too_slow(groups, budget_))) {
     touched_.stamp++;
     touched_.found.clear();
-    run_group(native, how, arguments, done);
-    if (lines_ >= 0) write_lines(ordinal, done);
-    spent = now() - start;
+    run_group(native, how, arguments, pace.done);
+    if (lines_ >= 0) write_lines(ordinal, pace.done);
+    pace.step();
   }
-  budget_ -= spent;
+  budget_ -= pace.spent();
+  const bool whole = pace.done == groups;
   char text[160];
   snprintf(text, sizeof text, "\"computed\": %s, \"seconds\": %.3f, \"why\": \"%s\"",
-           done == groups ? "true" : "false", done ? spent / done * groups : 0.0,
-           done == groups ? "" : "budget");
+           whole ? "true" : "false", pace.expected(groups), whole ? "" : "budget");
   return text;
 }
 
@@ -616,22 +644,24 @@ bool compared(const std::string& key, const Kernel& kernel, const Configuration&
   std::ifstream file(it->second.tiles, std::ios::binary);
   file.read((char*)tile.data(), groups * 8);
   int64_t done = 0, last = 0;
+  Pace pace;
   const uint8_t* at = nullptr;
   bool all = false;
   if (kCanCompute && original.entry && edited.entry && file) {
     fill_implicit(how);
-    const double start = now();
+    pace = Pace();
     auto compare = [&](int64_t t, int64_t p, bool keep) {
       Changes expected;
       at = difference(original, edited, how, arguments, t, p, expected);
       if (keep) expected.redo();
       done++, last = t;
+      pace.step();
     };
     for (int64_t p : it->second.programs) {
       compare(tile[p], p, false);
-      if (at || now() - start > compare_budget_) break;
+      if (at || pace.spent() > compare_budget_) break;
     }
-    all = !at && (now() - start) / done * groups < compare_budget_;
+    all = !at && pace.expected(groups) < compare_budget_;
     if (all) {
       for (int64_t p = 0; p < groups; p++) program[tile[p]] = p;
       done = 0;

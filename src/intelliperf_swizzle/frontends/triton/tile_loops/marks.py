@@ -59,14 +59,16 @@ def mark(text: str, before: Mapping[int, Sequence[str]], after: Mapping[int, str
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def mark_loop(launch: Launch) -> dict[str, str]:
+def mark_loop(launch: Launch, edits: Mapping[str, str] = {}) -> dict[str, str]:
     """The edit of a launch's kernel that tells when a tile begins, and when the loop is over."""
     loop, source = launch.loop, launch.source
     if loop is None:
         return {}
-    first = loop.counters[0]
-    begins = {first.line: [f"{WATCH}(0, {first.name})"]}
-    return {source.kernel: mark(source.entry.text, begins, {loop.line: f"{WATCH}({END})"})}
+    text, first = edits.get(source.kernel, source.entry.text), loop.counters[0]
+    lines = (node.lineno for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt))
+    line = min(line for line in lines if line >= first.line)  # a comment may be inserted there
+    begins = {line: [f"{WATCH}(0, {first.name})"]}
+    return {source.kernel: mark(text, begins, {loop.line: f"{WATCH}({END})"})}
 
 
 def listen(live: LiveLaunch, watch: Callable[..., object]) -> None:

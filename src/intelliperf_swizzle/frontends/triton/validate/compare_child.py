@@ -24,7 +24,6 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.tracing.execute import kernel_of, make_live
 from intelliperf_swizzle.frontends.triton.validate.fill import BLOCK_BYTES, Contents, element_types
-from intelliperf_swizzle.frontends.triton.validate.probe import OUT_STORAGE, Probe
 from intelliperf_swizzle.frontends.triton.validate.request import EDITED, ORIGINAL, Answer, Request
 from intelliperf_swizzle.frontends.triton.walk.batch import Active
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
@@ -41,7 +40,7 @@ MOST_TIMES, MOST_SECONDS = 10, 20.0
 
 
 def compare(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
-    """The mappings first, then the outputs of tiles.
+    """The outputs of tiles.
 
     The first difference is the last answer.
     """
@@ -52,11 +51,8 @@ def compare(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
 
 
 def _answers(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
-    launches = [Comparison(request, folder, number) for number, request in enumerate(requests)]
-    differences = (launch.mapping_difference() for launch in launches)
-    yield Answer(None, 0, next(filter(None, differences), None))
-    for launch in launches:
-        yield from launch.answers()
+    for number, request in enumerate(requests):
+        yield from Comparison(request, folder, number).answers()
 
 
 @dataclass
@@ -140,37 +136,12 @@ class Comparison:
         self._number = number
         self._contents = Contents(request.launch, request.read_storages)
 
-    def mapping_difference(self) -> str | None:
-        """Where the emitted code computes other program ids than were proved, or None."""
-        return next(filter(None, map(self._probe_difference, self._request.probes)), None)
-
     def answers(self) -> Iterator[Answer]:
         """Compares the outputs of all tiles at once, or of a sample one by one."""
         if self._request.all_tiles:
             yield self._compare_all()
         else:
             yield from self._compare_sample()
-
-    # --- the mapping ----------------------------------------------------------------------------
-
-    def _probe_difference(self, probe: Probe) -> str | None:
-        self._stage(EDITED)
-        kernel = _kernel_of(probe.launch)
-        live = make_live(probe.launch, kernel, whole=True, fill=_leave)
-        run_together(live, Nobody(), compute=True)
-        computed = live.memory.bytes(OUT_STORAGE).view(np.int32).reshape(len(probe.axes), -1)
-        grid = self._request.launch.grid
-        tile = self._request.tile
-        proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))
-        for row, axis in zip(computed, probe.axes, strict=True):
-            wrong = np.flatnonzero(row != proved[axis])
-            if len(wrong):
-                at = int(wrong[0])
-                return (
-                    f"the emitted code gives program {at} the program id {row[at]} along axis "
-                    f"{axis}, the proof {proved[axis][at]} ({len(wrong)} programs differ)"
-                )
-        return None
 
     # --- all tiles ------------------------------------------------------------------------------
 

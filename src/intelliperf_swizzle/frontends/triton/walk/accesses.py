@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,11 +12,11 @@ import numpy as np
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError, Programs, Recorder
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, align, terms_of, unknown
-from intelliperf_swizzle.frontends.triton.walk.elements import Array
+from intelliperf_swizzle.frontends.triton.walk.elements import Array, Element
 from intelliperf_swizzle.frontends.triton.walk.memory import Lanes, Memory
 from intelliperf_swizzle.frontends.triton.walk.updates import update_words
 from intelliperf_swizzle.records import Access, Int64Array
-from intelliperf_swizzle.trace.atomics import Update
+from intelliperf_swizzle.trace.atomics import EXCHANGES, Update
 
 VAIN_POLLS = 3
 """Polls of the same word after which a program is taken to wait, and the awaited value guessed."""
@@ -46,14 +47,23 @@ class Now:
     Attributes:
         update: the atomic operation.
         op: the access to memory.
+        values: of the kernel, so far.
     """
 
     update: Update = field(default_factory=lambda: Update("", False))
     op: Op | None = None
+    values: Mapping[str, Block] = field(default_factory=dict)
 
     def where(self, kernel: Kernel) -> str:
         """File and line of the access."""
         return kernel.line(self.op) if self.op is not None else "?"
+
+
+def update_of(operation: str, element: Element, used: bool) -> Update:
+    """An atomic; those of one width and kind of number commute."""
+    if operation not in EXCHANGES:
+        operation = f"{operation} {element.bits}{element.array.kind}"
+    return Update(operation, used)
 
 
 @dataclass
@@ -214,7 +224,7 @@ class Accesses:
         polled.
         """
         element = pointer.element.target
-        self.now.update = Update(operation, used, f"{element.bits} {element.array.kind}")
+        self.now.update = update_of(operation, element, used)
         if operation == "atomic_cas" and not self.compute:
             return self._lock(pointer, values[0], used)
         self._poll = None

@@ -58,6 +58,7 @@ class Memory:
         self.end: Int64Array = self.begin + np.array(sizes, np.int64)
         self._buffers: dict[int, UInt8Array] = {}
         self._not_known: dict[int, Lanes] = {}
+        self._lent: set[int] = set()
         recorded = [(self._address(number), number) for number in self.numbers]
         self._recorded = sorted((at, number) for at, number in recorded if at is not None)
 
@@ -78,7 +79,9 @@ class Memory:
 
     def has_contents(self, number: int) -> bool:
         """Whether the storage's bytes are known."""
-        return self._fill is not None or self._storages[number].contents is not None
+        if self._fill is not None or number in self._lent:
+            return True
+        return self._storages[number].contents is not None
 
     def why_not(self, number: int) -> str:
         """Why a storage's contents are not known, in words."""
@@ -99,12 +102,12 @@ class Memory:
     def lend(self, number: int, buffer: UInt8Array) -> None:
         """Has a storage's bytes be those of a buffer: uint8[bytes]."""
         self._buffers[number] = buffer
+        self._lent.add(number)
 
     def not_known(self, number: int) -> Lanes:
         """bool[bytes]: the bytes of a storage that are not known, a live view."""
         if number not in self._not_known:
-            whole = number in self._buffers or self.has_contents(number)
-            make = np.zeros if whole else np.ones
+            make = np.zeros if self.has_contents(number) else np.ones
             self._not_known[number] = make(self._storages[number].bytes, np.bool_)
         return self._not_known[number]
 

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now
+from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now, update_of
 from intelliperf_swizzle.frontends.triton.walk.batch import Programs, Recorder
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.records import Access
-from intelliperf_swizzle.trace.atomics import Update
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.triton.walk.run import Observer
@@ -146,7 +145,7 @@ class OneByOne(Accesses):
     ) -> Block:  # fmt: skip
         """An atomic."""
         element = pointer.element.target
-        self.now.update = Update(operation, used, f"{element.bits} {element.array.kind}")
+        self.now.update = update_of(operation, element, used)
         self.noticed.waits |= used and operation == "atomic_cas"
         given = [value for value in values if value is not None]
 

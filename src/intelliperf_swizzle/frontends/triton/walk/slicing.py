@@ -51,14 +51,7 @@ class _Slicer:
         self.kernel = kernel
         self.found = Slice()
         self._todo: list[str] = list(further)
-        self._functions = {function.symbol: function for function in kernel.functions}
-        self._calls: dict[Op, list[Op]] = {}
-        self._sources: dict[str, list[str]] = {}
-        for function in kernel.functions:
-            for op in function.walk():
-                if op.name == "tt.call":
-                    self._calls.setdefault(self._functions[op.symbol], []).append(op)
-            self._sources |= _branch_sources(function)
+        self._sources = Sources(kernel)
         for function in kernel.functions:
             for op in function.walk():
                 if op.name in ACCESSES:
@@ -68,7 +61,7 @@ class _Slicer:
         for function in kernel.functions:
             for op in function.walk():
                 decided = [op.start, op.stop, op.step] if op.name == "scf.for" else op.operands[:1]
-                if op.name in ("scf.for", "scf.if") and self._follows_from_numbers(decided):
+                if op.name in ("scf.for", "scf.if") and not self._sources.read_memory(decided):
                     self._execute(op)  # what it computes is counted
         self._complete()
 
@@ -78,25 +71,6 @@ class _Slicer:
             if value not in self.found.values:
                 self.found.values.add(value)
                 self._follow(value)
-
-    def _follows_from_numbers(self, values: Iterable[str]) -> bool:
-        """Whether values are computed from arguments and program ids, not from memory."""
-        seen: set[str] = set()
-        todo = list(values)
-        while todo:
-            value = todo.pop()
-            if value in seen:
-                continue
-            seen.add(value)
-            op = self.kernel.defs.get(value) or self.kernel.owner[value][0]
-            if op.name in ACCESSES or op.name == "tt.call":
-                return False
-            if op.name != "tt.func":
-                todo += op.operands
-                todo += [v for i, region in enumerate(op.regions) if region[-1].ops
-                         for v in op.last(i).operands]  # fmt: skip
-            todo += self._sources.get(value, ())
-        return True
 
     def _want(self, values: Iterable[str]) -> None:
         self._todo.extend(value for value in values if value not in self.found.values)
@@ -124,54 +98,91 @@ class _Slicer:
             for op in block.ops[-1:]:
                 if op.name == "cf.cond_br":
                     self._want(op.operands[:1])
-        for call in self._calls.get(function, ()):
+        for call in self._sources.calls.get(function, ()):
             self._execute(call)
 
     def _follow(self, value: str) -> None:
         op = self.kernel.defs.get(value)
-        if op is None:
-            self._follow_argument(value)
-            return
-        if op.name not in CONTROL and op.regions:  # reductions and scans: as a whole
+        around = op if op is not None else self.kernel.owner[value][0]
+        if op is not None and op.name not in CONTROL and op.regions:  # reductions: as a whole
             for inner in op.walk():
                 self.found.ops.add(inner)
                 self.found.values.update(inner.results)
                 self.found.values.update(arg for region in inner.regions for block in region
                                          for arg in block.args)  # fmt: skip
-                self._want(inner.operands)
-        self._execute(op)
+        if around.name != "tt.func":
+            self._execute(around)
+        self._want(self._sources.before(value))
+
+
+class Sources:
+    """What the values of a kernel are computed from."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._branches: dict[str, list[str]] = {}
+        self._functions = {function.symbol: function for function in kernel.functions}
+        self.calls: dict[Op, list[Op]] = {}
+        for function in kernel.functions:
+            self._branches |= _branch_sources(function)
+            for op in function.walk():
+                if op.name == "tt.call":
+                    self.calls.setdefault(self._functions[op.symbol], []).append(op)
+
+    def leaves(self, value: str) -> set[Op]:
+        """The operations that a value is computed from; what is loaded is followed no further."""
+        found: set[Op] = set()
+        seen: set[str] = set()
+        todo = [value]
+        while todo:
+            value = todo.pop()
+            if value not in seen:
+                seen.add(value)
+                op = self._kernel.defs.get(value)
+                if op is not None:
+                    found.add(op)
+                if op is None or op.name not in ACCESSES:
+                    todo += self.before(value)
+        return found
+
+    def read_memory(self, values: Iterable[str]) -> bool:
+        """Whether values are computed from what is loaded."""
+        return any(leaf.name in ACCESSES for value in values for leaf in self.leaves(value))
+
+    def before(self, value: str) -> list[str]:
+        """The values that a value is computed from, one step back; not what decides branches."""
+        op = self._kernel.defs.get(value)
+        if op is None:
+            return self._handed_over(value)
         place = op.results.index(value)
         if op.name == "scf.for":
-            self._want((op.inits[place], op.last().operands[place]))
-        elif op.name == "scf.while":
-            self._want((op.last(0).operands[1 + place],))
-        elif op.name == "scf.if":
-            self._want(op.last(region).operands[place] for region in range(len(op.regions)))
-        elif op.name == "tt.call":
-            for block in self._functions[op.symbol].regions[0]:
-                if block.ops[-1].name == "tt.return":
-                    self._want((block.ops[-1].operands[place],))
-        elif op.name in ("tt.atomic_rmw", "tt.atomic_cas", "tt.load"):
-            self._want(op.operands)
-        else:
-            self._want(op.operands)
+            return [op.inits[place], op.last().operands[place]]
+        if op.name == "scf.while":
+            return [op.last(0).operands[1 + place]]
+        if op.name == "scf.if":
+            return [op.last(region).operands[place] for region in range(len(op.regions))]
+        if op.name == "tt.call":
+            ends = (block.ops[-1] for block in self._functions[op.symbol].regions[0])
+            return [end.operands[place] for end in ends if end.name == "tt.return"]
+        return [
+            *op.operands,
+            *(v for inner in op.walk() if inner is not op for v in inner.operands),
+        ]
 
-    def _follow_argument(self, value: str) -> None:
-        op, place = self.kernel.owner[value]
+    def _handed_over(self, value: str) -> list[str]:
+        """What an argument of a basic block is given."""
+        op, place = self._kernel.owner[value]
         if op.name == "scf.for":
-            self._execute(op)
-            if value != op.induction:
-                self._want((op.inits[place - 1], op.last().operands[place - 1]))
-        elif op.name == "scf.while":
-            self._execute(op)
-            if value in op.regions[0][0].args:
-                self._want((op.inits[place], op.last(1).operands[place]))
-            else:
-                self._want((op.last(0).operands[1 + place],))
-        elif value in self._sources:
-            self._want(self._sources[value])
-        elif op.name == "tt.func":
-            self._want(call.operands[place] for call in self._calls.get(op, ()))
+            if value == op.induction:
+                return [op.start, op.step]
+            return [op.inits[place - 1], op.last().operands[place - 1]]
+        if op.name == "scf.while" and value in op.regions[0][0].args:
+            return [op.inits[place], op.last(1).operands[place]]
+        if op.name == "scf.while":
+            return [op.last(0).operands[1 + place]]
+        if value in self._branches:
+            return self._branches[value]
+        return [call.operands[place] for call in self.calls.get(op, ())]
 
 
 def _branch_sources(function: Op) -> dict[str, list[str]]:

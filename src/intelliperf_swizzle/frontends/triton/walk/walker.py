@@ -76,6 +76,8 @@ class Plan:
                 self.constants[op.results[0]] = constant(op, self.types[op.results[0]])
             else:
                 steps.append((_HANDLERS.get(op.name, "compute"), op))
+            if self.tiles is not None and self.tiles[1] in op.results:
+                steps.append(("begin_tile", op))
 
     def why(self, op: Op) -> frozenset[str]:
         """Why what an operation makes is not known."""
@@ -103,7 +105,8 @@ class Walker:
         self.plan, self.programs, self.accesses = plan, programs, accesses
         self.values: dict[str, Block] = {**plan.constants, **arguments}
         self._methods: dict[str, Callable[[Op], None]] = {
-            name: getattr(self, "_" + name) for name in {"compute", *_HANDLERS.values()}
+            name: getattr(self, "_" + name)
+            for name in {"compute", "begin_tile", *_HANDLERS.values()}
         }
 
     def run(self) -> None:
@@ -243,7 +246,7 @@ class Walker:
             programs.active = outer if (now == outer).all() else now
             number = (first + trip * step).astype(element.array)
             self.values[op.induction] = Block((number,), element, ())
-            self._begin_tile(op, op.induction)
+            self._begin_tile_of(op)
             self._bind(op.carried, self._get(self._block(body).operands))
             ending = now & (trips == trip + 1)
             if used and ending.any():
@@ -272,19 +275,24 @@ class Walker:
             now = now if (going == now).all() else going
             programs.active = now
             self._bind(after.args, values)
-            self._begin_tile(op, "")
+            self._begin_tile_of(op)
             self._bind(before.args, self._get(self._block(after).operands))
         programs.active = outer
         self._bind(op.results, made or [])
         self._end_tiles(op)
 
-    def _begin_tile(self, loop: Op, number: str) -> None:
-        if self.plan.tiles is None or self.plan.tiles[0] is not loop:
-            return
-        values = self._decide(loop, number or self.plan.tiles[1], "a tile's number").data
-        active = self.programs.active
-        if self.accesses.recorder.number(values.reshape(-1).astype(np.int64), active) is False:
-            raise EnoughError
+    def _begin_tile_of(self, loop: Op) -> None:
+        """A turn begins; the tile does, too, if its number is handed over to the turn."""
+        tiles = self.plan.tiles
+        if tiles is not None and tiles[0] is loop and tiles[1] in loop.regions[-1][0].args:
+            self._begin_tile(loop)
+
+    def _begin_tile(self, op: Op) -> None:
+        if self.plan.tiles is not None:
+            values = self._decide(op, self.plan.tiles[1], "a tile's number").data
+            numbers, active = values.reshape(-1).astype(np.int64), self.programs.active
+            if self.accesses.recorder.number(numbers, active) is False:
+                raise EnoughError
 
     def _end_tiles(self, loop: Op) -> None:
         if self.plan.tiles is not None and self.plan.tiles[0] is loop:
@@ -351,7 +359,7 @@ class Walker:
         pointer = self._decide(op, op.operands[0], "an address")
         mask = self._mask(op)
         blocks = self._get(op.operands)
-        self.accesses.now.op = op
+        self.accesses.now.op, self.accesses.now.values = op, self.values
         if op.name == "tt.load":
             wanted = op.results[0] in self.plan.executed.values
             other = blocks[2] if len(blocks) > 2 else None

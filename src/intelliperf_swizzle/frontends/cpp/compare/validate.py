@@ -17,15 +17,16 @@ from pathlib import Path
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import TraceError, ValidationError
+from intelliperf_swizzle.frontends.cpp.compare.compare_execution import compare_bytes
+from intelliperf_swizzle.frontends.cpp.instances import same_place
 from intelliperf_swizzle.frontends.cpp.record.device_code import (
     read_kernel,
     read_kernels,
     recording_of,
 )
 from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited
-from intelliperf_swizzle.frontends.cpp.shadowing import inserted_lines, same_place
+from intelliperf_swizzle.frontends.cpp.shadowing import inserted_lines
 from intelliperf_swizzle.frontends.cpp.trace.tracing import trace
-from intelliperf_swizzle.frontends.cpp.validate.compare_execution import compare_bytes
 from intelliperf_swizzle.records import Launch, MappedLaunch, Validation
 from intelliperf_swizzle.trace.difference import access_difference
 
