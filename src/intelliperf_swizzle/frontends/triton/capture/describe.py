@@ -88,8 +88,12 @@ def host_bytes(view: torch.Tensor) -> UInt8Array:
     return array
 
 
-def describe(call: Call) -> DescribedLaunch:
+def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
     """Describe one call.
+
+    Args:
+        call: any.
+        look: whether memory is looked into for addresses; not while a CUDA graph is captured.
 
     Raises:
         TypeError: the arguments do not fit the kernel's signature.
@@ -103,7 +107,7 @@ def describe(call: Call) -> DescribedLaunch:
     passed = tuple(value for value in values.values() if is_jit_function(value))
     source, keys = _read_once(kernel, passed)
     memory = _Memory(values.values())
-    pointed = memory.follow(_numbers(values.values()))
+    pointed = memory.follow(_numbers(values.values())) if look else set()
     converter = _Converter(keys, memory)
     arguments = {name: converter.convert(name, value) for name, value in values.items()}
     launch = Launch(

@@ -104,12 +104,12 @@ class Ledger:
     def skip(self, bound: BoundCall, kind: LaunchKind) -> RecordedLaunch:
         """The record of launches of a kind whose integers are not looked at."""
         if kind.unseen is None:
-            kind.unseen = self._write(bound, describe(bound.call), {}, ("unseen",))
+            kind.unseen = self._write(bound, describe(bound.call, look=False), {}, None)
         return kind.unseen
 
     def _write(
         self, bound: BoundCall, live: DescribedLaunch, held: dict[int, UInt8Array],
-        key: tuple[str, ...],
+        key: tuple[str, ...] | None,
     ) -> RecordedLaunch:  # fmt: skip
         name, seen = self._store.keep(live, held, key, bound)
         if name not in self._counters:

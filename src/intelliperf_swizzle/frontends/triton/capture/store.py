@@ -55,15 +55,15 @@ class Store:
         self,
         live: DescribedLaunch,
         integers: Mapping[int, UInt8Array],
-        digests: tuple[str, ...],
+        digests: tuple[str, ...] | None,
         bound: BoundCall,
     ) -> tuple[str, Seen]:
         """The name of its record, which is on disk now; those beyond `MOST_LAUNCHES` have one.
 
         Args:
             live: the launch.
-            integers: what its storages of integers hold; empty if they were not looked at.
-            digests: of these.
+            integers: what its storages of integers hold.
+            digests: of these; None if nothing was looked at.
             bound: what Triton makes of the launch.
 
         Raises:
@@ -89,7 +89,7 @@ class Store:
             for number, contents in integers.items()
             if not unknown.is_unknown(live.spans[number])
         }
-        if not further:
+        if not further and digests is not None:
             kept |= self._keep_floats(live)
         self._save(launch, name, kept, bound)
         return name, "further" if further else "new"
