@@ -12,7 +12,7 @@ import gc
 import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,16 +36,21 @@ class Span:
         end: after its last byte.
         integers: whether a tensor of integers shows it; also if no tensor is known that does.
         device: where it lies.
+        storage: of all of it; None if there is none, or it is not known.
     """
 
     begin: int
     end: int
     integers: bool
     device: torch.device
+    storage: torch.UntypedStorage | None = field(default=None, compare=False, repr=False)
 
     def bytes(self) -> torch.Tensor:
         """A live view of it: uint8[bytes]."""
         size = self.end - self.begin
+        if self.storage is not None:
+            view = torch.tensor([], dtype=torch.uint8, device=self.device)
+            return view.set_(self.storage, 0, (size,), (1,))
         if self.device.type == "cpu":
             return torch.from_numpy(_host_view(self.begin, size))
         described = {
@@ -61,7 +66,7 @@ def span_of(tensor: torch.Tensor) -> Span:
     storage = tensor.untyped_storage()
     begin = storage.data_ptr()
     integers = not (tensor.is_floating_point() or tensor.is_complex())
-    return Span(begin, begin + storage.nbytes(), integers, storage.device)
+    return Span(begin, begin + storage.nbytes(), integers, storage.device, storage)
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
@@ -71,7 +76,8 @@ def merged(spans: Iterable[Span]) -> list[Span]:
         last = found[-1] if found else None
         if last is not None and span.begin < last.end:
             end, integers = max(last.end, span.end), last.integers or span.integers
-            found[-1] = Span(last.begin, end, integers, last.device)
+            whole = last.storage if end == last.end else None
+            found[-1] = Span(last.begin, end, integers, last.device, whole)
         elif span.end > span.begin:
             found.append(span)
     return found

@@ -130,9 +130,8 @@ class Agent:
         """The candidates that compile, as live functions; the original is compiled first."""
         source = task.launch.source
         args, kwargs = rows.strides((call.args, call.kwargs))
-        if self._on_gpu:
-            self._report.working(number, None, "building", BUILD_SECONDS)
-            _compile(call.kernel, call)
+        self._report.working(number, None, "building", BUILD_SECONDS)
+        _compile(call.kernel, call)
         for candidate, edits in self._order.candidates.items():
             if candidate in self._report.failed:
                 continue
@@ -140,8 +139,7 @@ class Agent:
             try:
                 rendered = render_module(source, self._folder / "rendered", edits)
                 function = import_functions(rendered)[source.kernel]
-                if self._on_gpu:
-                    _compile(function, call._replace(args=args, kwargs=kwargs))
+                _compile(function, call._replace(args=args, kwargs=kwargs))
                 yield candidate, function
             except Exception as error:
                 self._report.fail(number, candidate, "does not build", error)
@@ -239,7 +237,10 @@ def execute_here(bound: BoundCall, launch: Execute) -> None:
 
 
 def _compile(function: JitFunction, call: Call) -> None:
-    function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)._init_handles()
+    kernel = function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)
+    if (error := getattr(kernel, "error", None)) is not None:  # without a GPU it is not raised
+        raise error
+    kernel._init_handles()
 
 
 def _is_lost() -> bool:
