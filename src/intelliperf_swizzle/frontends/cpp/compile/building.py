@@ -21,6 +21,7 @@ from intelliperf_swizzle.frontends.cpp.code.binaries import (
 from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda, loads_extension
 from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS, Flavour
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
+from intelliperf_swizzle.hardware.target import Backend
 
 PROJECT = PLACE
 """The copy that is built, in the folder of a recording."""
@@ -183,6 +184,31 @@ def names_program(command: Sequence[str], project: Path, language: str) -> bool:
     """Whether a word is a program with a fat binary, or a Python file that builds an extension."""
     python = language == "CUDA" and loads_extension(command, project)
     return python or names_device_code(command, project, language)
+
+
+def builds_program(project: Path, backend: Backend | None, flavour: Flavour) -> bool:
+    """Whether sources have a kernel, for a backend, else of what these sources include."""
+    texts = list(_sources(project, _SOURCES))
+    is_cuda = any(map(_CUDA.search, texts)) and not any("hip/hip_runtime" in one for one in texts)
+    kind = backend or ("cuda" if is_cuda else "hip")
+    return kind == flavour.backend and any("__global__" in one for one in texts)
+
+
+def has_kernel(kernel: str, project: Path, flavour: Flavour) -> bool:
+    """Whether a source of a flavour alone has a kernel of that name."""
+    pattern = re.compile(rf"__global__[^;{{}}]*\b{re.escape(kernel)}\s*\(")
+    return any(map(pattern.search, _sources(project, flavour.sources)))
+
+
+_CUDA = re.compile(r"<<<|cuda_runtime|\bcuda\.h\b")
+_SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")
+
+
+def _sources(project: Path, suffixes: Sequence[str]) -> Iterator[str]:
+    """The texts of the project's C++."""
+    for file in project.rglob("*"):
+        if file.suffix in suffixes and file.is_file():
+            yield file.read_text(encoding="utf-8", errors="replace")
 
 
 def names_device_code(command: Sequence[str], project: Path, language: str) -> bool:
