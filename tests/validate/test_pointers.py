@@ -146,7 +146,7 @@ def test_what_is_written_through_them_is_compared(
     assert validated(launch, traced, budget_seconds).same_bits
     mocker.patch.object(compare, "_difference_of_kernels", return_value=None)  # it shows the cheats
     wrong = validated(launch, traced, budget_seconds, ("here) * 2", "here) * (2 + member // 2)"))
-    assert "`targets[2]` differs" in (wrong.difference or "")
+    assert f"`storage {pointed(launch, 'targets')[2]}` differs" in (wrong.difference or "")
 
 
 def test_where_a_pointer_leads_nowhere_dependence_is_not_known(tmp_path: Path) -> None:

@@ -238,8 +238,8 @@ def execute_here(bound: BoundCall, launch: Execute) -> None:
 
 def _compile(function: JitFunction, call: Call) -> None:
     kernel = function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)
-    if (error := getattr(kernel, "error", None)) is not None:  # without a GPU it is not raised
-        raise error
+    if refusal := getattr(kernel, "refusal", None):  # without a GPU it is not raised
+        raise RuntimeError(refusal)
     kernel._init_handles()
 
 
