@@ -36,11 +36,11 @@ from intelliperf_swizzle.children import CallError, Ended, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.frontends.triton.validate import compare, validate
 from intelliperf_swizzle.frontends.triton.validate.request import EDITED, Request
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import prove
@@ -183,8 +183,8 @@ def test_tiny_sums_and_what_lies_behind_them_are_compared(
     edits = {launch.source.kernel: launch.source.entry.text.replace(old, new)}
     touched = frozenset({0})
     request = Request(
-        launch, edits, {}, np.arange(20), touched, touched, np.arange(20),
-        all_tiles=True, tolerance=1e-5, must_execute=True,
+        launch, edits, np.arange(20), touched, touched, np.arange(20),
+        all_tiles=True, together=False, tolerance=1e-5, must_execute=True,
     )  # fmt: skip
     answers, error = call_each(
         "intelliperf_swizzle.frontends.triton.validate.compare_child:compare",

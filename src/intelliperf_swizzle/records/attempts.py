@@ -182,6 +182,7 @@ class Validation:
         distinct_launches: how many there are; those that were not compared were proved, and
             checked for programs that depend on each other. None = not counted.
         build: registers and workgroups a CU, before and after, in words; None = not compiled.
+        unit_test: the user's command that passed with the swizzled kernel; None = none was run.
     """
 
     method: Literal[
@@ -196,6 +197,7 @@ class Validation:
     difference: str | None = None
     distinct_launches: int | None = None
     build: str | None = None
+    unit_test: str | None = None
 
 
 VerdictKind: TypeAlias = Literal[
@@ -210,6 +212,7 @@ VerdictKind: TypeAlias = Literal[
     "not patched",
     "does not build",
     "output differs",
+    "unit test failed",
     "slower",
     "unsafe order",
     "not measured",

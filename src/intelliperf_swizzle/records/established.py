@@ -96,6 +96,7 @@ class Established:
         permutation: for which values of all that the swizzle reads it is one.
         independence: of which launches.
         equal_work: by which means, and of how many tiles.
+        unit_test: the user's own, that passed with the patch.
         same_bytes: of how many tiles.
         change: of time and hit rate.
     """
@@ -105,6 +106,7 @@ class Established:
     independence: Independence | None = None
     equal_work: EqualWork | None = None
     same_bytes: SameBytes | None = None
+    unit_test: str | None = None
     change: Change | None = None
 
     @property

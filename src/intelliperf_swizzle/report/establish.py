@@ -39,6 +39,7 @@ def establish(run: Run) -> Established:
         independence=Independence(run.launches, run.launches) if looked_at else None,
         equal_work=_equal_work(validation) if validation else None,
         same_bytes=_same_bytes(validation) if validation else None,
+        unit_test=validation.unit_test if validation else None,
         change=_change(run),
     )
 
@@ -96,6 +97,7 @@ def sentences(found: Established) -> list[str]:
         f"Proved: {permutation(found.permutation)}.",
         _independence(found.independence),
         f"Validated: {_work(found.equal_work, found.same_bytes)}.",
+        f"Your test passed: `{found.unit_test}`." if found.unit_test else "",
     ]
     missing = f"Not established: {', '.join(found.missing)}." if found.missing else ""
     return [one for one in (*told, missing) if one]
@@ -150,7 +152,8 @@ def validation(seen: Validation | None) -> str:
         return "not validated"
     if not seen.same_bits:
         return f"differs: {seen.difference}"
-    return _work(_equal_work(seen), _same_bytes(seen))
+    passed = f"; `{seen.unit_test}` passed" if seen.unit_test else ""
+    return _work(_equal_work(seen), _same_bytes(seen)) + passed
 
 
 def _work(work: EqualWork | None, same: SameBytes | None) -> str:

@@ -124,8 +124,8 @@ def outcomes(run: Run) -> str:
 def _obstacle(run: Run) -> str:
     """Why the first candidate that was chosen, and not merely rated low, could not be taken."""
     stopped = (
-        "not patched", "does not build", "output differs", "unsafe order", "not measured",
-        "not validated",
+        "not patched", "does not build", "output differs", "unit test failed", "unsafe order",
+        "not measured", "not validated",
     )  # fmt: skip
     first = next((one.verdict for one in run.attempts if one.verdict.kind in stopped), None)
     return f" The first `{first.kind}`: {first.reason.rstrip('.')}." if first else ""

@@ -93,7 +93,9 @@ class ByteWatch:
         """A batch begins."""
         self._programs = self._batch = programs
 
-    def number(self, values: Int64Array | None) -> None:
+    def number(
+        self, values: Int64Array | None, taking: npt.NDArray[np.bool_] | None = None
+    ) -> None:
         """What follows belongs to the tiles of these numbers; None = to the programs themselves."""
         own = self._programs if values is None else -1 - values.astype(np.int64)
         self._batch = np.broadcast_to(own, self._programs.shape)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import Compiler
-from intelliperf_swizzle.frontends.triton.capture import record
+from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.source import build, splice
 from intelliperf_swizzle.frontends.triton.source_proofs import cautions, retile_launch, scale_launch
 from intelliperf_swizzle.frontends.triton.tile_loops import with_loops
@@ -26,7 +26,6 @@ class Triton:
     """Kernels of `triton.jit`; as of `frontends.ports.KernelLanguage`."""
 
     name = "Triton"
-    builds = False
     measures = True
     default_target = None
     record = staticmethod(record)
@@ -51,11 +50,6 @@ class Triton:
         files = (project / word for word in command if word.endswith(".py"))
         texts = [one.read_text("utf-8", "replace") for one in files if one.is_file()]
         return any("triton.jit" in one or "torch.compile" in one for one in texts)
-
-    def build_copy(
-        self, command: str, project: Path, copy: Path, environment: Mapping[str, str]
-    ) -> None:
-        """Nothing: kernels are compiled when they are launched."""
 
     def edit(
         self,

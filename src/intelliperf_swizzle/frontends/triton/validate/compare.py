@@ -12,10 +12,9 @@ from intelliperf_swizzle.children import CallError, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
-from intelliperf_swizzle.frontends.triton.tile_loops.marks import mark_loop
 from intelliperf_swizzle.frontends.triton.validate.numbers import EditedLaunch
 from intelliperf_swizzle.frontends.triton.validate.request import EDITED, Answer, Request
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.mapping.sample import sample_tiles
 from intelliperf_swizzle.records import Access, MappedLaunch, Trace, Validation
 from intelliperf_swizzle.trace.touched import touched_storages
@@ -182,12 +181,12 @@ def _request(one: MappedLaunch, edit: Edit, budget_seconds: float, tolerance: fl
     return Request(
         launch=launch,
         edits=edit.functions,
-        marked=mark_loop(launch, edit.functions),
         tile=one.tile,
         read_storages=touched_storages(launch, trace, (Access.READ, Access.ATOMIC)),
         summed_storages=touched_storages(launch, trace, (Access.ATOMIC,)),
         sample=sample[:count],
         all_tiles=trace.waits or fits,
+        together=trace.method == "batched" and not (trace.waits or trace.shared_writes),
         tolerance=tolerance if trace.order_matters else None,
         must_execute=trace.waits,
     )

@@ -20,12 +20,12 @@ class Request:
     Attributes:
         launch: as it was recorded.
         edits: function key -> its text with the swizzle in it.
-        marked: the same with calls that tell where in a loop a program is; see `tile_loops.marks`.
         tile: int64[tiles]; the proved mapping, launch index or number of a loop -> tile.
         read_storages: numbers of the storages that the launch reads; the others get poison.
         summed_storages: numbers of those that programs update with atomics.
         sample: launch indices, or numbers, to execute where not all are, the most telling first.
         all_tiles: whether to execute all.
+        together: whether programs may be executed at once: none reads what another one writes.
         tolerance: for floats of `summed_storages` where the order of additions matters, else None.
         must_execute: whether `sample` (or all) must be executed, as programs wait for each other;
             otherwise what a time limit leaves is enough.
@@ -33,12 +33,12 @@ class Request:
 
     launch: Launch
     edits: Mapping[str, str]
-    marked: Mapping[str, str]
     tile: Int64Array
     read_storages: frozenset[int]
     summed_storages: frozenset[int]
     sample: Int64Array
     all_tiles: bool
+    together: bool
     tolerance: float | None
     must_execute: bool
 
