@@ -6,9 +6,9 @@
         model(x)
 
 or `install("swizzles.json")` once at start-up. In the IR of a kernel that the file names, each
-`program_id` becomes a call of the swizzle; a launch costs what it did before. A kernel whose source,
-or Triton's minor version, is another than when the swizzle was proved is left alone, with one
-warning. The module depends on Triton alone: copy it into another project.
+`program_id` becomes a call of the swizzle; a launch costs what it did before. If its source or the
+version of Triton has changed since the swizzle was proved, a kernel is left alone, with one warning.
+The module depends on Triton alone: copy it into another project.
 """
 
 from __future__ import annotations
