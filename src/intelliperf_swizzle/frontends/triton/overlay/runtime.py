@@ -6,8 +6,8 @@
         model(x)
 
 or `install("swizzles.json")` once at start-up. In the IR of a kernel that the file names, each
-`program_id` becomes a call of the swizzle; a launch costs what it did before. If its source or the
-version of Triton has changed since the swizzle was proved, a kernel is left alone, with one warning.
+`program_id` becomes a call of the swizzle; a launch costs what it did before. If its source or
+Triton's version has changed since the swizzle was proved, a kernel is left alone, with a warning.
 The module depends on Triton alone: copy it into another project.
 """
 
