@@ -10,7 +10,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import Compiler
-from intelliperf_swizzle.frontends.triton.capture import record
+from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.overlay import applying, rules_of, runtime
 from intelliperf_swizzle.frontends.triton.source import build, splice
 from intelliperf_swizzle.frontends.triton.source_proofs import cautions, retile_launch, scale_launch
