@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.edit.copy import PLACE, copy_project, moved_command, run_build
+from intelliperf_swizzle.edit.copy import (
+    PLACE,
+    copy_project,
+    moved_command,
+    place_in_copy,
+    run_build,
+)
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.code.binaries import (
     CodeObject,
@@ -112,7 +118,8 @@ def built(
         except SwizzleError as error:
             raise _with_hint(error, toolchain, flavour) from None
         for file, text in (edit.files if edit else {}).items():
-            if (place / Path(file).relative_to(recipe.project)).read_bytes() != text.encode():
+            copied = place_in_copy(Path(file), Path(recipe.project), place)
+            if copied is None or copied.read_bytes() != text.encode():
                 raise BuildError(f"the build makes {file} anew: a patch of it is lost")
     moved = tuple(moved_command(command, Path(recipe.project), place))
     files = files or device_files(moved, place, flavour, below=builds)
@@ -171,6 +178,8 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
         hint = "CMake's language HIP needs ROCm; without it -DCMAKE_CXX_COMPILER=hipcc builds C++"
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
+    elif header and (install := _install(header[1], name)):
+        hint = f"{install} has `{header[1]}`"
     elif header:
         hint = f"if `{header[1]}` is of {vendors}, install it: Triton has {name}'s main headers"
     elif threads:
@@ -178,6 +187,35 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     else:
         hint = f"if the library is of {vendors}, install it: there are none of its libraries here"
     return SwizzleError(error.fact, hint=hint, details=error.details)
+
+
+_PACKAGES = {
+    "CUDA": {
+        "cublas": "nvidia-cublas", "thrust/": "nvidia-cuda-cccl", "cub/": "nvidia-cuda-cccl",
+        "cuda/std/": "nvidia-cuda-cccl", "curand": "nvidia-curand", "cusparse": "nvidia-cusparse",
+        "cufft": "nvidia-cufft", "cusolver": "nvidia-cusolver", "cudnn": "nvidia-cudnn-cu13",
+        "nccl": "nvidia-nccl-cu13", "nvtx": "nvidia-nvtx", "nvToolsExt": "nvidia-nvtx",
+        "nvml": "nvidia-nvml-dev", "nvrtc": "nvidia-cuda-nvrtc",
+    },
+    "HIP": {
+        "thrust/": "rocthrust-dev", "hipcub/": "hipcub-dev", "rocprim/": "rocprim-dev",
+        "cub/": "hipcub-dev", "rocblas": "rocblas-dev", "hipblas": "hipblas-dev",
+        "rocrand": "rocrand-dev", "hiprand": "hiprand-dev", "rocfft": "rocfft-dev",
+        "hipfft": "hipfft-dev", "rocsparse": "rocsparse-dev", "hipsparse": "hipsparse-dev",
+        "rocsolver": "rocsolver-dev", "hipsolver": "hipsolver-dev", "rccl": "rccl-dev",
+        "miopen": "miopen-hip-dev", "rocwmma/": "rocwmma-dev", "ck/": "composablekernel-dev",
+    },
+}  # fmt: skip
+"""Packages with headers, of the Python package index for CUDA and of ROCm's repository for HIP, by
+how the headers' names begin."""
+
+
+def _install(header: str, language: str) -> str | None:
+    """The command that installs a vendor's header; None if it is not known whose it is."""
+    known = _PACKAGES[language].items()
+    names = (header, header.rpartition("/")[2])  # `rocblas/rocblas.h`
+    package = next((one for begin, one in known for name in names if name.startswith(begin)), None)
+    return package and f"{'pip install' if language == 'CUDA' else 'sudo apt install'} {package}"
 
 
 def names_program(command: Sequence[str], project: Path, language: str) -> bool:
