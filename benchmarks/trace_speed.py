@@ -103,7 +103,7 @@ def hip(program: str, *sizes: int) -> Launch:
 
 
 def language_of(launch: Launch) -> str:
-    """Its name in `frontends.ports.LANGUAGES`."""
+    """The name of its front end."""
     return "hip" if "device_kernel" in launch.options else "triton"
 
 

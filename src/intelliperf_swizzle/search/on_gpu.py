@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from intelliperf_swizzle.errors import ProfileError, ValidationError
-from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns
+from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, PaddedRuns
 from intelliperf_swizzle.profile.modelled import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict
@@ -108,7 +108,7 @@ class OnGpu:
     def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:
         """Tries longer rows, if these are recommended: on copies of the application's tensors."""
         padding = cures.cures[0].padding if cures.cures else None
-        if padding is None:
+        if padding is None or not isinstance(self._runs, PaddedRuns):
             return cures, None
         recommended, *others = cures.cures
         names = ", ".join(padding.tensors)

@@ -13,7 +13,7 @@ from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit, copy
 from intelliperf_swizzle.edit.copy import carry
 from intelliperf_swizzle.errors import CaptureError, SpliceError, ValidationError
-from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.ports import Builder, RecordRequest
 from intelliperf_swizzle.records import Attempt, Verdict
 from intelliperf_swizzle.search.setup import Setup
 
@@ -31,7 +31,7 @@ def run_build(setup: Setup) -> None:
     Raises:
         SwizzleError: it failed; with its last lines.
     """
-    if setup.options.build_command and not setup.language.builds:
+    if setup.options.build_command and not isinstance(setup.language, Builder):
         copy.run_build(setup.options.build_command, setup.project, os.environ)
 
 

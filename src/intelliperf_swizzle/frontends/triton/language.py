@@ -26,7 +26,6 @@ class Triton:
     """Kernels of `triton.jit`; as of `frontends.ports.KernelLanguage`."""
 
     name = "Triton"
-    builds = False
     measures = True
     default_target = None
     record = staticmethod(record)
@@ -51,11 +50,6 @@ class Triton:
         files = (project / word for word in command if word.endswith(".py"))
         texts = [one.read_text("utf-8", "replace") for one in files if one.is_file()]
         return any("triton.jit" in one or "torch.compile" in one for one in texts)
-
-    def build_copy(
-        self, command: str, project: Path, copy: Path, environment: Mapping[str, str]
-    ) -> None:
-        """Nothing: kernels are compiled when they are launched."""
 
     def edit(
         self,

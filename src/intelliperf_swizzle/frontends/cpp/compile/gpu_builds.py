@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import copy_project, moved_command, run_build
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError, ValidationError
 from intelliperf_swizzle.frontends.cpp.code.binaries import read_fat_binaries
+from intelliperf_swizzle.frontends.cpp.code.tools import run_tool
 from intelliperf_swizzle.frontends.cpp.compile.building import (
     PROJECT,
     Recipe,
@@ -97,12 +97,9 @@ def _library_folders(environment: Mapping[str, str]) -> list[str]:
 def _output(command: Sequence[str], environment: Mapping[str, str]) -> str:
     """What a program of the build's environment prints; empty if there is none."""
     try:
-        ran = subprocess.run(
-            command, env=dict(environment), capture_output=True, text=True, check=False
-        )
+        return run_tool(command, environment).output
     except OSError:
         return ""
-    return ran.stdout + ran.stderr
 
 
 def build_program(
@@ -232,13 +229,10 @@ def build_shim(language: str, folder: Path, environment: Mapping[str, str]) -> P
     library = folder / "trial_shim.so"
     flavour = ["-DFOR_HIP"] if language == "HIP" else []
     command = ["g++", *_SHIM_FLAGS, *flavour, str(RUNTIME / "trial_shim.cpp")]
-    built = subprocess.run(
-        [*command, "-ldl", "-o", str(library)],
-        env=dict(environment), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if built.returncode:
+    built = run_tool([*command, "-ldl", "-o", str(library)], environment)
+    if built.exit_code != 0:
         raise ValidationError(
             "what is preloaded into the program does not compile with g++",
-            details=tuple((built.stdout + built.stderr).splitlines()[:20]),
+            details=tuple(built.output.splitlines()[:20]),
         )
     return library

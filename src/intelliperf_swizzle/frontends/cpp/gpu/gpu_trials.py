@@ -34,7 +34,7 @@ from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_
 from intelliperf_swizzle.frontends.trials.processes import Known, Limits, Process, try_out
 from intelliperf_swizzle.frontends.trials.trial import Trial
 from intelliperf_swizzle.hardware import Device, Target
-from intelliperf_swizzle.records import Launch, Padding, Timing, Trace
+from intelliperf_swizzle.records import Launch, Timing, Trace
 
 LOADED_FIRST = {"CUDA_MODULE_LOADING": "EAGER"}
 """So that a kernel is not loaded in the time of its first launch (CUDA C++ Programming Guide, lazy
@@ -93,10 +93,6 @@ class CppOnGpu:
         programs, refused = self._build(edits)
         trials = self._try_out(programs, edits, checked=True) if programs else {}
         return {**dict.fromkeys(refused), **{n: one.timing for n, one in trials.items()}}
-
-    def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
-        """Refuses: rows of C++ are not lengthened."""
-        return GpuOutcome(("not measured", "longer rows are tried on Triton kernels alone"))
 
     @cached_property
     def _calls(self) -> tuple[RecordedCall, ...]:

@@ -55,6 +55,14 @@ def trace_here(launch: Launch, _: Path) -> Trace:
     kernel = read_kernel(launch)
     if kernel.slice.refusal is not None:
         raise TraceError(f"{launch.kernel} cannot be traced: {kernel.slice.refusal}")
+    if kernel.prints:
+        caution = f"{launch.kernel} prints: with a swizzle its lines come in another order"
+        traced = _trace(launch, kernel)
+        return replace(traced, cautions=(*traced.cautions, caution))
+    return _trace(launch, kernel)
+
+
+def _trace(launch: Launch, kernel: DeviceKernel) -> Trace:
     if kernel.slice.executed is not None:
         return execute_slice(launch, kernel, kernel.slice.executed)
     try:

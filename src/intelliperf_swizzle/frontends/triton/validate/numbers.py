@@ -22,8 +22,8 @@ from intelliperf_swizzle.frontends.triton.ir.same import Renumbered, Renumbering
 from intelliperf_swizzle.frontends.triton.ir.scalars import (
     Array,
     NotComputableError,
+    arguments_of,
     evaluate,
-    integers,
 )
 from intelliperf_swizzle.records import Int64Array, Launch, TileLoop
 
@@ -103,7 +103,7 @@ def _difference(one: EditedLaunch, original: Kernel, edited: Kernel) -> str | No
 def _wrong_program(one: EditedLaunch, edited: Kernel, number: Renumbered) -> str | None:
     """Where the edited kernel computes other program ids along an axis than were proved."""
     grid, programs = one.launch.grid, np.arange(one.launch.programs, dtype=np.int64)
-    known = integers(one.launch, edited) if number.function is edited.entry else {}
+    known = arguments_of(one.launch, edited) if number.function is edited.entry else {}
     computed = evaluate(edited, number.value, known, programs, grid)
     tile, axis = one.tile, number.number
     proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))[axis]
@@ -130,7 +130,7 @@ def _wrong_tile(
     starts = np.array([*loop.starts, loop.tiles] if loop.read_from else [0, loop.tiles])
     run = np.searchsorted(starts, tiles, side="right") - 1
     given: Sequence[Array] = (tiles, (starts[1:] - starts[:-1])[run], starts[run])
-    known = integers(one.launch, edited)
+    known = arguments_of(one.launch, edited)
     for value, numbers in zip(printed[1:], given, strict=True):
         if value in found.partners:
             known[found.partners[value]] = numbers
