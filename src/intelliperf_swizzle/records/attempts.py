@@ -180,6 +180,7 @@ class Validation:
         distinct_launches: how many there are; those that were not compared were proved, and
             checked for programs that depend on each other. None = not counted.
         build: registers and workgroups a CU, before and after, in words; None = not compiled.
+        unit_test: the user's command that passed with the swizzled kernel; None = none was run.
     """
 
     method: Literal[
@@ -194,6 +195,7 @@ class Validation:
     difference: str | None = None
     distinct_launches: int | None = None
     build: str | None = None
+    unit_test: str | None = None
 
 
 VerdictKind: TypeAlias = Literal[
@@ -208,6 +210,7 @@ VerdictKind: TypeAlias = Literal[
     "not patched",
     "does not build",
     "output differs",
+    "unit test failed",
     "slower",
     "unsafe order",
     "not measured",
