@@ -93,7 +93,8 @@ def run(program: Program, checkouts: Path) -> dict[str, Any]:
     check = f"{program.command} > said.txt && ! grep -qi fail said.txt"
     command = [
         "intelliperf-swizzle", "-b", program.build, "--unittest_command", check,
-        "--candidates", "40", "--num_attempts", "2", "-o", str(result), "--", *shlex.split(program.command),
+        "--candidates", "40", "--num_attempts", "2", "-o", str(result),
+        "--", *shlex.split(program.command),
     ]  # fmt: skip
     begun = time.monotonic()
     ended = subprocess.run(
