@@ -25,6 +25,7 @@ from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import (
     Capture,
+    Int64Array,
     Launch,
     MappedLaunch,
     Padding,
@@ -234,6 +235,26 @@ class TileLoops(Protocol):
 
         Returns:
             The launches, and in sentences why other loops are not.
+        """
+
+
+@runtime_checkable
+class CodeComparer(Protocol):
+    """Compares the code of edited kernels with that of the unmodified ones, for all launches."""
+
+    def find_difference(
+        self, placed: Sequence[tuple[Launch, Int64Array]], edit: Edit
+    ) -> str | None:
+        """Where an edited kernel is another than the unmodified one with the proved tiles.
+
+        Configurations of a tuner that no launch has must keep their order.
+
+        Args:
+            placed: all launches of a kernel, with the proved mapping of each.
+            edit: of it.
+
+        Raises:
+            ValidationError: the code of the unmodified kernel cannot be had.
         """
 
 

@@ -179,6 +179,7 @@ class Validation:
         distinct_launches: how many there are; those that were not compared were proved, and
             checked for programs that depend on each other. None = not counted.
         build: registers and workgroups a CU, before and after, in words; None = not compiled.
+        unit_test: the user's command that passed with the swizzled kernel; None = none was run.
     """
 
     method: Literal["all-tiles", "ir-and-sample", "traces-reads-and-sample", "gpu"]
@@ -191,6 +192,7 @@ class Validation:
     difference: str | None = None
     distinct_launches: int | None = None
     build: str | None = None
+    unit_test: str | None = None
 
 
 VerdictKind: TypeAlias = Literal[
@@ -205,6 +207,7 @@ VerdictKind: TypeAlias = Literal[
     "not patched",
     "does not build",
     "output differs",
+    "unit test failed",
     "slower",
     "unsafe order",
     "not measured",

@@ -114,8 +114,8 @@ def outcomes(run: Run) -> str:
 def _obstacle(run: Run) -> str:
     """Why the first candidate that was chosen, and not merely rated low, could not be taken."""
     stopped = (
-        "not patched", "does not build", "output differs", "unsafe order", "not measured",
-        "not validated",
+        "not patched", "does not build", "output differs", "unit test failed", "unsafe order",
+        "not measured", "not validated",
     )  # fmt: skip
     first = next((one.verdict for one in run.attempts if one.verdict.kind in stopped), None)
     return f" The first `{first.kind}`: {first.reason.rstrip('.')}." if first else ""
@@ -143,7 +143,8 @@ def validation(outcome: Validation | None) -> str:
     }[outcome.method]
     if not outcome.tiles_compared:
         agreed = "no outputs were compared, as one tile takes too long"
-    return f"{what}: {agreed} ({_launches(outcome)})"
+    passed = f"; `{outcome.unit_test}` passed" if outcome.unit_test else ""
+    return f"{what}: {agreed} ({_launches(outcome)}){passed}"
 
 
 def _launches(outcome: Validation) -> str:

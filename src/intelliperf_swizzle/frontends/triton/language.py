@@ -9,13 +9,13 @@ from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import Compiler
-from intelliperf_swizzle.frontends.triton.capture import record
+from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.source import build, splice
 from intelliperf_swizzle.frontends.triton.source_proofs import cautions, retile_launch, scale_launch
 from intelliperf_swizzle.frontends.triton.tile_loops import with_loops
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.frontends.triton.trials import on_gpu
-from intelliperf_swizzle.frontends.triton.validate import find_flaw, validate
+from intelliperf_swizzle.frontends.triton.validate import find_difference, find_flaw, validate
 from intelliperf_swizzle.frontends.triton.versions import find_triton
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle
@@ -36,6 +36,7 @@ class Triton:
     retile = staticmethod(retile_launch)
     find_dependences = staticmethod(find_dependences)
     find_flaw = staticmethod(find_flaw)
+    find_difference = staticmethod(find_difference)
     build = staticmethod(build)
     validate = staticmethod(validate)
     cautions = staticmethod(cautions)

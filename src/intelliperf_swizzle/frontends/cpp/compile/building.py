@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import struct
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,15 +109,24 @@ def built(
         CaptureError: there is no device code, or none with bitcode.
     """
     command, flavour = recipe.command, recipe.flavour
-    place, files = Path(recipe.project), []
+    place, files, notes = Path(recipe.project), [], []
     builds = recipe.builds
     if builds:
         place = folder / PROJECT
         copy_project(Path(recipe.project), place, edit)
+        begun = time.time()
         try:
             files = _build(recipe, place, toolchain, toolchain.build_environment(environment))
         except SwizzleError as error:
-            raise _with_hint(error, toolchain, flavour) from None
+            hinted = _with_hint(error, toolchain, flavour)
+            programs = _named(moved_command(command, Path(recipe.project), place), place,
+                              flavour.name)  # fmt: skip
+            if not any(program.stat().st_mtime >= begun for program in programs):
+                raise hinted from None
+            failed = as_build_error(
+                error, "the build made the program, and failed at others", place
+            )
+            notes = [f"{failed.fact} ({hinted.hint})" if hinted.hint else failed.fact]
         for file, text in (edit.files if edit else {}).items():
             copied = place_in_copy(Path(file), Path(recipe.project), place)
             if copied is None or copied.read_bytes() != text.encode():
@@ -133,7 +143,7 @@ def built(
             + (", although the build was asked to keep it" if builds else ""),
             hint=flavour.keeping if builds else _REBUILD,
         )
-    notes = [f"{name} was built without device bitcode" for name in sorted(without)]
+    notes += [f"{name} was built without device bitcode" for name in sorted(without)]
     return Built(place, moved, tuple(objects), tuple(notes))
 
 
@@ -146,7 +156,8 @@ def _build(
         return compile_cuda(recipe.build_files, place, environment, nvcc)
     _forget_builds_without_bitcode(place)
     move_cmake(Path(recipe.project), place, toolchain.root)
-    run_build(str(recipe.build_command), place, environment)
+    # make goes on after an error: other programs of a project need not concern this one
+    run_build(str(recipe.build_command), place, {"MAKEFLAGS": "k", **environment})
     return []
 
 
@@ -167,15 +178,13 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     vendors, name = flavour.vendors, flavour.name
     whole = re.search(rf"(/\S+/{flavour.compiler}): (?:No such file|not found)", said)
     threads = library and "omp" in library.groups()
-    known = whole or call or threads or "Failed to find HIP root" in said
+    known = whole or call or threads
     if not known and (toolchain.has_vendors or not (header or library)):
         return error
     if call:
         hint = (
             f"launches are recorded on a stand-in for the {name} runtime, which has no `{call[1]}`"
         )
-    elif "Failed to find HIP root" in said:
-        hint = "CMake's language HIP needs ROCm; without it -DCMAKE_CXX_COMPILER=hipcc builds C++"
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
     elif header and (install := _install(header[1], name)):

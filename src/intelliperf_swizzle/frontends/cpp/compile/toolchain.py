@@ -209,9 +209,22 @@ def make_once(root: Path, make: Callable[[Path], None]) -> None:
 
 
 def _make(root: Path, clang: str, triton: Path) -> None:
-    for folder in ("bin", "lib", "share/hip", "amdgcn/bitcode"):
+    for folder in ("bin", "lib", "share/hip", "amdgcn/bitcode", "include/hip", "llvm/bin"):
         (root / folder).mkdir(parents=True)
-    (root / "include").symlink_to(triton / "include")
+    for folder in ("include", "include/hip"):
+        for header in (triton / folder).iterdir():
+            if not (root / folder / header.name).exists():
+                (root / folder / header.name).symlink_to(header)
+    headers = root / "include" / "hip"
+    if not (headers / "hip_fp16.h").exists():
+        shutil.copy(RUNTIME / "hip_fp16.h", headers)
+        (headers / "hip_bf16.h").write_text("#include <hip/hip_fp16.h>\n", encoding="utf-8")
+    for package in ("hip-lang", "hip"):  # of CMake: its language HIP, and `find_package(hip)`
+        (root / "lib" / "cmake" / package).mkdir(parents=True)
+        config = root / "lib" / "cmake" / package / f"{package}-config.cmake"
+        shutil.copy(RUNTIME / "hip-lang-config.cmake", config)
+    for name in ("clang++", "clang"):
+        (root / "llvm" / "bin" / name).symlink_to(clang)
     version = (triton / "include" / "hip" / "hip_version.h").read_text(encoding="utf-8")
     numbers = re.findall(r"#define (HIP_VERSION_(?:MAJOR|MINOR|PATCH)) (\d+)", version)
     text = "".join(f"{name}={number}\n" for name, number in numbers)
@@ -222,9 +235,12 @@ def _make(root: Path, clang: str, triton: Path) -> None:
         (libraries / f"{name}.bc").symlink_to(triton / "lib" / f"{name}.bc")
     for name, module in _small_modules():
         (libraries / f"{name}.bc").write_bytes(module)
-    shutil.copy(RUNTIME / "hipcc.sh", root / "bin" / "hipcc")
+    for name in ("hipcc", "hipconfig"):
+        shutil.copy(RUNTIME / f"{name}.sh", root / "bin" / name)
     (root / "bin" / "ar").write_text(_archiver(), encoding="utf-8")
-    for name in ("hipcc", "ar"):
+    agents = "#!/bin/sh\necho gfx942\n"
+    (root / "bin" / "rocm_agent_enumerator").write_text(agents, encoding="utf-8")
+    for name in ("hipcc", "hipconfig", "ar", "rocm_agent_enumerator"):
         (root / "bin" / name).chmod(0o755)
     flags = ["-D__HIP_PLATFORM_AMD__"]
     build_standin("HIP", clang, RUNTIME / "hip.cpp", root / "lib" / _SONAMES[-1], flags)

@@ -36,6 +36,14 @@ class UnreadableKernelError(Exception):
 class NotUtf8Error(UnreadableKernelError):
     """The name of a kernel's file cannot be written down."""
 
+    def __init__(self, file: str) -> None:
+        super().__init__(f"the name of its file is not UTF-8: {file!a}")
+
+
+def is_utf8(file: str) -> bool:
+    """Whether the name of a file can be written down."""
+    return file.isascii() or file == file.encode("utf-8", "replace").decode()
+
 
 def is_jit_function(value: object) -> TypeGuard[JitFunction]:
     """Whether `value` is a Triton function, compiled or interpreted, tuned or not."""
@@ -81,7 +89,8 @@ class _SourceReader:
     def key_of(self, jit_function: JitFunction) -> str:
         function = python_function(jit_function)
         if id(function) not in self.keys:
-            key = self._new_key(f"{function.__module__}.{function.__qualname__}")
+            file = Path(function.__code__.co_filename)  # in a spawned process modules differ
+            key = self._new_key(f"{file.stem}.{function.__qualname__}")
             self.keys[id(function)] = key
             self.functions[key] = SourceFunction(function.__name__, "", 0, "")  # keeps the order
             self.functions[key] = self._read(function)
@@ -102,8 +111,8 @@ class _SourceReader:
             raise UnreadableKernelError(
                 f"the text of `{function.__name__}` is in no file"
             ) from error
-        if not file.isascii() and file != file.encode("utf-8", "replace").decode():
-            raise NotUtf8Error(f"the name of its file is not UTF-8: {file!a}")
+        if not is_utf8(file):
+            raise NotUtf8Error(file)
         indent = lines[0].removesuffix(lines[0].lstrip(" \t"))
         text = "".join(line.removeprefix(indent) for line in lines)
         return SourceFunction(
