@@ -172,7 +172,7 @@ def test_a_record_suffices_to_run_the_launch(
         records.append(tmp_path / f"{number}.json")
         save_launch(launch, records[-1])
     command = [sys.executable, HERE / "revive_and_run.py", tmp_path, *records]
-    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    environment = {**os.environ, "TRITON_INTERPRET": "0"}
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     memories = [
         {int(number): bytes.fromhex(text) for number, text in json.loads(line).items()}

@@ -26,8 +26,8 @@ from intelliperf_swizzle.frontends.triton.capture.settings import (
 )
 from intelliperf_swizzle.frontends.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
-from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
 
@@ -43,7 +43,7 @@ _EXTENSION = re.compile(
 """Says that a C++ extension of PyTorch cannot be built or loaded."""
 
 EndedBy = Literal["exit", "quiet", "limit"]
-_TRACER = "intelliperf_swizzle.frontends.triton.tracing.interpret:trace_here"
+_TRACER = "intelliperf_swizzle.frontends.triton.tracing.execute:trace_here"
 
 
 def record(request: RecordRequest) -> Capture:
