@@ -169,8 +169,7 @@ class Validation:
     """The outcome of comparing the original with the swizzled kernel.
 
     Attributes:
-        method: `all-tiles`, `ir-and-sample`, `traces-reads-and-sample`, `gpu` or
-            `gpu-whole-runs`.
+        method: `all-tiles`, `ir-and-sample`, `traces-reads-and-sample` or `gpu`.
         launches: distinct launches compared.
         tiles_compared: tiles of which the bytes were compared.
         tiles: tiles of these launches.
@@ -183,9 +182,7 @@ class Validation:
         unit_test: the user's command that passed with the swizzled kernel; None = none was run.
     """
 
-    method: Literal[
-        "all-tiles", "ir-and-sample", "traces-reads-and-sample", "gpu", "gpu-whole-runs",
-    ]  # fmt: skip
+    method: Literal["all-tiles", "ir-and-sample", "traces-reads-and-sample", "gpu"]
     launches: int
     tiles_compared: int
     tiles: int

@@ -44,10 +44,12 @@ class KernelSource:
     Attributes:
         kernel: key of the kernel in `functions`.
         functions: the kernel and the jit functions it reaches, by a key unique in this record.
+        identity: what it is known by when it is compiled another time; empty if by nothing.
     """
 
     kernel: str
     functions: Mapping[str, SourceFunction]
+    identity: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def entry(self) -> SourceFunction:

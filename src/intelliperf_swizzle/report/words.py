@@ -140,8 +140,6 @@ def validation(outcome: Validation | None) -> str:
             f"{outcome.tiles} tiles are the same, {sample}"
         ),
         "gpu": f"all {outcome.tiles} tiles executed on the GPU",
-        "gpu-whole-runs": f"all {outcome.tiles} tiles executed on the GPU in runs of the whole "
-        "program, whose memory was compared by hashes",
     }[outcome.method]
     if not outcome.tiles_compared:
         agreed = "no outputs were compared, as one tile takes too long"
