@@ -20,7 +20,7 @@ from intelliperf_swizzle.frontends.triton.tile_loops.candidates import Seen
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import Owners, evaluate, parse
 from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
-from intelliperf_swizzle.search.stages import EVERY_COUNT, refuse_other_counts
+from intelliperf_swizzle.search.stages import _refuse_other_counts
 
 TARGET = load_target("mi300x")
 TURNED = "pid = (num_pids - 1 - pid + program * 0) * 3 % num_pids"
@@ -40,7 +40,7 @@ def seen(launches: dict[str, Launch]) -> dict[str, Seen]:
     found, error = call_each(
         "intelliperf_swizzle.frontends.triton.tile_loops.find:find_here",
         (list(launches.values()), None),
-        environment={"TRITON_INTERPRET": "1"},
+        environment={"TRITON_INTERPRET": "0"},
         limit_seconds=120,
     )
     assert error is None
@@ -87,7 +87,8 @@ def validation(launch: Launch, trace: Trace, changed: Edit, tile: Int64Array) ->
 def test_the_number_of_a_tile_is_found(name: str, seen: dict[str, Seen]) -> None:
     loop = seen[name].loop
     assert loop is not None, seen[name].reasons
-    assert (loop.name, loop.tiles, loop.count) == ("tile", TILES, "tiles")
+    count = "(last + 1)" if name == "up to the last" else "tiles"
+    assert (loop.name, loop.tiles, loop.count) == ("tile", TILES, count)
     order = {"a run of neighbours": range(7), "a remap of its own": range(TILES - 1, 0, -3)}
     first = list(order.get(name, range(0, TILES, PROGRAMS)))
     assert np.flatnonzero(loop.program == 0).tolist() == sorted(first)
@@ -141,11 +142,11 @@ def test_a_mapping_must_hold_for_every_count_that_may_be_read(
     launch = looped("tiles of all", launches, seen)
 
     def refused(text: str) -> str:
-        verdict = refuse_other_counts(parse(text), [launch], TARGET, EVERY_COUNT)
+        verdict = _refuse_other_counts(parse(text), [launch], TARGET)
         return verdict.reason if verdict else ""
 
     assert refused("pid = num_pids - 1 - pid") == ""
-    assert "one for num_pids % 4 == 0 only" in refused("pid = pid // 4 * 4 + 3 - pid % 4")
+    assert "it is none of 1 tiles" in refused("pid = pid // 4 * 4 + 3 - pid % 4")
     assert "`program`" in refused("pid = pid + program * 0")
 
 
@@ -155,7 +156,16 @@ def test_why_tiles_keep_their_order(name: str, seen: dict[str, Seen]) -> None:
     assert any(KEPT[name][1] in reason for reason in seen[name].reasons), seen[name].reasons
 
 
-@pytest.mark.parametrize("name", ["while", "a run of neighbours", "epilogue"])
+def test_a_count_that_fits_by_chance_is_not_taken(tmp_path: Path) -> None:
+    """`many` is how many tiles there are if `columns` is 5, as it is; the loop ends elsewhere."""
+    many = "rows * 5\n    last = many * (columns // 5) - 1"
+    body = TAKEN["up to the last"].replace("last = tiles - 1", f"many = {many}")
+    [launch], _ = TRITON.with_loops([loop_launch(tmp_path, body)], None)
+    assert launch.loop
+    assert launch.loop.count == "(last + 1)"
+
+
+@pytest.mark.parametrize("name", ["while", "a run of neighbours", "epilogue", "up to the last"])
 def test_renumbered_tiles_write_the_same_bytes(
     name: str, launches: dict[str, Launch], seen: dict[str, Seen], traces: dict[str, Trace]
 ) -> None:

@@ -25,6 +25,7 @@ from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import (
     Capture,
+    Int64Array,
     Launch,
     MappedLaunch,
     Padding,
@@ -238,6 +239,26 @@ class TileLoops(Protocol):
 
 
 @runtime_checkable
+class CodeComparer(Protocol):
+    """Compares the code of edited kernels with that of the unmodified ones, for all launches."""
+
+    def find_difference(
+        self, placed: Sequence[tuple[Launch, Int64Array]], edit: Edit
+    ) -> str | None:
+        """Where an edited kernel is another than the unmodified one with the proved tiles.
+
+        Configurations of a tuner that no launch has must keep their order.
+
+        Args:
+            placed: all launches of a kernel, with the proved mapping of each.
+            edit: of it.
+
+        Raises:
+            ValidationError: the code of the unmodified kernel cannot be had.
+        """
+
+
+@runtime_checkable
 class Resizer(Protocol):
     """Makes launches that the application does not."""
 
@@ -265,6 +286,20 @@ class SourceExaminer(Protocol):
         self, launches: Sequence[Launch], prove_command: str, kept: Kept
     ) -> tuple[str, ...]:
         """What is doubtful about the unmodified kernel, such as tiles that it never computes."""
+
+
+@runtime_checkable
+class Overlay(Protocol):
+    """Applies swizzles when kernels are compiled, with no source touched.
+
+    Attributes:
+        overlay_module: the file that does so; it needs nothing of ours, and may be copied.
+    """
+
+    overlay_module: Path
+
+    def applying(self, swizzles: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
+        """The environment in which an application's kernels get the swizzles of a file."""
 
 
 class GpuRuns(Protocol):

@@ -48,11 +48,18 @@ class UnitTest:
         self._endless: str | None = None
 
     def judge(self, attempt: Attempt, edit: Edit) -> Attempt:
-        """The attempt, refused if the test fails on it; raises as `failure`."""
+        """The attempt, refused if the test fails on it; if it passes, that is noted.
+
+        Raises as `failure`.
+        """
         failure = self.failure(edit)
-        if failure is None:
+        if failure is not None:
+            return replace(attempt, verdict=Verdict("unit test failed", failure))
+        options, validation = self._setup.options, attempt.validation
+        if validation is None or options.compute == "never":
             return attempt
-        return replace(attempt, verdict=Verdict("output differs", failure))
+        passed = replace(validation, unit_test=options.unittest_command)
+        return replace(attempt, validation=passed)
 
     def failure(self, edit: Edit | None) -> str | None:
         """Why the test does not pass on a copy of the project with the edit; None if it does.

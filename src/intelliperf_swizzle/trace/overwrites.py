@@ -20,6 +20,8 @@ from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import contested_sectors, updates_collide
 from intelliperf_swizzle.trace.writers import Writers
 
+_COARSE = 4
+"""Bytes that are noted as one, as long as all accesses are multiples of them."""
 MOST_SECTORS = 1 << 22
 """Sectors that are looked at byte by byte (512 MB); where there are more, they count as shared."""
 
@@ -61,8 +63,13 @@ def shared_tensors(
     watched = [own for place, own in enumerate(contested) if place not in ordered]
     sectors = np.concatenate((np.zeros(0, np.int64), *watched))
     if 0 < len(sectors) <= MOST_SECTORS:
-        watch = ByteWatch(sectors)
+        grain = _COARSE
+        watch = ByteWatch(sectors, grain)
         run_again(watch)
+        while watch.finest < grain:
+            grain = watch.finest
+            watch = ByteWatch(sectors, grain)
+            run_again(watch)
         found = watch.shared()
         for place, own in enumerate(contested):
             if place not in ordered:
@@ -80,14 +87,21 @@ class ByteWatch:
 
     Args:
         sectors: int64[n], increasing; addresses over `SECTOR_BYTES`.
+        grain: bytes that are noted as one, a power of two.
+
+    Attributes:
+        finest: the grain of which all accesses are multiples; if it is less than `grain`, nothing
+            was found out.
     """
 
-    def __init__(self, sectors: Int64Array) -> None:
+    def __init__(self, sectors: Int64Array, grain: int) -> None:
+        self.finest = grain
+        self._grain = grain
         self._sectors = sectors
         gaps = np.diff(sectors) > 1
         begin = sectors[np.concatenate(([True], gaps))] * SECTOR_BYTES
         end = (sectors[np.concatenate((gaps, [True]))] + 1) * SECTOR_BYTES
-        self._writers = Writers(begin, end, grain=1)
+        self._writers = Writers(begin, end, grain)
 
     def begin(self, programs: Int64Array) -> None:
         """A batch begins."""
@@ -110,9 +124,28 @@ class ByteWatch:
         site: int | None = None,
     ) -> int:
         """The active programs access a block; see `interpreter.batched.Recorder`."""
+        low, high = (sum(int(end(term)) for term in addresses) for end in (np.min, np.max))
+        last = np.searchsorted(self._sectors, (high + item_bytes - 1) // SECTOR_BYTES, side="right")
+        if last == np.searchsorted(self._sectors, low // SECTOR_BYTES):
+            return 0  # no lane comes near
+        self._refine(self._bits(addresses), item_bytes)
+        if self.finest < self._grain:
+            return 0
         for rows, lanes, covered in lanes_in_pieces(addresses, mask, np.flatnonzero(active)):
             self._writers.note(kind, self._batch[rows], lanes, covered, item_bytes)
         return 0
+
+    def _bits(self, addresses: Sequence[npt.NDArray[np.int64]]) -> int:
+        """All low bits that addresses have."""
+        bits = 0
+        for term in addresses:
+            bits |= int(np.bitwise_or.reduce(term, axis=None))
+        return bits
+
+    def _refine(self, address_bits: int, item_bytes: int) -> None:
+        """Takes note of what addresses and size are multiples of."""
+        while (int(address_bits) | item_bytes) & (self.finest - 1):
+            self.finest //= 2
 
     def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
         """A batch is over: programs that left it make the same accesses in another one."""
@@ -126,12 +159,14 @@ class ByteWatch:
         item_bytes: int,
     ) -> None:
         """One access of one program; `addresses` of any shape, in C order."""
+        self._refine(int(np.bitwise_or.reduce(addresses, axis=None)), item_bytes)
         lanes = np.ascontiguousarray(addresses).reshape(1, -1).view(np.int64)
         covered = np.broadcast_to(mask, addresses.shape).reshape(1, -1)
         self._writers.note(kind, np.array([program]), lanes, covered, item_bytes)
 
     def shared(self) -> Int64Array:
         """The sectors with a byte that one program writes and another one reads or stores."""
-        clash = self._writers.clashes().reshape(-1, SECTOR_BYTES).any(axis=1)
+        each = SECTOR_BYTES // self._grain
+        clash = self._writers.clashes().reshape(-1, each).any(axis=1)
         found: Int64Array = self._sectors[clash]
         return found

@@ -16,6 +16,8 @@ from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel
 from intelliperf_swizzle.records import KernelSource, Launch
 
 _PARAMETER = re.compile(r"(typename|class|[\w:]+(?: [\w:]+)*) (\w+)(?: ?=.*)?$")
+_LOCAL = re.compile(r"Z(?:\d+\w+?|N\w+?E\w*?)E(?:\d|U|s)")
+"""In a kernel's symbol: a type that is declared in a function, and has no name outside of it."""
 _NUMBER = re.compile(r"(?:\((.+)\))?(-?\w+|'.+')$")
 
 
@@ -48,7 +50,8 @@ def recorded_alone(
     arguments = [
         [_arguments(one.instance) for known, one in own if known is has] for has in (True, False)
     ]
-    condition = _condition(_parameters(source), *arguments)
+    local = any(_LOCAL.search(kernel.code.symbol, 2) for recorded, kernel in own if recorded)
+    condition = None if local else _condition(_parameters(source), *arguments)
     if condition is None:
         entry, which = source.entry, others[0].instance or others[0].code.symbol
         raise SpliceError(

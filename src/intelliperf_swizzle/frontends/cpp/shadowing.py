@@ -26,6 +26,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit, headline, patch_root, read_exactly, unified_diff
+from intelliperf_swizzle.edit.copy import place_in_copy
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import Reader
 from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
@@ -226,15 +227,16 @@ def _read_as_recorded(source: KernelSource, recording: Path) -> str:
             hint="put the swizzle into what the file is made from",
         )
     text = read_exactly(Path(entry.file))
-    if root not in Path(entry.file).parents:
+    copied = place_in_copy(Path(entry.file), root, recording / PROJECT)
+    if copied is None:
         raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names a wider directory")
     if _HIDING in text:
         raise SpliceError(
             f"{entry.file} has a kernel with a `blockIdx` of its own: a swizzle is in it already",
             hint="search on the kernel without it",
         )
-    copy = recording / PROJECT / Path(entry.file).relative_to(root)
-    if not copy.is_file() or copy.read_bytes() != text.encode():
+    recorded = entry.text.strip() in text.replace("\r\n", "\n")  # what lies around is no copy
+    if copied.read_bytes() != text.encode() or not recorded:
         raise SpliceError(
             f"{entry.file}: the file is not as it was when `{entry.name}` was recorded",
             hint="run again on the file as it is now",

@@ -6,12 +6,19 @@ from __future__ import annotations
 
 import re
 import struct
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.edit.copy import PLACE, copy_project, moved_command, run_build
+from intelliperf_swizzle.edit.copy import (
+    PLACE,
+    copy_project,
+    moved_command,
+    place_in_copy,
+    run_build,
+)
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.code.binaries import (
     CodeObject,
@@ -102,17 +109,27 @@ def built(
         CaptureError: there is no device code, or none with bitcode.
     """
     command, flavour = recipe.command, recipe.flavour
-    place, files = Path(recipe.project), []
+    place, files, notes = Path(recipe.project), [], []
     builds = recipe.builds
     if builds:
         place = folder / PROJECT
         copy_project(Path(recipe.project), place, edit)
+        begun = time.time()
         try:
             files = _build(recipe, place, toolchain, toolchain.build_environment(environment))
         except SwizzleError as error:
-            raise _with_hint(error, toolchain, flavour) from None
+            hinted = _with_hint(error, toolchain, flavour)
+            programs = _named(moved_command(command, Path(recipe.project), place), place,
+                              flavour.name)  # fmt: skip
+            if not any(program.stat().st_mtime >= begun for program in programs):
+                raise hinted from None
+            failed = as_build_error(
+                error, "the build made the program, and failed at others", place
+            )
+            notes = [f"{failed.fact} ({hinted.hint})" if hinted.hint else failed.fact]
         for file, text in (edit.files if edit else {}).items():
-            if (place / Path(file).relative_to(recipe.project)).read_bytes() != text.encode():
+            copied = place_in_copy(Path(file), Path(recipe.project), place)
+            if copied is None or copied.read_bytes() != text.encode():
                 raise BuildError(f"the build makes {file} anew: a patch of it is lost")
     moved = tuple(moved_command(command, Path(recipe.project), place))
     files = files or device_files(moved, place, flavour, below=builds)
@@ -126,7 +143,7 @@ def built(
             + (", although the build was asked to keep it" if builds else ""),
             hint=flavour.keeping if builds else _REBUILD,
         )
-    notes = [f"{name} was built without device bitcode" for name in sorted(without)]
+    notes += [f"{name} was built without device bitcode" for name in sorted(without)]
     return Built(place, moved, tuple(objects), tuple(notes))
 
 
@@ -139,7 +156,8 @@ def _build(
         return compile_cuda(recipe.build_files, place, environment, nvcc)
     _forget_builds_without_bitcode(place)
     move_cmake(Path(recipe.project), place, toolchain.root)
-    run_build(str(recipe.build_command), place, environment)
+    # make goes on after an error: other programs of a project need not concern this one
+    run_build(str(recipe.build_command), place, {"MAKEFLAGS": "k", **environment})
     return []
 
 
@@ -160,17 +178,17 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     vendors, name = flavour.vendors, flavour.name
     whole = re.search(rf"(/\S+/{flavour.compiler}): (?:No such file|not found)", said)
     threads = library and "omp" in library.groups()
-    known = whole or call or threads or "Failed to find HIP root" in said
+    known = whole or call or threads
     if not known and (toolchain.has_vendors or not (header or library)):
         return error
     if call:
         hint = (
             f"launches are recorded on a stand-in for the {name} runtime, which has no `{call[1]}`"
         )
-    elif "Failed to find HIP root" in said:
-        hint = "CMake's language HIP needs ROCm; without it -DCMAKE_CXX_COMPILER=hipcc builds C++"
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
+    elif header and (install := _install(header[1], name)):
+        hint = f"{install} has `{header[1]}`"
     elif header:
         hint = f"if `{header[1]}` is of {vendors}, install it: Triton has {name}'s main headers"
     elif threads:
@@ -178,6 +196,35 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     else:
         hint = f"if the library is of {vendors}, install it: there are none of its libraries here"
     return SwizzleError(error.fact, hint=hint, details=error.details)
+
+
+_PACKAGES = {
+    "CUDA": {
+        "cublas": "nvidia-cublas", "thrust/": "nvidia-cuda-cccl", "cub/": "nvidia-cuda-cccl",
+        "cuda/std/": "nvidia-cuda-cccl", "curand": "nvidia-curand", "cusparse": "nvidia-cusparse",
+        "cufft": "nvidia-cufft", "cusolver": "nvidia-cusolver", "cudnn": "nvidia-cudnn-cu13",
+        "nccl": "nvidia-nccl-cu13", "nvtx": "nvidia-nvtx", "nvToolsExt": "nvidia-nvtx",
+        "nvml": "nvidia-nvml-dev", "nvrtc": "nvidia-cuda-nvrtc",
+    },
+    "HIP": {
+        "thrust/": "rocthrust-dev", "hipcub/": "hipcub-dev", "rocprim/": "rocprim-dev",
+        "cub/": "hipcub-dev", "rocblas": "rocblas-dev", "hipblas": "hipblas-dev",
+        "rocrand": "rocrand-dev", "hiprand": "hiprand-dev", "rocfft": "rocfft-dev",
+        "hipfft": "hipfft-dev", "rocsparse": "rocsparse-dev", "hipsparse": "hipsparse-dev",
+        "rocsolver": "rocsolver-dev", "hipsolver": "hipsolver-dev", "rccl": "rccl-dev",
+        "miopen": "miopen-hip-dev", "rocwmma/": "rocwmma-dev", "ck/": "composablekernel-dev",
+    },
+}  # fmt: skip
+"""Packages with headers, of the Python package index for CUDA and of ROCm's repository for HIP, by
+how the headers' names begin."""
+
+
+def _install(header: str, language: str) -> str | None:
+    """The command that installs a vendor's header; None if it is not known whose it is."""
+    known = _PACKAGES[language].items()
+    names = (header, header.rpartition("/")[2])  # `rocblas/rocblas.h`
+    package = next((one for begin, one in known for name in names if name.startswith(begin)), None)
+    return package and f"{'pip install' if language == 'CUDA' else 'sudo apt install'} {package}"
 
 
 def names_program(command: Sequence[str], project: Path, language: str) -> bool:

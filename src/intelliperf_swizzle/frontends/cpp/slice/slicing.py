@@ -184,7 +184,9 @@ class _Draft:
 
     def declarations(self) -> Iterator[str]:
         """Of what the lines call."""
-        yield "declare void @sw_touch(ptr, i32, i32, i32, i32) nounwind willreturn " + _MEMORY
+        yield (
+            "declare void @sw_touch(ptr, i32, i32, i32, i32) nomerge nounwind willreturn " + _MEMORY
+        )
         yield f"declare void @sw_unknown(i32) nounwind willreturn {_MEMORY}"
         yield f"declare void @sw_count(i32, i32, i32) nounwind willreturn {_MEMORY}"
         for name, kind in self._returned.items():

@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +20,7 @@ from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
 from intelliperf_swizzle.frontends.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.frontends.triton.capture.settings import (
+    MOST_VARIANTS,
     Execution,
     Settings,
     gpu_told,
@@ -26,8 +28,8 @@ from intelliperf_swizzle.frontends.triton.capture.settings import (
 )
 from intelliperf_swizzle.frontends.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
-from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
 
@@ -43,7 +45,7 @@ _EXTENSION = re.compile(
 """Says that a C++ extension of PyTorch cannot be built or loaded."""
 
 EndedBy = Literal["exit", "quiet", "limit"]
-_TRACER = "intelliperf_swizzle.frontends.triton.tracing.interpret:trace_here"
+_TRACER = "intelliperf_swizzle.frontends.triton.tracing.execute:trace_here"
 
 
 def record(request: RecordRequest) -> Capture:
@@ -56,7 +58,6 @@ def capture(
     request: RecordRequest,
     *,
     compute_budget_seconds: float = 20.0,
-    fill: bool = False,
 ) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
 
@@ -69,8 +70,6 @@ def capture(
             those that write integers, from which later launches may compute addresses, if they
             take less than half of what is left of the time limit.
         compute_budget_seconds: seconds that `auto` spends on executing launches.
-        fill: random tensors of more than 32 MiB are filled, too, and not left zero: some kernels'
-            addresses are made of them. Costs a second for 100 million elements.
 
     Raises:
         CaptureError: no launch was recorded, or the folder cannot be written.
@@ -83,10 +82,10 @@ def capture(
     deadline = begun + request.limit_seconds
     gpu = None if request.device else gpu_told(request.target)
     settings = Settings(
-        RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill,
+        RECORDER, gpu, request.compute, compute_budget_seconds, deadline,
     )  # fmt: skip
     place = _prepared(Path(request.folder), settings)
-    watch, ending = _watch(request, place, deadline, interpreted=gpu is not None)
+    watch, ending = _watch(request, place, deadline, on_gpu=gpu is None)
     launches = _launches(place, watch)
     if not launches:
         raise _no_launch(watch, ending)
@@ -106,18 +105,17 @@ def capture(
         cautions=(
             *ending.cautions(all(one.computed for one in launches)),
             *dict.fromkeys(watch.refusals + watch.cautions),
+            *dict.fromkeys(_unseen(launches, watch)),
         ),
     )
 
 
 def _watch(
-    request: RecordRequest, place: Path, deadline: float, *, interpreted: bool
+    request: RecordRequest, place: Path, deadline: float, *, on_gpu: bool
 ) -> tuple[_JournalWatch, _Ending]:
     """Runs the command to its end, and reads along what it records."""
     watch = _JournalWatch(Journal(place))
-    application = start(
-        request.command, place, request.cwd, request.variables, interpreted=interpreted
-    )
+    application = start(request.command, place, request.cwd, request.variables, on_gpu=on_gpu)
     try:
         ended_by = watch.until_over(application, request.quiet_seconds, deadline)
         exit_code = application.exit_code
@@ -155,6 +153,8 @@ class _JournalWatch:
     notes: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
     uses: list[dict[str, Any]] = field(default_factory=list)
+    unseen: Counter[str] = field(default_factory=Counter)
+    same: dict[str, list[str]] = field(default_factory=dict)
     pythons: int = 0
     imported_triton: bool = False
     _running: set[str] = field(default_factory=set)
@@ -193,6 +193,10 @@ class _JournalWatch:
             self.imported_triton = True
         elif event["event"] == "uses":
             self.uses.append(event)
+        elif event["event"] == "unseen":
+            self.unseen[record] += 1
+        elif event["event"] == "same":
+            self.same.setdefault(record, []).append(event["known"])
         elif event["event"] == "refused":
             self.refusals.append(event["text"])
             self.not_utf8 = event["text"] if event["usage"] else self.not_utf8
@@ -217,6 +221,9 @@ class _JournalWatch:
 def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
     """The recorded launches, completed with what the journal says of them, here and on disk."""
     counts = read_counts(folder)
+    for record, known in watch.same.items():
+        if len(known) == watch.unseen[record] and len(set(known)) == 1:  # of all processes
+            counts[known[0]] += counts.pop(record, 0)
     # what was captured into a graph that is never replayed was not launched
     watch.records = [record for record in watch.records if counts[record]]
     paths = [folder / "launches" / f"{record}.json" for record in watch.records]
@@ -298,12 +305,23 @@ def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: 
                 " later launches may need"
             )
             continue
-        reason = f" (about {seconds:.0f} s; the budget is {budget_seconds:g} s)" if seconds else ""
+        left = f"more than is left of the {budget_seconds:g} s for all launches"
+        reason = f" (about {seconds:.0f} s, {left})" if seconds else ""
         notes.append(
             f"`{kernel}` was recorded and not computed{reason}: what the application makes of its"
             " output means nothing"
         )
     return notes
+
+
+def _unseen(launches: Sequence[Launch], watch: _JournalWatch) -> Iterator[str]:
+    """Of which kernels it is not known what memory holds."""
+    for launch in launches:
+        if watch.records[launch.ordinal] in watch.unseen:
+            yield (
+                f"integer tensors of `{launch.kernel}` were read at {MOST_VARIANTS + 1} launches"
+                " of a kind; what they hold at later ones, or in a graph, is not known"
+            )
 
 
 def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError | UsageError:

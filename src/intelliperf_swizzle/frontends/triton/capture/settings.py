@@ -9,6 +9,8 @@ The parent writes `Settings`; the processes append events to a `trials.journal`:
     {"event": "new", "record": name}                   a launch was seen for the first time
     {"event": "further", "record": name}               … after many on the same grid
     {"event": "ran", "record": name, …}                the first one is over: how it was `Execution`
+    {"event": "unseen", "record": name}                what memory holds is not looked at, or …
+    {"event": "same", "record": name, "known": name}   … has turned out to be as in another record
     {"event": "uses", "name": …, "user": place, "used": [place, …]}    of a jit function: `uses`
     {"event": "refused", "text": sentence, "usage": …} a launch could not be recorded; the user's
                                                        to mend
@@ -31,6 +33,9 @@ FOLDER_VARIABLE = "INTELLIPERF_SWIZZLE_CAPTURE"
 """Environment variable that names the folder; without it the hook does nothing."""
 
 
+MOST_VARIANTS = 32
+"""Launches of one kernel on one grid that are kept with all contents; a training loop has no end of
+them. Of further ones contents of floats are not kept."""
 _FILE = "settings.json"
 
 
@@ -92,7 +97,6 @@ class Settings:
         compute: `always`, `never`, or `auto`: as far as the budget goes.
         compute_budget_seconds: for all launches together.
         deadline: when the application will be ended, on the monotonic clock of the machine.
-        fill: whether large random tensors are filled, too.
     """
 
     agent: str
@@ -100,7 +104,6 @@ class Settings:
     compute: Literal["auto", "always", "never"]
     compute_budget_seconds: float
     deadline: float
-    fill: bool = False
 
 
 def save_settings(settings: Settings, folder: Path) -> None:

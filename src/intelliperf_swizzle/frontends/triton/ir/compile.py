@@ -62,7 +62,7 @@ def ttir_of(
         text = edits.get(launch.source.kernel, launch.source.entry.text)
         kernel.parse = partial(_marked, kernel.parse, marks, _lines_ahead(text))
         try:
-            return _compile(functions, launch, general, raw)
+            return _compile(functions, launch, general, raw, marks)
         finally:
             del kernel.parse
 
@@ -108,7 +108,18 @@ def _lines_ahead(text: str) -> int:
     return next(i for i, line in enumerate(lines) if line.strip().startswith("def "))
 
 
-def _compile(functions: Mapping[str, Any], launch: Launch, general: bool, raw: bool) -> str:
+_compiled: dict[tuple[Any, ...], str] = {}
+"""What was compiled in this process."""
+
+
+def _compile(
+    functions: Mapping[str, Any],
+    launch: Launch,
+    general: bool,
+    raw: bool,
+    marks: Mapping[int, Sequence[str]],
+) -> str:
+    places = tuple((one.file, one.first_line) for one in launch.source.functions.values())
     kernel = functions[launch.source.kernel]
     arguments = stand_in_arguments(launch, functions)
     backend = make_backend(driver.active.get_current_target())
@@ -122,7 +133,11 @@ def _compile(functions: Mapping[str, Any], launch: Launch, general: bool, raw: b
         warmup: bool,
     ) -> None:  # fmt: skip
         source = kernel.ASTSource(kernel, signature, constexprs, attrs)
-        printed.append(_ttir(source, backend, options, raw))
+        given = repr((signature, constexprs, attrs)), options.hash(), raw
+        alike = (id(kernel), places, repr(marks), *given)  # many launches specialise alike
+        if alike not in _compiled:
+            _compiled[alike] = _ttir(source, backend, options, raw)
+        printed.append(_compiled[alike])
 
     try:
         for parameter in kernel.params if general else ():

@@ -12,11 +12,11 @@ the mapping that was proved. So this holds for every launch that is compiled ali
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from intelliperf_swizzle.frontends.triton.ir.flow import asks_where_it_runs
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK, VALUE, Block, Kernel, Op
 
 _PURE = frozenset(
@@ -29,8 +29,6 @@ _PURE = frozenset(
     )
 )  # fmt: skip
 """Operations of Triton whose results are all that they do; so are those of `arith` and `math`."""
-_PLACE = re.compile(r'"[^"]*(?:%(?!\d)|ctaid|smid|s_getreg|ttmp|\\25)[^"]*"')
-"""Assembly that may read where the program runs: `%ctaid.x`, the hardware's registers."""
 
 Key: TypeAlias = Hashable
 
@@ -235,7 +233,7 @@ def compare(
         others: further values of the original whose partners are asked for.
     """
     for op in (op for function in original.functions for op in function.walk()):
-        if op.name == "tt.elementwise_inline_asm" and _PLACE.search(op.text):
+        if asks_where_it_runs(op):
             return f"inline assembly at {original.line(op)} may read where its program runs"
     table: dict[Key, int] = {}
     pair = _Pair(original, edited, table, *_leaves(original, numbers))

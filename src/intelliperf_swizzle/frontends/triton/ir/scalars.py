@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What an integer of a kernel's IR is in many programs at once, if no memory decides it."""
+"""What an integer of a kernel's IR is in many programs at once."""
 
 from __future__ import annotations
 
@@ -11,26 +11,72 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
-from intelliperf_swizzle.records import Grid, Int64Array, Launch
+from intelliperf_swizzle.records import Grid, Int64Array, Launch, TensorArgument
 
 Array: TypeAlias = npt.NDArray[Any]
 
 
+_FAR = 1 << 44
+"""Bytes from one storage to the next."""
+
+
 class NotComputableError(Exception):
-    """A value is not computed from arguments and numbers alone; the message says by what."""
+    """Something else than integers decides a value; the message says what."""
 
 
-def integers(launch: Launch, kernel: Kernel) -> dict[str, Array]:
-    """The integer arguments of a launch by their values in its kernel."""
+def arguments_of(launch: Launch, kernel: Kernel) -> dict[str, Array]:
+    """Integers, and pointers as places in `Contents`, by the values of a launch's kernel."""
+    tensors = {
+        name: _place(one)
+        for name, one in launch.arguments.items()
+        if isinstance(one, TensorArgument)
+    }
     return {
         f"%{name}": np.array([value])
-        for name, value in launch.constants.items()
+        for name, value in (launch.constants | tensors).items()
         if f"%{name}" in kernel.args
     }
 
 
+def _place(tensor: TensorArgument) -> int:
+    return (tensor.storage + 1) * _FAR + tensor.offset_bytes
+
+
+class Contents:
+    """What a launch's memory held before it; its storages lie far from each other."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+
+    def load(self, places: Array, kind: str) -> Array:
+        """Integers at some places.
+
+        Raises:
+            NotComputableError: they were not recorded, or lie outside.
+        """
+        held = _held(np.zeros(1), kind).dtype
+        found = np.zeros(places.shape, held)
+        for number in np.unique(places // _FAR).tolist():
+            storage = self._launch.storages.get(number - 1)
+            if storage is None or storage.contents is None:
+                raise NotComputableError("contents of memory decide it, which were not recorded")
+            inside = places // _FAR == number
+            first = places[inside] - number * _FAR
+            if first.min() < 0 or first.max() + held.itemsize > storage.bytes:
+                raise NotComputableError("what lies outside of a tensor decides it")
+            raw = np.load(storage.contents, mmap_mode="r")
+            each = raw[first[:, None] + np.arange(held.itemsize)]
+            found[inside] = np.ascontiguousarray(each).view(held)[:, 0]
+        return found
+
+
 def evaluate(
-    kernel: Kernel, value: str, known: Mapping[str, Array], programs: Int64Array, grid: Grid
+    kernel: Kernel,
+    value: str,
+    known: Mapping[str, Array],
+    programs: Int64Array,
+    grid: Grid,
+    contents: Contents | None = None,
 ) -> Array:
     """A scalar integer, in the kernel's own width of bits.
 
@@ -40,24 +86,30 @@ def evaluate(
         known: values that are given, of each program or one for all.
         programs: linear indices of the programs that compute.
         grid: of the launch.
+        contents: of its memory; None = what is read from there is not computable.
 
     Returns:
         Integers or truths that broadcast to `programs`.
 
     Raises:
-        NotComputableError: something else decides it, such as memory.
+        NotComputableError: something else than integers decides it.
     """
-    return _Frame(kernel, known, programs, grid).value(value)
+    return _Frame(kernel, known, programs, grid, contents).value(value)
 
 
 class _Frame:
     """The values of one function."""
 
     def __init__(
-        self, kernel: Kernel, known: Mapping[str, Array], programs: Int64Array, grid: Grid
+        self,
+        kernel: Kernel,
+        known: Mapping[str, Array],
+        programs: Int64Array,
+        grid: Grid,
+        contents: Contents | None,
     ) -> None:
         x, y, _ = self._grid = grid
-        self._kernel, self._programs = kernel, programs
+        self._kernel, self._programs, self._contents = kernel, programs, contents
         self._coordinates = (programs % x, programs // x % y, programs // (x * y))
         self._known = {name: _held(one, kernel.types[name]) for name, one in known.items()}
 
@@ -91,6 +143,12 @@ class _Frame:
                 found = np.array([self._grid["xyz".index(op.text[0])]])
             elif op.name == "arith.cmpi":
                 found = _COMPARISONS[op.text.split(",")[0].strip()](*operands)
+            elif op.name == "tt.addptr":
+                pointee = kind.removeprefix("!tt.ptr<").rstrip(">")
+                size = int("".join(filter(str.isdigit, pointee.partition(",")[0])) or 8) // 8
+                found = operands[0] + operands[1].astype(np.int64) * max(1, size)
+            elif op.name == "tt.load" and self._contents and len(operands) == 1:
+                found = self._contents.load(operands[0], kind)
             elif op.name in _OPERATIONS:
                 found = _OPERATIONS[op.name](*operands)
             else:
@@ -105,7 +163,7 @@ class _Frame:
         if end.name != "tt.return":
             raise NotComputableError(f"`{op.symbol}` branches")
         known = dict(zip(blocks[0].args, operands, strict=True))
-        frame = _Frame(self._kernel, known, self._programs, self._grid)
+        frame = _Frame(self._kernel, known, self._programs, self._grid, self._contents)
         return [frame.value(one) for one in end.operands]
 
 
@@ -113,8 +171,10 @@ def _held(values: Array, kind: str) -> Array:
     """Values as their type holds them."""
     if kind == "i1":
         return values.astype(np.bool_)
-    if kind == "index" or kind in ("i8", "i16", "i32", "i64"):
-        return values.astype("i8" if kind == "index" else f"i{int(kind[1:]) // 8}")
+    if kind == "index" or kind.startswith("!tt.ptr<"):
+        return values.astype(np.int64)
+    if kind in ("i8", "i16", "i32", "i64"):
+        return values.astype(f"i{int(kind[1:]) // 8}")
     raise NotComputableError(f"a value of type {kind} decides it")
 
 

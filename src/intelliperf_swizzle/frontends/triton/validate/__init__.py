@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
-from intelliperf_swizzle.frontends.triton.validate.compare import find_flaw, validate
+from intelliperf_swizzle.frontends.triton.validate.compare import (
+    find_difference,
+    find_flaw,
+    validate,
+)
 
-__all__ = ["find_flaw", "validate"]
+__all__ = ["find_difference", "find_flaw", "validate"]

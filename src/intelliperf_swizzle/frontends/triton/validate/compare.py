@@ -8,15 +8,25 @@ import ast
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 from intelliperf_swizzle.children import CallError, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.frontends.triton.source.configs import other_configs, with_config
 from intelliperf_swizzle.frontends.triton.validate.numbers import EditedLaunch
 from intelliperf_swizzle.frontends.triton.validate.request import EDITED, Answer, Request
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.mapping.sample import sample_tiles
-from intelliperf_swizzle.records import Access, MappedLaunch, Trace, Validation
+from intelliperf_swizzle.records import (
+    Access,
+    Int64Array,
+    Launch,
+    MappedLaunch,
+    Trace,
+    Validation,
+)
 from intelliperf_swizzle.trace.touched import touched_storages
 
 ACCESS_SECONDS = 3e-4
@@ -116,6 +126,22 @@ def find_flaw(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
     return _difference_of_kernels(mapped, edit) if flaw is None else flaw
 
 
+def find_difference(placed: Sequence[tuple[Launch, Int64Array]], edit: Edit) -> str | None:
+    """As of `CodeComparer`.
+
+    Raises:
+        ValidationError: an original cannot be compiled.
+    """
+    every = [EditedLaunch(launch, edit.functions, tile) for launch, tile in placed]
+    launches = [launch for launch, _ in placed]
+    largest = max(launches, key=lambda one: one.programs)
+    for config in other_configs(launches):
+        order = np.arange(largest.tiles)
+        other = with_config(largest, config)
+        every.append(EditedLaunch(other, edit.functions, order, recorded=False))
+    return _first_difference(every)
+
+
 def _difference_of_files_and_order(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
     difference = _file_difference(edit)
     for one in mapped:
@@ -125,7 +151,10 @@ def _difference_of_files_and_order(mapped: Sequence[MappedLaunch], edit: Edit) -
 
 def _difference_of_kernels(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
     """The first difference of the kernels' IR that is none of proved numbers."""
-    launches = [EditedLaunch(one.launch, edit.functions, one.tile) for one in mapped]
+    return _first_difference([EditedLaunch(one.launch, edit.functions, one.tile) for one in mapped])
+
+
+def _first_difference(launches: Sequence[EditedLaunch]) -> str | None:
     differences, error = call_each(
         "intelliperf_swizzle.frontends.triton.validate.numbers:find_differences",
         launches,

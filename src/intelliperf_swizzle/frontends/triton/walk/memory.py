@@ -121,8 +121,6 @@ class Memory:
 
     def translate(self, addresses: Int64Array) -> Int64Array:
         """The synthetic addresses of the application's; those in no storage become 0 or less."""
-        if not self._recorded:
-            return addresses
         found = np.where(addresses == 0, 0, -1 - (addresses & (1 << 62) - 1)).astype(np.int64)
         for at, number in self._recorded:
             inside = (addresses >= at) & (addresses <= at + self._storages[number].bytes)
