@@ -166,8 +166,7 @@ REASONS: Mapping[str, str] = {
         " pages lie; five runs of order 1 measured 29.6 to 35.9."
     ),
     "gemm_bf16 M=N=K=9216": (
-        "not drift alone: with all workgroups in step C=25, W=5 reads 71.3. What else they share is"
-        " not known."
+        "how far ahead its kernel loads is not known: in step C=25, W=5 reads 72, and row-major 73."
     ),
 }
 """Configuration -> why its worst pairs are wrong, as far as that is known."""
