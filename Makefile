@@ -12,6 +12,8 @@ TRITON ?= triton
 JOBS ?= 2
 # For test-pythons: interpreters to look for, what to install, what to test
 PYTHONS ?= python3.10 python3.12 python3.13
+RUNTIME = $(wildcard src/intelliperf_swizzle/frontends/cpp/runtime/*.h \
+  src/intelliperf_swizzle/frontends/cpp/runtime/*.cpp)
 PURE_NEEDS := hatchling hypothesis jinja2 jsonschema numba numpy pytest pyyaml rich
 PURE_TESTS := tests/adversarial/test_published_swizzles.py \
   $(addprefix tests/,cache hardware history mapping patterns rank) \
@@ -79,6 +81,8 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/mypy benchmarks/*.py benchmarks/harness benchmarks/model_truth benchmarks/accuracy
 	$(BIN)/lint-imports
+	@if command -v clang-format-22 > /dev/null; then clang-format-22 --dry-run --Werror $(RUNTIME); \
+	  else echo 'clang-format-22 is not here: the C++ is not checked'; fi
 	$(BIN)/python .ci/lines.py
 
 docs: install

@@ -107,8 +107,6 @@ def build_program(
     folder: Path,
     environment: Mapping[str, str],
     edit: Edit | None = None,
-    *,
-    whole: bool = False,
 ) -> GpuProgram:
     """Builds a copy of the project and takes out its device code; once for each edit.
 
@@ -117,12 +115,11 @@ def build_program(
         folder: for all builds.
         environment: as of `gpu_environment`.
         edit: of files of the project.
-        whole: whether a program with an edit is to be run; else only its device code stays.
 
     Raises:
         BuildError: it does not build, or has no device code.
     """
-    made_of = f"{recipe} {edit.diff if edit else None} {whole}".encode()
+    made_of = f"{recipe} {edit.diff if edit else None}".encode()
     folder = folder / f"built-{hashlib.blake2b(made_of, digest_size=8).hexdigest()}"
     place = folder / PROJECT
     command = tuple(moved_command(recipe.command, Path(recipe.project), place))
@@ -132,10 +129,10 @@ def build_program(
     if not (folder / "done").exists():
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            _build(recipe, command, folder, {**environment, **variables}, edit, whole=whole)
+            _build(recipe, command, folder, {**environment, **variables}, edit)
             (folder / "done").touch()
         finally:
-            if edit and not whole:
+            if edit:
                 shutil.rmtree(place, ignore_errors=True)
     return GpuProgram(place, command, tuple(sorted(folder.glob("*.code"))), variables)
 
@@ -146,8 +143,6 @@ def _build(
     folder: Path,
     environment: Mapping[str, str],
     edit: Edit | None,
-    *,
-    whole: bool,
 ) -> None:
     project, place = Path(recipe.project), folder / PROJECT
     folder.mkdir(parents=True)
@@ -158,7 +153,7 @@ def _build(
         )
     copy_project(project, place, edit)
     if recipe.build_files is not None:
-        parts = edit is not None and not whole
+        parts = edit is not None
         files = _build_extension(recipe, command, folder, environment, parts=parts)
     else:
         build_copy(str(recipe.build_command), project, place, environment)

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// What nvcc declares in every CUDA source and clang does not: for host code, and accesses with hints
-// for the caches, which change nothing but the time.
+// What nvcc declares in every CUDA source and clang does not: for host code, and accesses with
+// hints for the caches, which change nothing but the time.
 #pragma once
 #include <math.h>
-#define EXTREMES(type) \
+#define EXTREMES(type)                                                            \
   __attribute__((host)) inline type min(type a, type b) { return b < a ? b : a; } \
   __attribute__((host)) inline type max(type a, type b) { return a < b ? b : a; }
 EXTREMES(int)
@@ -24,15 +24,15 @@ struct Same {
   typedef T type;
 };
 }  // namespace swizzle
-#define LOAD(name) \
-  template <typename T> \
+#define LOAD(name)                                     \
+  template <typename T>                                \
   __attribute__((device)) inline T name(const T* at) { \
-    return *at; \
+    return *at;                                        \
   }
-#define STORE(name) \
-  template <typename T> \
+#define STORE(name)                                                                        \
+  template <typename T>                                                                    \
   __attribute__((device)) inline void name(T* at, typename swizzle::Same<T>::type value) { \
-    *at = value; \
+    *at = value;                                                                           \
   }
 LOAD(__ldca)
 LOAD(__ldlu)

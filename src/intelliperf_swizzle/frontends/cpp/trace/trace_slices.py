@@ -15,14 +15,13 @@ from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
 from intelliperf_swizzle.frontends.cpp.slice.slicing import place_of_touch
-from intelliperf_swizzle.frontends.cpp.trace.decoding import decode_slice
+from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
 from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
     AccessObserver,
     CurrentUpdate,
     Interpreter,
-    UnknownStepError,
 )
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
 from intelliperf_swizzle.records import (
@@ -159,8 +158,8 @@ class _Tracing:
         accesses = np.diff(trace.tile_offset)
         if not self._kernel.slice.counting or not accesses[some].any():
             return None
-        interpreter = self._interpreter(self._kernel.slice.counting)
         try:
+            interpreter = self._interpreter(self._kernel.slice.counting)
             interpreter.run(some, self._recorder(), most_steps=_MOST_COUNTING_STEPS)
         except (UnknownStepError, TraceError):
             return None

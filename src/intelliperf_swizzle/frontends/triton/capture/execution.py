@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.accessed import accessed_by
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
@@ -97,12 +98,13 @@ def _batches(programs: int) -> Iterator[tuple[int, int]]:
 
 
 def written(ttir: str | None, live: DescribedLaunch) -> set[int]:
-    """The storages that a launch may write; all, if there is no text of its kernel."""
-    if ttir is None:
+    """The storages that a launch may write; all, if its kernel is not understood."""
+    try:
+        kernel, plan = _prepare(ttir or "")
+        memory = Memory(live.launch)
+        arguments = bind_arguments(kernel, live.launch, memory)
+    except (TraceError, ValueError):
         return set(live.spans)
-    kernel, plan = _prepare(ttir)
-    memory = Memory(live.launch)
-    arguments = bind_arguments(kernel, live.launch, memory)
     running = Live(plan, live.launch.grid, memory, arguments)
     return _storages(accessed_by(kernel).changed, running)
 

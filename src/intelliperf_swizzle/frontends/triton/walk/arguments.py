@@ -64,14 +64,22 @@ def _paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument
         for leaf in _leaves(name, argument)
     ]
     at = 0
-    for value in kernel.args:
+    for value, kind in zip(kernel.args, kernel.arg_types, strict=True):
         wanted = value.removeprefix("%")
-        while at < len(leaves) and not _is_called(wanted, leaves[at][0]):
+        while at < len(leaves) and not _is_printed(wanted, kind, *leaves[at]):
             at += 1
         if at == len(leaves):
             raise TraceError(f"{launch.kernel} has no argument `{wanted}`")
         yield value, *leaves[at]
         at += 1
+
+
+def _is_printed(printed: str, kind: str, name: str, argument: Argument) -> bool:
+    """Whether a value is what an argument, or a part of one, is printed as."""
+    whole, _, part = name.partition(".")
+    if _is_called(printed, name):
+        return True  # Triton 3.6 calls all parts alike
+    return bool(part) and _is_called(printed, whole) and (kind == "i1") == (type(argument) is bool)
 
 
 def _is_called(printed: str, name: str) -> bool:
