@@ -123,7 +123,7 @@ class ByteWatch:
         active: npt.NDArray[np.bool_],
         site: int | None = None,
     ) -> int:
-        """The active programs access a block; see `interpreter.batched.Recorder`."""
+        """The active programs access a block; as of `TraceRecorder`."""
         rows = np.flatnonzero(active)
         used = [term if len(term) == 1 else term[rows] for term in addresses]
         low, high = (sum(int(end(term)) for term in used) for end in (np.min, np.max))

@@ -176,7 +176,7 @@ class TraceRecorder:
         active: npt.NDArray[np.bool_],
         site: int | None = None,
     ) -> int:
-        """The active programs access a block; see `interpreter.batched.Recorder`.
+        """The active programs access a block; terms have shape `(programs or 1, *extents or 1)`.
 
         A load that touches the very lines and sectors that the load before it at its `site` has
         touched is left out: threads that walk along rows would take as much memory as time.
@@ -203,7 +203,7 @@ class TraceRecorder:
         return len(self._accesses) - 1
 
     def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
-        """A batch is over; see `interpreter.batched.Recorder`."""
+        """A batch is over: keep what the active programs did."""
         for number, origin in value_loads.items():
             whole_base, whole_shape = self._broadcast(number)
             touching = active & (whole_shape != NO_SHAPE)
