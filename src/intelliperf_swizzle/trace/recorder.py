@@ -182,8 +182,9 @@ class TraceRecorder:
         touched is left out: threads that walk along rows would take as much memory as time.
         """
         if kind == Access.ATOMIC:
-            self._note_words(addresses, mask, item_bytes)
-            low, high = (sum(int(end(term)) for term in addresses) for end in (np.min, np.max))
+            self._note_words(addresses, mask, item_bytes, active)
+            used = [term if len(term) == 1 else term[active] for term in addresses]
+            low, high = (sum(int(end(term)) for term in used) for end in (np.min, np.max))
             self.atomics.note_update(low, high)
         selected = None if active.all() else np.flatnonzero(active)
         count = len(active) if selected is None else len(selected)
@@ -257,6 +258,7 @@ class TraceRecorder:
         addresses: Sequence[npt.NDArray[np.int64]],
         mask: Sequence[npt.NDArray[np.bool_]],
         item_bytes: int,
+        programs: npt.NDArray[np.bool_],
     ) -> None:
         """Keep row number in the batch and address of every active lane of an atomic."""
         extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
@@ -264,7 +266,7 @@ class TraceRecorder:
         if not self.atomics.has_room(int(np.prod(common))):
             return
         lanes = np.broadcast_to(sum(addresses), common)
-        active = np.ones(common, np.bool_)
+        active = np.broadcast_to(programs.reshape(-1, *(1,) * len(extents)), common).copy()
         for bits in mask:
             active &= bits
         rows = np.nonzero(active)[0]
