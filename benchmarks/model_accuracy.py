@@ -81,9 +81,6 @@ SETS = (
     Set("mi300x", "mi300x", "AMD Instinct MI300X", "amd.json"),
     Set("mi355x", "mi355x", "AMD Instinct MI355X", "amd.json"),
     Set("mi300x_gemm", "mi300x", "AMD Instinct MI300X, GEMM", "amd_gemms.json", with_effects=False),
-    Set(
-        "mi355x_gemms", "mi355x", "AMD Instinct MI355X, GEMMs", "amd_gemms.json", with_effects=False
-    ),
 )
 
 CALIBRATED_ON: Mapping[str, tuple[str, ...]] = {
@@ -92,11 +89,6 @@ CALIBRATED_ON: Mapping[str, tuple[str, ...]] = {
         "gemm_4096_4096_4096_b64_64_64",
         "stencil_8192_8192_b32_32",
         "attn_h64_s8192_d128_b128_64",
-    ),
-    "mi355x_gemms": (
-        "gemm_bf16 22144x15584x3584, 256x256x64",
-        "gemm_bf16 58432x1088x6144, 256x256x64",
-        "gemm_bf16 2352x1184x6992, 128x128x64",
     ),
     "mi300x": (
         "gemm_matmul M=N=K=8192",
@@ -154,8 +146,8 @@ REASONS: Mapping[str, str] = {
         " and 4 are one permutation and measure 75.2, 70.5 and 70.6."
     ),
     "gemm_stream_k M=N=K=8192": (
-        "likely registers: each thread spills 900 bytes, so few loads are issued ahead; in the model"
-        " those of a step are."
+        "likely registers: each thread spills 900 bytes, so few loads are issued ahead; the model's"
+        " are, those of a step."
     ),
     "gemm_matmul M=N=K=8192": (
         "likely drift. How much of A and B meets in an L2 hangs on how far workgroups are apart;"
