@@ -95,6 +95,23 @@ def test_options_that_change_no_constexpr_need_no_condition(tmp_path: Path) -> N
     assert "+    if" not in edit(tuned(tmp_path, CHAINED, alike)).diff
 
 
+@pytest.mark.parametrize(
+    ("decorator", "condition"),
+    [
+        ('triton.heuristics({"SPLIT": lambda args: 1})', "if SPLIT == 1:"),
+        ('triton.heuristics({**{"SPLIT": lambda args: 1}})', "if B == 16 and SPLIT == 1:"),
+    ],
+)
+def test_what_heuristics_choose_is_a_condition(
+    tmp_path: Path, decorator: str, condition: str
+) -> None:
+    launch = tuned(tmp_path, f"\n@{decorator}{CHAINED}", ())
+    limited = edit(launch)
+    assert condition in limited.diff
+    other = replace(launch, arguments={**launch.arguments, "SPLIT": 2})
+    assert TRITON.find_difference([(other, np.arange(20))], limited) is None
+
+
 def test_tiles_of_a_loop_keep_their_order_too(tmp_path: Path) -> None:
     [launch], reasons = TRITON.with_loops([replace(tuned(tmp_path, LOOPED), grid=(4, 1, 1))], None)
     assert launch.loop, reasons

@@ -288,6 +288,20 @@ class SourceExaminer(Protocol):
         """What is doubtful about the unmodified kernel, such as tiles that it never computes."""
 
 
+@runtime_checkable
+class Overlay(Protocol):
+    """Applies swizzles when kernels are compiled, with no source touched.
+
+    Attributes:
+        overlay_module: the file that does so; it needs nothing of ours, and may be copied.
+    """
+
+    overlay_module: Path
+
+    def applying(self, swizzles: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
+        """The environment in which an application's kernels get the swizzles of a file."""
+
+
 class GpuRuns(Protocol):
     """Runs edited kernels in their application on the GPU, beside the unmodified kernel."""
 

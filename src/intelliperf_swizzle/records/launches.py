@@ -44,10 +44,12 @@ class KernelSource:
     Attributes:
         kernel: key of the kernel in `functions`.
         functions: the kernel and the jit functions it reaches, by a key unique in this record.
+        identity: what it is known by when it is compiled another time; empty if by nothing.
     """
 
     kernel: str
     functions: Mapping[str, SourceFunction]
+    identity: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def entry(self) -> SourceFunction:
@@ -176,7 +178,7 @@ class TileLoop:
         starts: the first numbers of the runs that are renumbered each in itself, as if its first
             one were 0 and its length `num_pids`.
         read_from: the tensors that tell how many there are; such runs end with a group, and have
-            at most `mapping.sweep.LONGEST` numbers.
+            at most `mapping.LONGEST` numbers.
     """
 
     line: int

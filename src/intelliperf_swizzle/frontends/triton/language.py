@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import Compiler
 from intelliperf_swizzle.frontends.triton.capture.recording import record
+from intelliperf_swizzle.frontends.triton.overlay import applying, rules_of, runtime
 from intelliperf_swizzle.frontends.triton.source import build, splice
 from intelliperf_swizzle.frontends.triton.source_proofs import cautions, retile_launch, scale_launch
 from intelliperf_swizzle.frontends.triton.tile_loops import with_loops
@@ -41,6 +43,8 @@ class Triton:
     validate = staticmethod(validate)
     cautions = staticmethod(cautions)
     on_gpu = staticmethod(on_gpu)
+    applying = staticmethod(applying)
+    overlay_module = Path(runtime.__file__)
 
     def compiler(self, environment: Mapping[str, str]) -> Compiler:
         """Triton itself."""
@@ -63,7 +67,9 @@ class Triton:
     ) -> Edit:
         """Inserts the swizzle before the first read of a program id."""
         source = launches[0].source
-        return splice(source, swizzle, target=target, launches=launches, name=name, roots=roots)
+        edit = splice(source, swizzle, target=target, launches=launches, name=name, roots=roots)
+        most = max(launches, key=lambda one: one.programs)
+        return replace(edit, rules=rules_of(most, swizzle, target))
 
 
 TRITON = Triton()

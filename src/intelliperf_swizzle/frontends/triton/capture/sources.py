@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.capture.calls import JitFunction
+from intelliperf_swizzle.frontends.triton.overlay.runtime import identity
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
 _INSTALLED = frozenset({"triton", "torch", "numpy"}) | frozenset(sys.stdlib_module_names)
@@ -78,7 +79,10 @@ def read_source(
     entry = reader.key_of(kernel)
     for function in passed:
         reader.key_of(function)
-    return KernelSource(entry, reader.functions), reader.keys
+    plain: Any = kernel
+    while not hasattr(plain, "src"):  # an autotuner or heuristics around it
+        plain = plain.fn
+    return KernelSource(entry, reader.functions, identity(plain)), reader.keys
 
 
 class _SourceReader:

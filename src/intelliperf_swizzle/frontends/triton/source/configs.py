@@ -9,11 +9,14 @@ condition that Triton decides when it compiles, and in the others the kernel kee
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from intelliperf_swizzle.records import Launch
+from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.triton.source.reads import definition
+from intelliperf_swizzle.records import Argument, Launch
 
 
 def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
@@ -32,17 +35,50 @@ def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
 
 
 def recorded_only(launches: Sequence[Launch]) -> str | None:
-    """What holds in the recorded configurations and in no other one; None if there is no other."""
+    """What holds in the recorded configurations and in no other one; None if there is no other.
+
+    What `triton.heuristics` chooses counts, too: which values there are is not known.
+
+    Raises:
+        SpliceError: it cannot be said in a condition.
+    """
     others = other_configs(launches)
-    names = sorted({name for one in others for name in one})
-    values = [{name: launch.arguments.get(name) for name in names} for launch in launches]
-    differing = [name for name in names if any(a.get(name) != b[name] for a in others
-                                               for b in values)]  # fmt: skip
-    told = [" and ".join(f"{name} == {one[name]!r}" for name in differing) for one in values]
+    names = {name for one in others for name in one}
+    recorded = [{name: launch.arguments.get(name) for name in names} for launch in launches]
+    decisive = {name for name in names if any(a.get(name) != b[name] for a in others
+                                              for b in recorded)}  # fmt: skip
+    decisive |= _chosen_by_heuristics(launches[0])
+    values = [{name: launch.arguments.get(name) for name in decisive} for launch in launches]
+    told = [" and ".join(_is(name, one[name]) for name in sorted(decisive)) for one in values]
     distinct = list(dict.fromkeys(told))
-    if not others:
+    if not decisive:
         return None
     return distinct[0] if len(distinct) == 1 else " or ".join(f"({one})" for one in distinct)
+
+
+def _chosen_by_heuristics(launch: Launch) -> set[str]:
+    """The constexprs that `triton.heuristics` chooses; all of them if its text does not tell."""
+    found: set[str] = set()
+    for decorator in definition(launch.source.entry).decorator_list:
+        if not isinstance(decorator, ast.Call) or "heuristics" not in ast.unparse(decorator.func):
+            continue
+        values = decorator.args[0] if decorator.args else decorator.keywords[0].value
+        keys = values.keys if isinstance(values, ast.Dict) else [None]
+        names = [str(key.value) for key in keys if isinstance(key, ast.Constant)]
+        found |= {*names} if len(names) == len(keys) else {*launch.constexprs}
+    return found & {*launch.constexprs}
+
+
+def _is(name: str, value: Argument) -> str:
+    """The condition that a constexpr has a value."""
+    if value is None:
+        return f"{name} is None"
+    if isinstance(value, int | float | str):
+        return f"{name} == {value!r}"
+    raise SpliceError(
+        f"a patch cannot be limited to the configuration that was recorded: `{name}` is no number",
+        hint="launch the kernel with all of its configurations",
+    )
 
 
 def under(condition: str | None, lines: Sequence[str], plain: Mapping[str, str]) -> list[str]:

@@ -6,10 +6,9 @@
         model(x)
 
 or `install("swizzles.json")` once at start-up. In the IR of a kernel that the file names, each
-`program_id` becomes a call of the swizzle; a launch costs what it did before. A kernel is known by
-its module, its name and a digest of its source. If that or Triton's minor version is another one
-than when the swizzle was proved, the kernel is left alone, with one warning. The module depends on
-Triton alone: copy it into another project.
+`program_id` becomes a call of the swizzle; a launch costs what it did before. If its source or
+Triton's version has changed since the swizzle was proved, a kernel is left alone, with a warning.
+The module depends on Triton alone: copy it into another project.
 """
 
 from __future__ import annotations
@@ -30,15 +29,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-VARIABLE = "INTELLIPERF_SWIZZLE_OVERLAY"
-"""Names a file of swizzles for processes that import this module at their start."""
+VARIABLE = "INTELLIPERF_SWIZZLE_OVERLAY"  # names a file of swizzles to whoever imports this module
 FORMAT = 1
 _FUNCTION = "swizzled_program_ids"
 _READ = re.compile(r"(%[\w$.-]+) = tt\.get_program_id ([xyz]) : i32(.*)")
 _active: dict[str, dict[str, Any]] = {}
 _warned: set[str] = set()
-applied_to: list[str] = []
-"""Kernels, by name, that were compiled with a swizzle in this process; one entry each time."""
+applied_to: list[str] = []  # names of kernels, each time that one is compiled with a swizzle
 
 
 @contextlib.contextmanager
@@ -95,18 +92,26 @@ def source_digest(kernel: Any) -> str:
     return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()[:32]
 
 
-def _rule_for(kernel: Any) -> Any:
-    """The rule for a `JITFunction` that is still what the swizzle was proved for."""
+def identity(kernel: Any) -> dict[str, str]:
+    """What a `JITFunction` is known by in a file of swizzles."""
     import triton
 
+    return {
+        "module": kernel.fn.__module__,
+        "kernel": kernel.fn.__name__,
+        "source": source_digest(kernel),
+        "triton": ".".join(triton.__version__.split(".")[:2]),
+    }
+
+
+def _rule_for(kernel: Any) -> Any:
+    """The rule for a `JITFunction` that is still what the swizzle was proved for."""
     rule = _active.get(f"{kernel.fn.__module__}:{kernel.fn.__name__}")
     if rule is None:
         return None
-    if source_digest(kernel) != rule["source"]:
-        return _warn(rule, "its source has changed since the swizzle was proved")
-    if not triton.__version__.startswith(f"{rule['triton']}."):
-        return _warn(rule, f"the swizzle was proved with Triton {rule['triton']}")
-    return rule
+    changed = [name for name, value in identity(kernel).items() if rule[name] != value]
+    what = {"triton": "Triton's version"}.get(changed[0], f"its {changed[0]}") if changed else ""
+    return _warn(rule, f"{what} has changed since the swizzle was proved") if changed else rule
 
 
 def _warn(rule: dict[str, Any], reason: str) -> Any:
@@ -114,7 +119,6 @@ def _warn(rule: dict[str, Any], reason: str) -> Any:
     if text not in _warned:
         _warned.add(text)
         warnings.warn(text, stacklevel=2)
-    return None
 
 
 def _watch_compilations() -> None:
@@ -126,13 +130,12 @@ def _watch_compilations() -> None:
     make_ir, identify = ASTSource.make_ir, ASTSource.hash
 
     @functools.wraps(make_ir)
-    def make_swizzled(self: Any, target: Any, options: Any, codegen: Any, module_map: Any,
-                      context: Any) -> Any:  # fmt: skip
+    def make_swizzled(self: Any, *given: Any) -> Any:
         def plain(source: Any) -> Any:
-            return make_ir(source, target, options, codegen, module_map, context)
+            return make_ir(source, *given)
 
         module, rule = plain(self), _rule_for(self.fn)
-        return module if rule is None else _renumber(module, rule, self, plain, context)
+        return module if rule is None else _renumber(module, rule, self, plain, given[-1])
 
     @functools.wraps(identify)
     def identify_swizzled(self: Any) -> str:
@@ -151,9 +154,8 @@ def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, contex
     entry = text.index("tt.func public")
     head, _, rest = text[entry:].partition(") attributes")
     body_end = entry + len(head) + rest.index("\n  }")
-    axes = sorted(
-        {"xyz".index(one[2]) for one in _READ.finditer(text)} & set(map(int, rule["outputs"]))
-    )
+    read = {"xyz".index(one[2]) for one in _READ.finditer(text)}
+    axes = sorted(read & set(map(int, rule["outputs"])))
     if not axes:
         return module
     values = {name: _argument(source, name, head) for name in rule["reads"]}
