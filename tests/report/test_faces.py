@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.faces import FACES
+from intelliperf_swizzle.report.files import FACES
 from intelliperf_swizzle.report.html import fragment
 from intelliperf_swizzle.report.result import result
 

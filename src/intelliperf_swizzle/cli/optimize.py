@@ -49,8 +49,8 @@ def run(arguments: Sequence[str]) -> int:
 
     from intelliperf_swizzle.report.files import STDOUT, check_output, writable
     from intelliperf_swizzle.report.terminal import show, summary
-    from intelliperf_swizzle.search.deliver import deliver
-    from intelliperf_swizzle.search.proposers import choose_proposers
+    from intelliperf_swizzle.search.conclude import deliver
+    from intelliperf_swizzle.search.problem import choose_proposers
     from intelliperf_swizzle.search.run import optimize
     from intelliperf_swizzle.search.setup import invocation, prepare
     from intelliperf_swizzle.search.user_commands import run_build

@@ -21,6 +21,7 @@ from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.html import render, render_index
 from intelliperf_swizzle.report.markdown import markdown
 from intelliperf_swizzle.report.result import result
+from intelliperf_swizzle.report.terminal import show, summary
 
 FORMATS = (".json", ".csv", ".txt")
 
@@ -180,3 +181,33 @@ def _render(fields: Mapping[str, Any], ending: str) -> str:
     writer.writeheader()
     writer.writerow(flat)
     return buffer.getvalue()
+
+
+ENDINGS = {".html": "html", ".htm": "html", ".md": "md", ".txt": "text"}
+
+
+def plain(run: Run) -> str:
+    """The run as the terminal shows it, not wrapped and without colours."""
+    stream = io.StringIO()
+    show(summary(run), stream)
+    return stream.getvalue()
+
+
+FACES = {"text": plain, "html": render, "md": markdown}
+
+
+def face_name(asked: str | None, output_file: str | None) -> str:
+    """The face that is asked for, else the one that a file's ending names, else `text`.
+
+    Raises:
+        UsageError: no face has that ending.
+    """
+    if asked or output_file is None:
+        return asked or "text"
+    ending = Path(output_file).suffix.lower()
+    if ending not in ENDINGS:
+        raise UsageError(
+            f"cannot tell a format from `{Path(output_file).name}`",
+            hint=f"--format {', '.join(FACES)}, or an ending: {', '.join(ENDINGS)}",
+        )
+    return ENDINGS[ending]

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from intelliperf_swizzle.context.miss_causes import CLASSES, describe_causes, total
+from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
 from intelliperf_swizzle.records import Cure, MissCauses, Picture, Run, TensorPicture
 from intelliperf_swizzle.report.words import bound_by_arithmetic, relative_time
 from intelliperf_swizzle.units import percent, size

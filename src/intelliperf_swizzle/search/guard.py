@@ -18,7 +18,7 @@ from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import conditional
 from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.modelled import add_swizzle_time
+from intelliperf_swizzle.profile.readings import add_swizzle_time
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import judge
 from intelliperf_swizzle.records import (
@@ -31,7 +31,7 @@ from intelliperf_swizzle.records import (
     Verdict,
     Witness,
 )
-from intelliperf_swizzle.search.changed_launch import Case
+from intelliperf_swizzle.search.builds import Case
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
     Evaluated,

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from intelliperf_swizzle.errors import ProfileError, ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, PaddedRuns
-from intelliperf_swizzle.profile.modelled import model_swizzle
+from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict
 from intelliperf_swizzle.search.evaluator import Setting

@@ -12,10 +12,9 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Proposer
 from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search.baseline import choose_evaluator
-from intelliperf_swizzle.search.conclude import Outcome, conclude
-from intelliperf_swizzle.search.findings import Findings
+from intelliperf_swizzle.search.conclude import Findings, Outcome, conclude
+from intelliperf_swizzle.search.examine_kernel import look_closely
 from intelliperf_swizzle.search.guard import SizeGuard, sound
-from intelliperf_swizzle.search.look_closely import look_closely
 from intelliperf_swizzle.search.loop import search_kernel
 from intelliperf_swizzle.search.plan import Search, is_promising
 from intelliperf_swizzle.search.run_folder import (
