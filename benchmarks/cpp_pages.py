@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Writes docs/results/cuda.md and docs/results/hip.md: programs in C++, from the records.
+"""Writes docs/results/cuda.md, hip.md and cpp_programs.md: programs in C++, from the records.
 
     python benchmarks/cpp_pages.py
 
 `cuda_kernels.py` makes the records of the model's accuracy; whole runs on programs of others are
-`measured/cuda_programs.jsonl` (CUDA, measured) and `records/hip_programs.json` (HIP,
-modelled; `hip_programs.py` makes them).
+`measured/cuda_programs.jsonl` (CUDA, measured), `records/hip_programs.json` (HIP, modelled;
+`hip_programs.py` makes them) and `records/cpp_programs.json` (`cpp_programs.py` makes them).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from hip_programs import PROGRAMS
 
 PAGES = Path(__file__).parents[1] / "docs" / "results"
 HIP_PROGRAMS = Path(__file__).parent / "records" / "hip_programs.json"
+CPP_PROGRAMS = Path(__file__).parent / "records" / "cpp_programs.json"
 HIP_HEADS = ("program", "kernel", "L2 hit rate %", "outcome")
 PROGRAM_HEADS = (
     "program", "kernel", "GPU", "time, new / old (95 % interval)", "L2 hit rate %", "whole run, s",
@@ -45,7 +46,34 @@ def main() -> int:
 
 def render() -> dict[str, str]:
     """The pages by name, from all records."""
-    return {"cuda.md": cuda(), "hip.md": hip()}
+    return {"cuda.md": cuda(), "hip.md": hip(), "cpp_programs.md": cpp_programs()}
+
+
+def cpp_programs() -> str:
+    """The page on programs that were not tried before."""
+    programs = json.loads(CPP_PROGRAMS.read_text(encoding="utf-8"))
+    answered = sum(one["exit_status"] == 0 for one in programs)
+    return page(
+        generated("cpp_pages.py"),
+        "# Public C++ programs, first tried",
+        "Programs of [HeCBench](https://github.com/zjin-lcf/HeCBench) (f27000a) and "
+        "[rocm-examples](https://github.com/ROCm/rocm-examples) (7dfb7d4), chosen before they were "
+        "tried, unmodified, on problem sizes that a CPU executes in seconds; hit rates are "
+        "modelled, for an MI300X or an H200. `python benchmarks/cpp_programs.py FOLDER` runs in "
+        "the folder of each `intelliperf-swizzle -b BUILD --candidates 20 --num_attempts 2 "
+        "--unittest_command CHECK -- COMMAND`, where CHECK is the command, that may print no "
+        f"`fail`. {answered} of {len(programs)} are answered.",
+        table(
+            ("program", "build", "command", "answer"),
+            [
+                [
+                    one["folder"].removeprefix("HeCBench/src/"), f"`{one['build']}`",
+                    f"`{one['command']}`", "<br>".join(one["said"]) or "not in ten minutes",
+                ]
+                for one in programs
+            ],
+        ),
+    )  # fmt: skip
 
 
 def hip() -> str:

@@ -65,7 +65,7 @@ def examine_kernel(launches: Sequence[Launch], setup: Setup, progress: Progress)
     if not any(_writes(one) for one in traces):
         raise TraceError(
             f"`{kernel}` writes to none of its tensors, so outputs cannot be compared",
-            hint="pointers in an array are followed only to tensors that Python knows",
+            hint="with the inputs that were recorded; run it on others",
         )
     notes = [*failures, *(note for one in traces for note in one.notes)]
     built = [builds.get(compiled_as(launch)) for launch in largest]

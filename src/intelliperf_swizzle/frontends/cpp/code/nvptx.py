@@ -35,6 +35,20 @@ _ASSEMBLY = re.compile(
     r'call ((?:[a-z]+ )*?)(\w+|<[^>]*>|\{[^}]*\}) asm (sideeffect )?"([^"]*)", "([^"]*)"'
     r"\(([^\n)]*)\)"
 )
+_REDUCTION = re.compile(
+    r"(?ms)^define [^\n]*?(%\S+) @(__internal_trig_reduction_slowpathd)\(double [^\n]*\n.*?^\}$"
+)
+_REDUCED = r"""define internal \1 @\2(double %a) alwaysinline {
+  %turns = fmul double %a, 0x3FE45F306DC9C883
+  %whole = call double @llvm.rint.f64(double %turns)
+  %quadrant = fptosi double %whole to i32
+  %product = fmul double %whole, 0x3FF921FB54442D18
+  %rest = fsub double %a, %product
+  %one = insertvalue \1 poison, double %rest, 0
+  %r = insertvalue \1 %one, i32 %quadrant, 1
+  ret \1 %r
+}"""
+"""What libdevice's sine and cosine of large doubles call, in assembly: close enough for values."""
 _OUTSIDE = ("vprintf", "__assertfail", "malloc", "free")
 """What CUDA's runtime on the GPU has, and libc has by the same names."""
 
@@ -70,7 +84,7 @@ def retargeted(bitcode: bytes, arch: str) -> bytes:
     text = llvm.MODULE_HEAD + re.sub(r"(?m)^target [^\n]*\n", "", text)
     text = re.sub(r' ?"target-(?:cpu|features)"="[^"]*"', "", text)
     text = text.replace(" ptx_kernel ", " amdgpu_kernel ")
-    text = _reflected(text, arch)
+    text = _REDUCTION.sub(_REDUCED, _reflected(text, arch))
     text = re.sub(r"@llvm\.nvvm\.", "@nvvm.", text)
     text = _called(text)
     text = re.sub(rf"@({'|'.join(_OUTSIDE)})\(", r"@nvvm.\1(", text)

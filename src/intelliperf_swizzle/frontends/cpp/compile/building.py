@@ -188,7 +188,7 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
     elif header and (install := _install(header[1], name)):
-        hint = f"{install} has `{header[1]}`"
+        hint = f"{install}, which has `{header[1]}`"
     elif header:
         hint = f"if `{header[1]}` is of {vendors}, install it: Triton has {name}'s main headers"
     elif threads:
@@ -212,7 +212,8 @@ _PACKAGES = {
         "rocrand": "rocrand-dev", "hiprand": "hiprand-dev", "rocfft": "rocfft-dev",
         "hipfft": "hipfft-dev", "rocsparse": "rocsparse-dev", "hipsparse": "hipsparse-dev",
         "rocsolver": "rocsolver-dev", "hipsolver": "hipsolver-dev", "rccl": "rccl-dev",
-        "miopen": "miopen-hip-dev", "rocwmma/": "rocwmma-dev", "ck/": "composablekernel-dev",
+        "hip/": "hip-dev", "miopen": "miopen-hip-dev", "rocwmma/": "rocwmma-dev",
+        "ck/": "composablekernel-dev",
     },
 }  # fmt: skip
 """Packages with headers, of the Python package index for CUDA and of ROCm's repository for HIP, by
@@ -236,7 +237,7 @@ def names_program(command: Sequence[str], project: Path, language: str) -> bool:
 def builds_program(project: Path, backend: Backend | None, flavour: Flavour) -> bool:
     """Whether sources have a kernel, for a backend, else of what these sources include."""
     texts = list(_sources(project, _SOURCES))
-    is_cuda = any(map(_CUDA.search, texts)) and not any("hip/hip_runtime" in one for one in texts)
+    is_cuda = any(map(_CUDA.search, texts)) and not any(map(_HIP.search, texts))
     kind = backend or ("cuda" if is_cuda else "hip")
     return kind == flavour.backend and any("__global__" in one for one in texts)
 
@@ -248,6 +249,7 @@ def has_kernel(kernel: str, project: Path, flavour: Flavour) -> bool:
 
 
 _CUDA = re.compile(r"<<<|cuda_runtime|\bcuda\.h\b")
+_HIP = re.compile(r"hip/hip_runtime|\bhip[A-Z]\w*\s*\(")
 _SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")
 
 

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import shutil
+import signal
 import struct
 import time
 from collections import Counter
@@ -393,6 +394,8 @@ def _no_launch(
         hint = "what cannot be recorded is named above"
     elif ended_by == "limit":
         hint = "give it smaller inputs, or raise the time limit"
+    elif exit_code == -signal.SIGKILL:
+        hint = "this machine's memory may not suffice for it: give it smaller inputs"
     elif exit_code:
         hint = "it failed before its first launch; its last lines are above"
     return CaptureError(
