@@ -21,7 +21,7 @@ from harness.command import Record, Table, Wishes, main
 from harness.items import BENCHMARKS, Bench
 from harness.render import generated, page, percent, table
 from harness.work import causes
-from intelliperf_swizzle.context.miss_causes import CLASSES
+from intelliperf_swizzle.context.locality import CLASSES
 
 COUNTED = BENCHMARKS / "measured" / "h200_swizzles.jsonl"
 ON_H200 = (

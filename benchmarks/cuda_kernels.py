@@ -45,13 +45,15 @@ from intelliperf_swizzle.hardware import Device, Target, devices, load_target
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.profile.ncu import (
+    DURATION,
     FABRIC_REQUESTS,
     FABRIC_SECTORS,
     HITS,
+    PASSES,
     REQUESTS,
     SECTORS,
+    read_ncu,
 )
-from intelliperf_swizzle.profile.ncu_csv import DURATION, PASSES, read_ncu
 from intelliperf_swizzle.profile.readings import Reading
 from intelliperf_swizzle.records import Candidate, Measurement, Verdict
 from intelliperf_swizzle.report.terminal import Lines

@@ -80,6 +80,10 @@ SETS = (
     Set("h200_runs", "h200", "NVIDIA H200, whole runs", "h200_swizzles.jsonl", with_effects=False),
     Set("mi300x", "mi300x", "AMD Instinct MI300X", "amd.json"),
     Set("mi355x", "mi355x", "AMD Instinct MI355X", "amd.json"),
+    Set("mi300x_gemm", "mi300x", "AMD Instinct MI300X, GEMM", "amd_gemms.json", with_effects=False),
+    Set(
+        "mi355x_gemms", "mi355x", "AMD Instinct MI355X, GEMMs", "amd_gemms.json", with_effects=False
+    ),
 )
 
 CALIBRATED_ON: Mapping[str, tuple[str, ...]] = {
@@ -88,6 +92,11 @@ CALIBRATED_ON: Mapping[str, tuple[str, ...]] = {
         "gemm_4096_4096_4096_b64_64_64",
         "stencil_8192_8192_b32_32",
         "attn_h64_s8192_d128_b128_64",
+    ),
+    "mi355x_gemms": (
+        "gemm_bf16 22144x15584x3584, 256x256x64",
+        "gemm_bf16 58432x1088x6144, 256x256x64",
+        "gemm_bf16 2352x1184x6992, 128x128x64",
     ),
     "mi300x": (
         "gemm_matmul M=N=K=8192",
@@ -157,8 +166,7 @@ REASONS: Mapping[str, str] = {
         " pages lie; five runs of order 1 measured 29.6 to 35.9."
     ),
     "gemm_bf16 M=N=K=9216": (
-        "not drift alone: with all workgroups in step C=25, W=5 reads 71.3. What else they share is"
-        " not known."
+        "how far ahead its kernel loads is not known: in step C=25, W=5 reads 72, and row-major 73."
     ),
 }
 """Configuration -> why its worst pairs are wrong, as far as that is known."""

@@ -35,7 +35,7 @@ LONG = (
     "adversarial/test_order_of_all_launches.py", "adversarial/test_shared_functions.py",
     "adversarial/test_stopping.py", "agents", "api", "benchmark_kernels",
     "benchmark_tables/test_items.py", "capture/test_capture.py", "documentation", "end_to_end",
-    "gpu/test_padded.py", "gpu/test_trials.py", "hip", "host/test_hip_program.py",
+    "gpu/test_padded.py", "gpu/test_trials.py", "cpp", "host/test_hip_program.py",
     "host/test_run.py",
     "language/test_emitters_agree.py", "llm/test_command.py",
     "llm/test_figures_with_models.py", "llm/test_hip_answers.py", "llm/test_loop.py", "loop",
@@ -128,7 +128,8 @@ class Stages:
     def decide(self) -> Attempt | None:
         """The best of all that was screened, if one is better and holds."""
         chosen = self.evaluator.shortlist(self.attempts.screened)
-        best = self.evaluator.confirm(self.evaluator.evaluate(self.attempts.edit(chosen)))
+        chosen = self.evaluator.choose(self.evaluator.evaluate(self.attempts.edit(chosen)))
+        best = chosen and self.evaluator.settle(chosen)
         return best.attempt if best else None
 
 

@@ -50,11 +50,9 @@ from intelliperf_swizzle.records import Candidate, Measurement
 from intelliperf_swizzle.search import (
     conclude,
     examine_kernel,
-    look_closely,
     one_kernel,
     run,
     scoring,
-    stages,
 )
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.setup import prepare
@@ -119,8 +117,7 @@ def judge(folder: Path, texts: Texts) -> tuple[Verdict, ...]:
             *_ALL_BETTER,
             (one_kernel, "is_promising", lambda *_: True),
             (conclude, "is_promising", lambda *_: True),
-            (look_closely, "add_cautions", lambda kernel, *_: kernel),
-            (stages, "sweep_grids", lambda _: ()),
+            (examine_kernel, "add_cautions", lambda kernel, *_: kernel),
             (Attempts, "screen", _screen_anew),
         ),
     ):

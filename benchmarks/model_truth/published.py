@@ -3,8 +3,8 @@
 """Measurements that others published, of kernels that this project has written anew.
 
 A file with `configurations` by name, each with `device`, `command`, `axes` and `sizes`, and with
-`records`, each of a `config` and a `mapping`. Its order is Python text, `remap`, or parameters of
-the pattern `chunked_xcd_window`; without either it is that of the launch.
+`records`, each of a `config` and a `mapping`. Its order is Python text, `remap`, parameters of the
+pattern `chunked_xcd_window`, or `groups` (`grouped_tiles`); without any it is that of the launch.
 """
 
 from __future__ import annotations
@@ -120,6 +120,9 @@ def _orders(
     for name, record in published.records.items():
         if "remap" in record:
             orders[name] = evaluate_remap(record["remap"], published.axes, known)
+        elif "groups" in record:
+            rows, cols = int(published.sizes["rows"]), int(published.sizes["cols"])
+            orders[name] = grouped_tiles(rows, cols, *record["groups"], target.num_xcds)
         elif "chunked_xcd_window" in record:
             text = load_pattern("chunked-xcd-window").bind(**record["chunked_xcd_window"])
             orders[name] = evaluate(
@@ -129,6 +132,30 @@ def _orders(
         else:
             orders[name] = np.arange(launch.programs)
     return orders
+
+
+def grouped_tiles(
+    rows: int, cols: int, chunk: int | None, window: int, axis: str, xcds: int
+) -> Int64Array:
+    """Launch index -> tile, row by row, of a GEMM's tiles in groups.
+
+    Tiles are numbered in groups of `window` along `axis` (`M`: rows). Each XCD takes a contiguous
+    range of the numbers, or `chunk` of them in turn; a last round that is not whole is left as it
+    is.
+    """
+    index = np.arange(rows * cols)
+    xcd, at = index % xcds, index // xcds
+    if chunk is None:
+        number = xcd * (len(index) // xcds) + np.minimum(xcd, len(index) % xcds) + at
+    else:
+        turned = at // chunk * xcds * chunk + xcd * chunk + at % chunk
+        number = np.where(index < len(index) // (xcds * chunk) * xcds * chunk, turned, index)
+    along, across = (rows, cols) if axis == "M" else (cols, rows)
+    first = number // (window * across) * window
+    size = np.minimum(along - first, window)
+    rest = number % (window * across)
+    i, j = first + rest % size, rest // size
+    return np.asarray(i * cols + j if axis == "M" else j * cols + i, np.int64)
 
 
 def evaluate_remap(text: str, axes: Sequence[int], sizes: Mapping[str, Any]) -> Int64Array:

@@ -17,8 +17,8 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Candidate, Verdict
-from intelliperf_swizzle.report.words import validation
-from intelliperf_swizzle.search import examine_kernel, look_closely
+from intelliperf_swizzle.report.establish import validation
+from intelliperf_swizzle.search import examine_kernel
 from intelliperf_swizzle.search.setup import prepare
 
 TARGET = load_target("mi300x")
@@ -165,7 +165,7 @@ def test_launches_of_many_types_are_accepted(stages: Stage) -> None:
 def test_a_launch_that_was_not_looked_at_is_not_vouched_for(
     stages: Stage, mocker: MockerFixture
 ) -> None:
-    mocker.patch.object(look_closely, "DEPENDENCE_SECONDS", 0.01)
+    mocker.patch.object(examine_kernel, "DEPENDENCE_SECONDS", 0.01)
     with stages(SEEDS) as tried:
         refused = verdict(tried, REVERSED)
         assert refused.kind == "unsafe order"

@@ -41,10 +41,8 @@ def plain_lru(trace, tile, target, occupancy):
         waiting = [t for i, t in enumerate(tile) if i % target.num_xcds == domain]
         slots = [[] for _ in range(target.cus_per_xcd * occupancy)]
         l2 = OrderedDict()
-        started = 0
         while waiting or any(slots):
-            started = min(len(slots), started + (target.starts_per_round or len(slots)))
-            for s in range(started):
+            for s in range(len(slots)):
                 while not slots[s] and waiting:
                     t = waiting.pop(0)
                     slots[s] = list(range(trace.tile_offset[t], trace.tile_offset[t + 1]))
@@ -64,8 +62,7 @@ def plain_lru(trace, tile, target, occupancy):
 
 @pytest.mark.parametrize("occupancy", [1, 3])
 @pytest.mark.parametrize("lines", [5, 16, 40, 1000])
-@pytest.mark.parametrize("starts", [None, 1, 2])
-def test_without_overlap_the_screen_is_the_plain_lru_exactly(lines, occupancy, starts):
+def test_without_overlap_the_screen_is_the_plain_lru_exactly(lines, occupancy):
     rng = np.random.default_rng(lines)
     blocks = [list(range(8 * b, 8 * b + 1 + rng.integers(5))) for b in range(30)]
     kinds = [WRITE if b % 5 == 0 else READ for b in range(30)]
@@ -75,7 +72,7 @@ def test_without_overlap_the_screen_is_the_plain_lru_exactly(lines, occupancy, s
             for _ in range(40)
         ]
     )
-    target = small(lines, starts_per_round=starts)
+    target = small(lines)
     screen = Screen(trace, target, occupancy)
     for _ in range(3):
         tile = rng.permutation(trace.tiles)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle.context import hardware_context, render
-from intelliperf_swizzle.context.integer_inputs import describe_values
+from intelliperf_swizzle.context.locality import describe_values
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace

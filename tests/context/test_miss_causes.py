@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from intelliperf_swizzle.context.miss_causes import describe_causes, describe_tensors, of_hundred
+from intelliperf_swizzle.context.locality import describe_causes, describe_tensors, of_hundred
 from intelliperf_swizzle.records import MissCauses
 
 B = MissCauses(("B",), 600, compulsory=20, other_domain=400, capacity=80, conflict=0)

@@ -80,7 +80,7 @@ def test_a_users_file_may_build_on_a_target(tmp_path):
         ("base: mi300x\nnum_xcds: 4\n", "`dispatch_domains`"),
         ("base: mi300x\nl2_set_bits: [[4]]\n", "`l2_set_bits`"),
         ("base: mi300x\nwarp_size: {value: 64, note: x}\n", "a `value` and a `source`"),
-        ("base: mi355x\nstarts_per_round: 0\n", "`starts_per_round`"),
+        ("base: mi355x\ncatch_up_turns: 0\n", "`catch_up_turns`"),
         ("base: nowhere\n", "base `nowhere`"),
         ("base: mi300x\nllc_bytes: null\n", "both be null"),
         ("- a list\n", "not a table"),

@@ -15,13 +15,13 @@ from openai_endpoint import KEY, Cut, Hang, Status, answer
 from intelliperf_swizzle.errors import ModelError, UsageError
 from intelliperf_swizzle.propose.llm import transport
 from intelliperf_swizzle.propose.llm.answer import Reply, candidate
-from intelliperf_swizzle.propose.llm.signature import Question, outputs
+from intelliperf_swizzle.propose.llm.prompt import Question, outputs
 from intelliperf_swizzle.propose.llm.transport import (
     OPENAI_URL,
     Endpoint,
     Model,
+    describe_question,
     find_endpoint,
-    shown,
 )
 
 QUESTION = Question("These are the system words.", {"request": "Propose."}, outputs(critiques=True))
@@ -47,8 +47,8 @@ def test_what_explain_shows_is_what_is_sent(endpoint):
     endpoint.script = [GOOD]
     model(endpoint.url, [])(QUESTION, 0, 20)
     sent = [f"## {one['role']}\n\n{one['content']}" for one in endpoint.requests[0]["messages"]]
-    assert shown(QUESTION) == "\n\n".join(sent)
-    assert "[[ ## request ## ]]\nPropose." in shown(QUESTION)
+    assert describe_question(QUESTION) == "\n\n".join(sent)
+    assert "[[ ## request ## ]]\nPropose." in describe_question(QUESTION)
 
 
 def test_text_cannot_pass_for_a_picture(endpoint):

@@ -19,9 +19,8 @@ from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.report.words import message
 from intelliperf_swizzle.search.recorded import examine_kernels
-from intelliperf_swizzle.search.run import optimize
+from intelliperf_swizzle.search.run import explain, optimize
 from intelliperf_swizzle.search.setup import Setup, prepare
-from intelliperf_swizzle.search.single import explain
 
 OVER_THE_END = """\
 import torch

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.profile.ncu_csv import PASSES, read_ncu
+from intelliperf_swizzle.profile.ncu import PASSES, read_ncu
 from intelliperf_swizzle.profile.readings import plain_name
 
 RECORDED = Path(__file__).parent / "recorded"

@@ -11,7 +11,7 @@ import pytest
 from intelliperf_swizzle.errors import BuildError, ProfileError
 from intelliperf_swizzle.frontends.triton.source.build import Build
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.profile.ncu_csv import read_ncu
+from intelliperf_swizzle.profile.ncu import read_ncu
 from intelliperf_swizzle.profile.readings import Reading, totals
 
 H200, MI300X = load_target("h200"), load_target("mi300x")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.errors import ProfileError
-from intelliperf_swizzle.profile.rocprofv3_files import read_csv, read_folder, read_json
+from intelliperf_swizzle.profile.rocprofv3 import read_csv, read_folder, read_json
 
 RECORDED = Path(__file__).parent / "recorded"
 

@@ -12,8 +12,7 @@ from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.mapping import prove
 from intelliperf_swizzle.propose import Problem
 from intelliperf_swizzle.propose.axes import Axis
-from intelliperf_swizzle.propose.heaviest_first import Slope, heaviest_first, slopes, upside_down
-from intelliperf_swizzle.propose.nest import Nest, plain
+from intelliperf_swizzle.propose.nest import Nest, Slope, heaviest_first, plain, slopes, upside_down
 from intelliperf_swizzle.records import Float64Array, KernelSource, Launch, Proof
 from intelliperf_swizzle.records import SourceFunction as Function
 

@@ -9,11 +9,10 @@ from dataclasses import replace
 
 from intelliperf_swizzle.codec import dumps, loads
 from intelliperf_swizzle.records import Cure, Cures, Interval, Padding, Run, Timing
-from intelliperf_swizzle.report.faces import plain
+from intelliperf_swizzle.report.files import plain
 from intelliperf_swizzle.report.html import render
 from intelliperf_swizzle.report.markdown import markdown
-from intelliperf_swizzle.report.read import run_of
-from intelliperf_swizzle.report.result import result
+from intelliperf_swizzle.report.result import result, run_of
 from intelliperf_swizzle.report.why import cures
 
 ROWS = Cure("padding", 0.9, 0.8, Padding(("a",), 64, {"sam": 1088}, 1000))

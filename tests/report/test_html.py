@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from intelliperf_swizzle import drawing
-from intelliperf_swizzle.context.miss_causes import describe_causes
+from intelliperf_swizzle.context.locality import describe_causes
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.html import fragment, render

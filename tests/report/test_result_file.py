@@ -20,11 +20,9 @@ from hypothesis import strategies as st
 from intelliperf_swizzle.codec import dumps
 from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.faces import FACES
+from intelliperf_swizzle.report.files import FACES
 from intelliperf_swizzle.report.markdown import markdown
-from intelliperf_swizzle.report.read import read_run, run_of
-from intelliperf_swizzle.report.result import SCHEMA, result
-from intelliperf_swizzle.report.schema import schema_text
+from intelliperf_swizzle.report.result import SCHEMA, read_run, result, run_of, schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "result.schema.json"
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(PUBLISHED.read_text()))

@@ -17,7 +17,7 @@ import pytest
 
 from intelliperf_swizzle.records import KernelSummary, MissCauses, Run
 from intelliperf_swizzle.report import terminal
-from intelliperf_swizzle.report.faces import plain
+from intelliperf_swizzle.report.files import plain
 from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.report.why import lines
 from intelliperf_swizzle.report.words import cautions, numbers, outcome

@@ -18,12 +18,11 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Cure, Cures, Measurement, Padding
 from intelliperf_swizzle.search import compare_cures as cures
-from intelliperf_swizzle.search.changed_launch import Case
-from intelliperf_swizzle.search.compare_cures import compare_cures
+from intelliperf_swizzle.search.builds import Case
+from intelliperf_swizzle.search.compare_cures import compare_cures, find_tile_sizes
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.search.tile_sizes import find_tile_sizes
 
 APPLICATION = Path(__file__).parent / "padded_rows.py"
 TARGET = replace(load_target("mi300x"), l2_bytes_per_xcd=1 << 18, cus_per_xcd=8)

@@ -27,9 +27,9 @@ from intelliperf_swizzle.records import (
 )
 from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.report.files import writable
-from intelliperf_swizzle.search import run, single
-from intelliperf_swizzle.search.deliver import deliver
-from intelliperf_swizzle.search.proposers import choose_proposers
+from intelliperf_swizzle.search import run
+from intelliperf_swizzle.search.conclude import deliver
+from intelliperf_swizzle.search.problem import choose_proposers
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def score(
     refuse_unread(name, parameters, readable)
     options = {name: value for name, value in given.items() if name in known}
     setup = prepare_call("score", command, target, options, progress)
-    subject, attempt = single.score(Candidate(text, name, "user"), setup, progress)
+    subject, attempt = run.score(Candidate(text, name, "user"), setup, progress)
     return Score(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions)
 
 
@@ -97,7 +97,7 @@ def explain(
     sections.
     """
     setup = prepare_call("explain", command, target, options, progress)
-    context = single.explain(setup, progress)
+    context = run.explain(setup, progress)
     proposal = first_questions(setup.formula, context)[-1]
     return {"instructions": proposal.instructions, **proposal.inputs}
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
@@ -14,6 +16,14 @@ CODES = np.arange(64)
 """Every reference code, `kind << 4 | sectors`."""
 _KIND = CODES >> 4
 _SECTORS_A_LINE = LINE_BYTES // SECTOR_BYTES
+
+
+def as_stored(stream: ReferenceStream, target: Target) -> Target:
+    """The target, whose writes are as wide as the layout of what a launch stores makes them."""
+    of_products = target.l2_product_write_request_bytes
+    if of_products is None or not stream.multiplies:
+        return target
+    return replace(target, l2_write_request_bytes=of_products)
 
 
 def requests_per_line(target: Target) -> Int64Array:
@@ -58,7 +68,8 @@ def requests(trace: Trace, target: Target) -> int:
 def stream_requests(stream: ReferenceStream, target: Target) -> int:
     """`requests` of a launch that is a stream already."""
     lines = stream.unit_lines[stream.plain_units].astype(np.int64)
-    return int((lines * requests_per_line(target)[stream.ref_code]).sum())
+    per_line = requests_per_line(as_stored(stream, target))
+    return int((lines * per_line[stream.ref_code]).sum())
 
 
 def _pieces(request_bytes: int) -> Int64Array:

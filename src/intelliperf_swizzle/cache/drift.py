@@ -24,39 +24,30 @@ class Drift(NamedTuple):
     workgroups drift apart. But one that falls behind finds in the L2 what the others have fetched
     and catches up, so each misses the same number of turns in any `catch_up_turns` rounds. In a
     turn it makes `accesses_per_turn` accesses, as a program issues its loads before it waits.
-    A workgroup whose loads are issued ahead does not wait: it misses no turn, and as far apart as
-    it started from the others it stays.
 
     Attributes:
         turn_offset: int64[rounds + 1].
         turn_slot: int32[...]; the slots that make an access in round `r` are
             `turn_slot[turn_offset[r]:turn_offset[r + 1]]`, in this order.
         first_turn: int64[domains]; in which round of the cycle each domain begins.
-        starts: slots of a domain that get their first workgroup in each round, at most `slots`.
         slots: of a domain.
     """
 
     turn_offset: Int64Array
     turn_slot: Int32Array
     first_turn: Int64Array
-    starts: int
     slots: int
 
 
 @lru_cache(maxsize=8)
-def drift(target: Target, slots: int, accesses: float, seed: int) -> Drift:
+def drift(target: Target, slots: int, seed: int) -> Drift:
     """The cycle for `slots` workgroups resident on each domain; same seed, same cycle.
 
     Args:
         target: on which GPU.
         slots: workgroups resident on a domain.
-        accesses: of a workgroup, on average.
         seed: of the turns missed.
     """
-    starts = min(slots, target.starts_per_round or slots)
-    ahead = target.issued_ahead_from_accesses
-    if ahead is not None and accesses >= ahead:
-        return lockstep(target, slots)._replace(starts=starts)
     block = target.catch_up_turns
     blocks = max(1, ROUNDS // block)
     missed = round(block * target.turn_skip_fraction)
@@ -65,8 +56,7 @@ def drift(target: Target, slots: int, accesses: float, seed: int) -> Drift:
     rounds, turn_slot = np.nonzero(advances)
     offset = np.searchsorted(rounds, np.arange(blocks * block + 1))
     begin = np.arange(target.num_xcds) * (blocks * block // target.num_xcds)
-    cycle = _in_bursts(offset, turn_slot, begin, slots, target.accesses_per_turn)
-    return cycle._replace(starts=starts)
+    return _in_bursts(offset, turn_slot, begin, slots, target.accesses_per_turn)
 
 
 @lru_cache(maxsize=8)
@@ -83,6 +73,5 @@ def _in_bursts(
         turn_offset=offset.astype(np.int64) * accesses,
         turn_slot=np.repeat(slot, accesses).astype(np.int32),
         first_turn=begin.astype(np.int64),
-        starts=slots,
         slots=slots,
     )

@@ -1,27 +1,34 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The replay of L2s that know nothing of each other, round by round (AMD)."""
+"""The replay of L2s that know nothing of each other, by time or round by round (AMD)."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intelliperf_swizzle.cache.counting import bytes_per_line, misses_per_line, requests_per_line
+from intelliperf_swizzle.cache.counting import (
+    as_stored,
+    bytes_per_line,
+    misses_per_line,
+    requests_per_line,
+)
 from intelliperf_swizzle.cache.drift import drift, lockstep
 from intelliperf_swizzle.cache.layout import l2_sets
 from intelliperf_swizzle.cache.physics import Physics
+from intelliperf_swizzle.cache.pipelined import clocks_of, is_pipelined, stages_of
 from intelliperf_swizzle.cache.screen import cores
 from intelliperf_swizzle.cache.stream import ReferenceStream, Tensors
 from intelliperf_swizzle.cache.traffic import Traffic
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int64Array
+from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Access, Int32Array, Int64Array
 
 if TYPE_CHECKING:
-    from intelliperf_swizzle.cache.compiled.lines import DomainTraffic
+    from intelliperf_swizzle.cache.compiled.lines import Asked, Caches, DomainTraffic
 
 
 def replay_in_rounds(
@@ -34,17 +41,26 @@ def replay_in_rounds(
 ) -> Traffic:
     """Replay one launch from cold: domains side by side, then their misses through what they share.
 
+    Where loops multiply matrices, loads are issued ahead, and the time that each takes decides how
+    far workgroups drift apart (`pipelined`); elsewhere they drift apart at random, round by round.
+
     Cost and memory: see `model.replay`.
     """
+    from intelliperf_swizzle.cache.compiled.lines import Asked
+
+    target = as_stored(stream, target)
     if not physics.sectors:
         target = dataclasses.replace(target, l2_write_request_bytes=LINE_BYTES)
     per_miss = misses_per_line(target) if physics.write_policy else requests_per_line(target)
-    domains = _domains(stream, tile, target, occupancy, physics, tensors, per_miss)
-    requested = np.stack([one.requests for one in domains])
-    missed = np.stack([one.misses for one in domains])
+    caches = _caches(stream, target, physics)
+    asked = Asked(*tensors, requests_per_line(target), per_miss)
+    tiles = _tiles_of_domains(tile, target, physics)
+    domains = _domains(stream, tiles, target, occupancy, physics, caches, asked)
     hits = 0
     if physics.llc and target.llc_bytes is not None:
-        hits = _llc_hits(domains, stream.units, target.llc_bytes)
+        hits = _llc_hits(domains, target.llc_bytes)
+    requested = np.stack([one.requests for one in domains])
+    missed = np.stack([one.misses for one in domains])
     return Traffic(
         requests=requested @ requests_per_line(target),
         misses=missed @ per_miss,
@@ -55,6 +71,7 @@ def replay_in_rounds(
         written_bytes=sum(one.written_sectors for one in domains) * SECTOR_BYTES,
         distinct_lines=len(stream.unit_line),
         causes=_causes(domains, tensors),
+        clocks=max(one.clocks for one in domains),
     )
 
 
@@ -80,51 +97,63 @@ def _causes(domains: list[DomainTraffic], tensors: Tensors) -> Int64Array:
     return counted
 
 
-def _domains(
-    stream: ReferenceStream,
-    tile: Int64Array,
-    target: Target,
-    occupancy: int,
-    physics: Physics,
-    tensors: Tensors,
-    per_miss: Int64Array,
-) -> list[DomainTraffic]:
-    """Each domain by itself, on all cores."""
-    from intelliperf_swizzle.cache.compiled.lines import Asked, Caches, References, replay_domain
+def _caches(stream: ReferenceStream, target: Target, physics: Physics) -> Caches:
+    from intelliperf_swizzle.cache.compiled.lines import Caches
 
     if not physics.sets:
         target = dataclasses.replace(target, l2_channel_bits=None, l2_set_bits=None)
-    slots = target.cus_per_xcd * occupancy
-    turns = lockstep(target, slots)
-    if physics.drift:
-        turns = drift(target, slots, stream.accesses_per_tile, physics.seed)
-    l1_lines = target.l1_bytes // LINE_BYTES if physics.l1 else 0
-    caches = Caches(
+    return Caches(
         l2_sets(stream, target),
         target.l2_ways,
         target.l2_lines_per_xcd,
-        l1_lines,
+        target.l1_bytes // LINE_BYTES if physics.l1 else 0,
         target.cus_per_xcd,
     )
-    asked = Asked(*tensors, requests_per_line(target), per_miss)
-    refs = References(stream.tile_offset, stream.ref_unit, stream.ref_code, stream.unit_offset)
+
+
+def _tiles_of_domains(tile: Int64Array, target: Target, physics: Physics) -> list[Int32Array]:
+    """The tiles of each domain's workgroups, in launch order."""
     index = np.arange(len(tile))
+    domain = index * target.num_xcds // max(1, len(tile))
     if physics.dispatch:
         domain = target.domain_of(index)
-    else:
-        domain = index * target.num_xcds // max(1, len(tile))
+    of_each = range(physics.domains or target.num_xcds)
+    return [tile[domain == one].astype(np.int32) for one in of_each]
+
+
+def _domains(
+    stream: ReferenceStream,
+    tiles: Sequence[Int32Array],
+    target: Target,
+    occupancy: int,
+    physics: Physics,
+    caches: Caches,
+    asked: Asked,
+) -> list[DomainTraffic]:
+    """Each domain by itself, on all cores."""
+    from intelliperf_swizzle.cache.compiled.latencies import replay_in_time
+    from intelliperf_swizzle.cache.compiled.lines import References, replay_domain
+
+    slots = target.cus_per_xcd * occupancy
+    turns = drift(target, slots, physics.seed) if physics.drift else lockstep(target, slots)
+    refs = References(stream.tile_offset, stream.ref_unit, stream.ref_code, stream.unit_offset)
+    in_time = is_pipelined(stream, target, physics)
+    clocks, stages = clocks_of(target), stages_of(stream, target)
 
     def one(d: int) -> DomainTraffic:
-        return replay_domain(tile[domain == d].astype(np.int32), refs, caches, turns, d, asked)
+        if in_time:
+            return replay_in_time(tiles[d], slots, refs, caches, clocks, stages, asked)
+        return replay_domain(tiles[d], refs, caches, turns, d, asked)
 
     with ThreadPoolExecutor(cores()) as pool:
-        return list(pool.map(one, range(physics.domains or target.num_xcds)))
+        return list(pool.map(one, range(len(tiles))))
 
 
-def _llc_hits(domains: list[DomainTraffic], units: int, capacity_bytes: int) -> int:
-    """Merge the domains' logs by round and run them through the shared cache."""
+def _llc_hits(domains: list[DomainTraffic], capacity_bytes: int) -> int:
+    """Merge the domains' logs by time and run them through the shared cache."""
     from intelliperf_swizzle.cache.compiled.lines import llc_hits
 
     rounds, unit, lines = np.concatenate([one.log for one in domains], axis=1)
     order = np.argsort(rounds, kind="stable")
+    units = int(unit.max(initial=-1)) + 1
     return int(llc_hits(unit[order], lines[order], units, capacity_bytes // LINE_BYTES))

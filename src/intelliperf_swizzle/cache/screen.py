@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from intelliperf_swizzle.cache.counting import misses_per_line, stream_requests
-from intelliperf_swizzle.cache.drift import drift
+from intelliperf_swizzle.cache.drift import drift, lockstep
 from intelliperf_swizzle.cache.layout import l2_parts
+from intelliperf_swizzle.cache.physics import FULL
+from intelliperf_swizzle.cache.pipelined import is_pipelined
 from intelliperf_swizzle.cache.stream import ReferenceStream, Turns, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace
@@ -33,8 +35,8 @@ class Screen:
     The physics is that of `replay` without the L1s and the last-level cache. Units are kept whole.
     The *parts* of an L2 are its channels, or its sets where the target does not hash them; each is
     taken as fully associative, and those that hold the same units alike are taken together. Where
-    that does not make the work small, or where the target hashes its channels, too, each L2 is one
-    part.
+    that does not make the work small, where the target hashes its channels, too, or where loads are
+    issued ahead, step by step, each L2 is one part.
 
     Args:
         trace: of the launch.
@@ -59,8 +61,12 @@ class Screen:
             domain[self._by_domain], np.arange(target.num_xcds + 1)
         ).astype(np.int64)
         slots = target.cus_per_xcd * occupancy
-        self._drift = drift(target, slots, stream.accesses_per_tile, seed=0)
-        self.parts, self._stream = _in_pieces(stream, target, *l2_parts(stream, target))
+        self._drift = drift(target, slots, seed=0)
+        parts = l2_parts(stream, target)
+        if is_pipelined(stream, target, FULL):
+            self._drift = lockstep(target, slots)
+            parts = np.zeros_like(parts[0]), 1
+        self.parts, self._stream = _in_pieces(stream, target, *parts)
 
     def hit_rate(self, tile: Int64Array) -> float:
         """The L2 hit rate of the order `tile: int64[tiles]`, from 0 to 1; 0 without requests.

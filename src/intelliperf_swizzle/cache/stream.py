@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.records import Int32Array, Int64Array, Trace, UInt8Array
+from intelliperf_swizzle.records import Access, Int32Array, Int64Array, Trace, UInt8Array
 
 MOST_REFERENCES = 8_000_000
 """References that the table of touches is made from, about three seconds; of a longer stream
@@ -167,15 +167,29 @@ class ReferenceStream:
         return np.diff(before[self.tile_offset])
 
     @cached_property
+    def tile_loads(self) -> Int64Array:
+        """Those of them that read: int64[tiles]."""
+        reads = (self.ref_unit >= 0) & (self.ref_code >> 4 == Access.READ)
+        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(reads)))
+        return np.diff(before[self.tile_offset])
+
+    @property
+    def tile_products(self) -> Int64Array:
+        """Matrix products of each tile, 0 where none is known: int64[tiles]."""
+        if self.tile_arithmetic is None:
+            return np.zeros(self.tiles, np.int64)
+        return self.tile_arithmetic[:, 0]
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether there are any: what they take is loaded into shared memory, stages ahead."""
+        return bool(self.tile_products.any())
+
+    @cached_property
     def tile_lines(self) -> Int64Array:
         """Lines that each tile accesses, each as often as it does: int64[tiles]."""
         before = np.append(0, np.cumsum(self.unit_lines.astype(np.int64)[self.plain_units]))
         return np.diff(before[self.tile_offset])
-
-    @property
-    def accesses_per_tile(self) -> float:
-        """The same on average; 0 without tiles."""
-        return float(self.tile_accesses.mean()) if self.tiles else 0.0
 
     @property
     def unit_lines(self) -> Int32Array:

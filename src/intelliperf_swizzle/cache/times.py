@@ -30,7 +30,7 @@ def memory_ms(total: Traffic, target: Target, *, llc: bool) -> float:
 
 def replayed_ms(total: Traffic, target: Target) -> float | None:
     """When a timed replay ends; None if rounds stand for time."""
-    if not target.l2_copies_remote_lines or not target.clock_ghz:
+    if not total.clocks or not target.clock_ghz:
         return None
     return total.clocks / (target.clock_ghz * 1e6)
 

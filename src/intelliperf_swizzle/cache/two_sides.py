@@ -106,8 +106,6 @@ def _rules(target: Target, physics: Physics, stream: ReferenceStream) -> Rules:
     from intelliperf_swizzle.cache.compiled.chip import Rules
 
     groups = len(target.gpc_cus)
-    arithmetic = stream.tile_arithmetic
-    into_shared_memory = arithmetic is not None and arithmetic[:, 0].any()  # for matrix products
     return Rules(
         l2_hit=float(target.clocks_l2_hit or 0),
         l2_remote=float(target.clocks_l2_remote or 0),
@@ -119,7 +117,7 @@ def _rules(target: Target, physics: Physics, stream: ReferenceStream) -> Rules:
         randomness=float(target.arbitration_randomness or 0) if physics.drift else 0.0,
         places=max(1, _FILLING_WAVES // stream.waves) if stream.waves else 0,
         in_flight=target.accesses_in_flight or 0,
-        l1_lines=target.l1_bytes // LINE_BYTES if physics.l1 and not into_shared_memory else 0,
+        l1_lines=target.l1_bytes // LINE_BYTES if physics.l1 and not stream.multiplies else 0,
         granule=(target.l2_fill_bytes if physics.sectors else LINE_BYTES) // SECTOR_BYTES,
         copies=physics.copies,
         waiting=physics.in_flight,

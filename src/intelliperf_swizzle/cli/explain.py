@@ -26,9 +26,9 @@ def run(arguments: Sequence[str]) -> int:
     options = read_options(namespace)
 
     from intelliperf_swizzle.propose.llm.prompt import first_questions
-    from intelliperf_swizzle.propose.llm.transport import shown
+    from intelliperf_swizzle.propose.llm.transport import describe_question
+    from intelliperf_swizzle.search.run import explain
     from intelliperf_swizzle.search.setup import prepare
-    from intelliperf_swizzle.search.single import explain
     from intelliperf_swizzle.search.user_commands import run_build
 
     with progress_display(options.quiet) as progress:
@@ -36,5 +36,5 @@ def run(arguments: Sequence[str]) -> int:
         run_build(setup)
         context = explain(setup, progress)
     for number, question in enumerate(first_questions(setup.formula, context), 1):
-        print(f"# call {number}\n\n{shown(question)}")
+        print(f"# call {number}\n\n{describe_question(question)}")
     return 0

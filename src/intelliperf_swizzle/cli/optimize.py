@@ -16,6 +16,7 @@ from intelliperf_swizzle.cli.arguments import (
     progress_display,
     say,
 )
+from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.options import add_options, read_options
 
 USAGE = f"""\
@@ -48,8 +49,8 @@ def run(arguments: Sequence[str]) -> int:
 
     from intelliperf_swizzle.report.files import STDOUT, check_output, writable
     from intelliperf_swizzle.report.terminal import show, summary
-    from intelliperf_swizzle.search.deliver import deliver
-    from intelliperf_swizzle.search.proposers import choose_proposers
+    from intelliperf_swizzle.search.conclude import deliver
+    from intelliperf_swizzle.search.problem import choose_proposers
     from intelliperf_swizzle.search.run import optimize
     from intelliperf_swizzle.search.setup import invocation, prepare
     from intelliperf_swizzle.search.user_commands import run_build
@@ -61,10 +62,19 @@ def run(arguments: Sequence[str]) -> int:
         proposers = choose_proposers(options, progress)
         run_build(setup)
         outcome = optimize(setup, proposers, folder, progress)
-    written = deliver(outcome, options)
+    written, failure = [], None
+    try:
+        written = deliver(outcome, options)
+    except OSError as error:
+        failure = error
     stream = sys.stderr if options.output_file == STDOUT else sys.stdout
     verbosity = -1 if options.quiet else options.verbose
     show(summary(outcome.run, written, verbosity), stream)
+    if failure:
+        raise SwizzleError(
+            f"cannot write {failure.filename or folder}: {failure.strerror}",
+            hint="verdict and swizzle stand above; files that were to follow are not written",
+        )
     if outcome.interrupted:
         raise outcome.interrupted
     return 0

@@ -27,10 +27,8 @@ def run(arguments: Sequence[str]) -> int:
     )
     options = parser.parse_args(arguments)
 
-    from intelliperf_swizzle.report.faces import FACES, face_name
-    from intelliperf_swizzle.report.files import write
-    from intelliperf_swizzle.report.read import read_run
-    from intelliperf_swizzle.report.schema import schema_text
+    from intelliperf_swizzle.report.files import FACES, face_name, write
+    from intelliperf_swizzle.report.result import read_run, schema_text
     from intelliperf_swizzle.report.terminal import show, summary
 
     if options.schema:

@@ -32,8 +32,8 @@ def run(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.language import INPUTS
     from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import scored, show
+    from intelliperf_swizzle.search.run import score
     from intelliperf_swizzle.search.setup import prepare
-    from intelliperf_swizzle.search.single import score
     from intelliperf_swizzle.search.user_commands import run_build
 
     bound = bindings(namespace.set, INPUTS)

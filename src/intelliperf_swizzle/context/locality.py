@@ -4,14 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.cache.stream import Touches, stream_of
-from intelliperf_swizzle.context.integer_inputs import integer_inputs
-from intelliperf_swizzle.context.record import HardwareContext, NextTile, Reuse, TensorUse, Wave
+from intelliperf_swizzle.context.record import (
+    HardwareContext,
+    IntegerInput,
+    NextTile,
+    Reuse,
+    TensorUse,
+    Wave,
+)
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
@@ -19,8 +26,61 @@ from intelliperf_swizzle.records import (
     Int64Array,
     Launch,
     Measurement,
+    MissCauses,
     Trace,
 )
+
+MOST_VALUES = 1 << 16
+"""Of a tensor that is told of; larger ones are data."""
+
+MOST_TOLD = 16
+"""Values, or runs of equal ones, that are told one by one."""
+
+_INTEGER = re.compile(r"u?int(8|16|32|64)")
+
+
+def integer_inputs(launch: Launch, tensors: Sequence[TensorUse]) -> tuple[IntegerInput, ...]:
+    """Those of a launch whose contents were recorded.
+
+    Args:
+        launch: as it was recorded.
+        tensors: what its programs touch.
+    """
+    read_only = {name for one in tensors if not one.writes + one.atomics for name in one.names}
+    return tuple(_read(launch, read_only))
+
+
+def _read(launch: Launch, read_only: Container[str]) -> Iterator[IntegerInput]:
+    for name, tensor in launch.tensors():
+        contents = launch.storages[tensor.storage].contents
+        count = int(np.prod(tensor.shape))
+        if contents is None or not _INTEGER.fullmatch(tensor.dtype) or name not in read_only:
+            continue
+        if not 0 < count <= MOST_VALUES:
+            continue
+        raw = np.load(contents, mmap_mode="r")
+        dtype = np.dtype(tensor.dtype)
+        strides = [stride * dtype.itemsize for stride in tensor.strides]
+        values = np.ndarray(tensor.shape, dtype, raw, tensor.offset_bytes, strides)
+        yield IntegerInput(name, values.astype(np.int64).ravel())
+
+
+def describe_values(values: Int64Array) -> str:
+    """`0 x 10, 1 x 4, 2`: the values themselves; of many, how they run or how they spread."""
+    begins = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
+    if len(begins) <= MOST_TOLD:
+        lengths = np.diff(begins, append=len(values)).tolist()
+        runs = zip(values[begins].tolist(), lengths, strict=True)
+        return ", ".join(f"{value} x {many}" if many > 1 else str(value) for value, many in runs)
+    steps = np.diff(values)
+    if (steps >= 0).all():
+        return f"ascending from {values[0]} to {values[-1]}, a step is {_spread(steps)}"
+    return _spread(values)
+
+
+def _spread(values: Int64Array) -> str:
+    return f"{values.min()} to {values.max()}, median {np.median(values):g}"
+
 
 NEXT_TILES = 3
 """Distances to the next tile on the same lines that are told; further ones are rare."""
@@ -239,3 +299,71 @@ def _mean_domains(unit: Int64Array, lines: Int64Array) -> float:
     """On how many domains a unit is fetched, on average over lines; an entry a unit and domain."""
     _, first = np.unique(unit, return_index=True)
     return float(lines.sum() / lines[first].sum()) if len(unit) else 0.0
+
+
+CLASSES: Mapping[str, str] = {
+    "other_domain": "another {}",
+    "capacity": "capacity",
+    "conflict": "conflict",
+    "compulsory": "compulsory",
+}
+"""The classes of `MissCauses`, and how they are called; `{}` is what the target calls a domain."""
+
+MOST_TENSORS = 4
+"""Tensors that are told of one by one, those with the most misses; a kernel has two or three."""
+
+
+def total(causes: Sequence[MissCauses]) -> dict[str, int]:
+    """The misses of each class, over all tensors."""
+    return {name: sum(getattr(one, name) for one in causes) for name in CLASSES}
+
+
+def of_hundred(counts: Mapping[str, int], requests: int) -> dict[str, int]:
+    """The counts per hundred requests, in whole numbers whose sum is that of the counts, rounded.
+
+    What is below one half may become 0 or 1, so that they add up (largest remainder).
+    """
+    exact = {name: 100 * count / max(1, requests) for name, count in counts.items()}
+    whole = {name: int(value) for name, value in exact.items()}
+    left = round(sum(exact.values())) - sum(whole.values())
+    for name in sorted(exact, key=lambda one: whole[one] - exact[one])[: max(0, left)]:
+        whole[name] += 1
+    return whole
+
+
+def describe_causes(causes: Sequence[MissCauses], domain_name: str = "L2") -> str:
+    """`60 of 100 requests miss: 41 another XCD, 12 capacity, 7 compulsory; mostly B`."""
+    requests = sum(one.requests for one in causes)
+    counts = of_hundred(total(causes), requests)
+    missed = sum(counts.values())
+    if not missed:
+        return "fewer than 1 of 100 requests miss"
+    return f"{missed} of 100 requests miss: {_classes(counts, domain_name)}{_mostly(causes)}"
+
+
+def _classes(counts: Mapping[str, int], domain_name: str) -> str:
+    """Those that are not 0, the largest first."""
+    largest = sorted(counts.items(), key=lambda item: -item[1])
+    return ", ".join(f"{n} {CLASSES[name].format(domain_name)}" for name, n in largest if n)
+
+
+def _mostly(causes: Sequence[MissCauses]) -> str:
+    """Whose misses most of them are: one tensor's three fifths, or two tensors' four."""
+    misses = sum(one.misses for one in causes)
+    for number, share in ((1, 0.6), (2, 0.8)):
+        leading = causes[:number]
+        if len(causes) > number and sum(one.misses for one in leading) >= share * misses:
+            return f"; mostly {' and '.join(', '.join(one.names) for one in leading)}"
+    return ""
+
+
+def describe_tensors(causes: Sequence[MissCauses], domain_name: str = "L2") -> str:
+    """The same with what each tensor has of it: `…; A 41 (40 another XCD, 1 compulsory), …`."""
+    requests = sum(one.requests for one in causes)
+    told: list[str] = []
+    for one in causes[:MOST_TENSORS]:
+        counts = of_hundred(total([one]), requests)
+        missed = sum(counts.values())
+        if missed and len(causes) > 1:
+            told.append(f"{', '.join(one.names)} {missed} ({_classes(counts, domain_name)})")
+    return "; ".join([describe_causes(causes, domain_name), *told])

@@ -9,8 +9,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from intelliperf_swizzle.context.integer_inputs import describe_values
-from intelliperf_swizzle.context.miss_causes import describe_tensors
+from intelliperf_swizzle.context.locality import describe_tensors, describe_values
 from intelliperf_swizzle.context.record import HardwareContext, TensorUse
 from intelliperf_swizzle.hardware import BitRule, Target, load_target, targets
 from intelliperf_swizzle.hardware.registry import FOLDER

@@ -188,7 +188,6 @@ def _dispatch_demands(target: Target) -> dict[str, bool]:
             target.accesses_per_turn, target.catch_up_turns
         )
         >= 1,
-        "`starts_per_round` must be at least 1, or null": target.starts_per_round != 0,
         "`gpc_cus` and `gpc_domains` do not name all CUs of each domain": not target.gpc_cus
         or (
             len(target.gpc_cus) == len(target.gpc_domains)

@@ -52,6 +52,8 @@ class Target:
         l2_set_bits: which line bits pick the set within the channel; None = all bits, hashed.
         l2_read_request_bytes: bytes of a read as the hit counter counts it.
         l2_write_request_bytes: the same for a write.
+        l2_product_write_request_bytes: the same where a launch multiplies matrices, which it stores
+            in the layout of the result; None = no different.
         l2_writes_always_hit: whether a write that allocates a line is counted as a hit.
         l2_hit_counters: counters whose quotient hits / (hits + misses) is the L2 hit rate.
         llc_bytes: memory-side last-level cache, None where there is none.
@@ -71,10 +73,6 @@ class Target:
         turn_skip_fraction: how workgroups drift apart: the share of its turns that each one misses.
         catch_up_turns: within so many turns each workgroup misses the same number, so that none
             stays behind for ever.
-        starts_per_round: workgroups that a domain starts in the time of a turn, until every slot
-            has one; None = all that fit.
-        issued_ahead_from_accesses: workgroups of so many accesses or more make them in loops whose
-            loads are issued ahead of their use, one a turn, and miss no turn; None = none does.
         gpc_cus: CUs of each group that dispatch fills one after the other, before it begins again
             with the first; empty where `dispatch_domains` says it all.
         gpc_domains: the domain that each of these groups is next to.
@@ -83,7 +81,9 @@ class Target:
             copies of what they have read (NVIDIA); the replay is then timed, with the following.
         clocks_l2_hit: latency of a hit.
         clocks_l2_remote: the further latency of a line from the domain that is its home.
-        clocks_memory: latency of memory under load.
+        clocks_llc: AMD: latency of what a domain has had before and lost, under load; None = loops
+            that load ahead are not replayed in time.
+        clocks_memory: latency of memory under load; AMD: of what a domain has not had yet.
         clocks_workgroup_start: from a workgroup's end until the next one runs in its place.
         bytes_per_clock_memory: bandwidth of memory.
         bytes_per_clock_cu: bytes of loads and stores that a CU gets through.
@@ -121,6 +121,7 @@ class Target:
     l2_set_bits: BitRule | None
     l2_read_request_bytes: int
     l2_write_request_bytes: int
+    l2_product_write_request_bytes: int | None
     l2_writes_always_hit: bool
     l2_hit_counters: tuple[str, ...]
     llc_bytes: int | None
@@ -138,14 +139,13 @@ class Target:
     accesses_per_turn: int
     turn_skip_fraction: float
     catch_up_turns: int
-    starts_per_round: int | None
-    issued_ahead_from_accesses: int | None
     gpc_cus: tuple[int, ...]
     gpc_domains: tuple[int, ...]
     l2_fill_bytes: int
     l2_copies_remote_lines: bool
     clocks_l2_hit: float | None
     clocks_l2_remote: float | None
+    clocks_llc: float | None
     clocks_memory: float | None
     clocks_workgroup_start: float | None
     bytes_per_clock_memory: float | None

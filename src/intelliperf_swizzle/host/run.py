@@ -20,9 +20,8 @@ from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.files import STDOUT, check_output, writable
 from intelliperf_swizzle.report.terminal import Lines, show, summary
-from intelliperf_swizzle.search.conclude import Outcome
-from intelliperf_swizzle.search.deliver import deliver
-from intelliperf_swizzle.search.proposers import choose_proposers
+from intelliperf_swizzle.search.conclude import Outcome, deliver
+from intelliperf_swizzle.search.problem import choose_proposers
 from intelliperf_swizzle.search.run import optimize
 
 CHATTY = ("numba", "asyncio", "matplotlib", "urllib3")

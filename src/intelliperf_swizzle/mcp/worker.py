@@ -24,7 +24,7 @@ from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Measurement, Witness
 from intelliperf_swizzle.report.markdown import markdown
-from intelliperf_swizzle.report.read import read_run
+from intelliperf_swizzle.report.result import read_run
 from intelliperf_swizzle.report.why import cures
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
@@ -66,7 +66,7 @@ def answer(verb: str, arguments: dict[str, Any], progress: Telling) -> dict[str,
     if verb == "prove":
         verdict = api.prove(**arguments, **bound)
         witness = list(describe(verdict)) if isinstance(verdict, Witness) else []
-        known = {name: getattr(verdict, name, None) for name in ("condition", "grids_checked")}
+        known = {name: getattr(verdict, name, None) for name in ("extent", "condition")}
         return {"holds": not witness, "witness": witness, **known}
     found = getattr(api, verb)(**arguments, **bound, progress=progress)
     if verb == "prove_source":

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Where hit rates come from: the cache model (`profile.model`), or a hardware profiler.
+"""Where hit rates come from: the cache model (`profile.readings`), or a hardware profiler.
 
 `profile.choose` picks one; `profile.tools` says which hardware profilers are here.
 """

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from intelliperf_swizzle.formulas import Pattern, patterns
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
 from intelliperf_swizzle.propose.axes import axis_choices, column_expressions
-from intelliperf_swizzle.propose.heaviest_first import heaviest_first, upside_down
-from intelliperf_swizzle.propose.nest import Nest, neighbours, plain
+from intelliperf_swizzle.propose.nest import Nest, heaviest_first, neighbours, plain, upside_down
 from intelliperf_swizzle.records import Candidate
 
 BATCH = 16

@@ -21,6 +21,7 @@ from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.html import render, render_index
 from intelliperf_swizzle.report.markdown import markdown
 from intelliperf_swizzle.report.result import result
+from intelliperf_swizzle.report.terminal import show, summary
 
 FORMATS = (".json", ".csv", ".txt")
 
@@ -102,16 +103,14 @@ def write_files(
     """
     run = finished.run
     fields = result(run, initial=finished.initial, optimized=finished.optimized)
-    written = {
-        "report": write(folder / "report.html", render(run)),
-        "report for a pull request": write(folder / "report.md", markdown(run)),
-        "history": Path(run.history),
-    }
-    patch = folder / "best.patch"
-    if run.best and run.best.diff:
+    patch, written = folder / "best.patch", dict[str, Path]()
+    if run.best and run.best.diff:  # before the result, which speaks of it
         written["patch"] = write(patch, run.best.diff)
     else:
         patch.unlink(missing_ok=True)
+    written["report"] = write(folder / "report.html", render(run))
+    written["report for a pull request"] = write(folder / "report.md", markdown(run))
+    written["history"] = Path(run.history)
     written |= _write_swizzles(finished.edit, folder)
     if output_file == STDOUT:
         sys.stdout.write(_render(fields, ".json"))
@@ -160,8 +159,11 @@ def write_application(
 
 def write(path: Path, text: str) -> Path:
     """Writes a file whole or not at all, and makes its folder if need be."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text.encode())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text.encode())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     return path
 
 
@@ -179,3 +181,33 @@ def _render(fields: Mapping[str, Any], ending: str) -> str:
     writer.writeheader()
     writer.writerow(flat)
     return buffer.getvalue()
+
+
+ENDINGS = {".html": "html", ".htm": "html", ".md": "md", ".txt": "text"}
+
+
+def plain(run: Run) -> str:
+    """The run as the terminal shows it, not wrapped and without colours."""
+    stream = io.StringIO()
+    show(summary(run), stream)
+    return stream.getvalue()
+
+
+FACES = {"text": plain, "html": render, "md": markdown}
+
+
+def face_name(asked: str | None, output_file: str | None) -> str:
+    """The face that is asked for, else the one that a file's ending names, else `text`.
+
+    Raises:
+        UsageError: no face has that ending.
+    """
+    if asked or output_file is None:
+        return asked or "text"
+    ending = Path(output_file).suffix.lower()
+    if ending not in ENDINGS:
+        raise UsageError(
+            f"cannot tell a format from `{Path(output_file).name}`",
+            hint=f"--format {', '.join(FACES)}, or an ending: {', '.join(ENDINGS)}",
+        )
+    return ENDINGS[ending]

@@ -8,18 +8,210 @@ changes what the application passes to the kernel, not the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import get_args
 
+import numpy as np
+
+from intelliperf_swizzle.cache.stream import stream_of
+from intelliperf_swizzle.frontends.ports import Resizer
+from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import Cure, CureKind, Cures, Measurement
-from intelliperf_swizzle.search.changed_launch import LEAST_GAIN, Case, cure_of
+from intelliperf_swizzle.records import (
+    Access,
+    Cure,
+    CureKind,
+    Cures,
+    Int64Array,
+    Launch,
+    Measurement,
+    Trace,
+)
+from intelliperf_swizzle.search.builds import (
+    LEAST_CAUSE,
+    LEAST_GAIN,
+    PROBE_PROGRAMS,
+    Case,
+    compile_variants,
+    cure_of,
+    few_programs,
+    resident_workgroups,
+    with_arguments,
+)
 from intelliperf_swizzle.search.padding import confirm, find_paddings
-from intelliperf_swizzle.search.parameters import find_parameters
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.search.tile_sizes import find_tile_sizes
+
+GROUPS = (4, 8, 16)
+"""Values that a parameter which renumbers tiles is tried with."""
+
+
+def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
+    """Other values of constexprs that change which program computes which tile, and no more.
+
+    Of each the value with the highest hit rate: the tiles are the same (decision 4).
+    """
+    requests = subject.baseline.l2_requests or 0
+    causes = subject.baseline.causes or ()
+    if sum(one.other_domain + one.capacity + one.conflict for one in causes) < (
+        LEAST_CAUSE * requests
+    ):
+        return
+    launch = case.launch
+    names = [
+        name
+        for name in launch.constexprs
+        if name in launch.constants and name not in case.traced.trace.immaterial
+    ]
+    tiles = np.sort(_footprints(case.traced.trace))
+    for name in _renumbering(case, names):
+        values = [value for value in GROUPS if value != launch.constants[name]]
+        traces = case.trace([with_arguments(launch, {name: value}) for value in values])
+        same = [
+            ({name: value}, one)
+            for value, one in zip(values, traces, strict=True)
+            if one is not None and np.array_equal(np.sort(_footprints(one)), tiles)
+        ]
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            measured = pool.map(lambda one: case.replay(stream_of(one[1])), same)
+        found = [
+            replace(cure_of("parameter", one), arguments=arguments)
+            for one, (arguments, _) in zip(measured, same, strict=True)
+        ]
+        if found:
+            yield max(found, key=lambda one: one.l2_hit_rate)
+
+
+def _renumbering(case: Case, names: Sequence[str]) -> list[str]:
+    """The parameters with which one program, and many, still make accesses of the same shapes."""
+    for programs in (1, PROBE_PROGRAMS):
+        few = few_programs(case.launch, programs)
+        changed = [with_arguments(few, {name: _another(few, name)}) for name in names]
+        same, *others = case.trace([few, *changed]) if names else [None]
+        names = [name for name, one in zip(names, others, strict=True) if _alike(same, one)]
+    return list(names)
+
+
+def _another(launch: Launch, name: str) -> int:
+    return 4 if launch.constants[name] == 8 else 8
+
+
+def _alike(one: Trace | None, other: Trace | None) -> bool:
+    """Whether programs make accesses of the same shapes, wherever they are."""
+    return (
+        one is not None
+        and other is not None
+        and np.array_equal(one.tile_offset, other.tile_offset)
+        and np.array_equal(one.shape_line, other.shape_line)
+        and np.array_equal(one.shape_sectors, other.shape_sectors)
+        and np.array_equal(one.access_shape, other.access_shape)
+    )
+
+
+def _footprints(trace: Trace) -> Int64Array:
+    """A number for what each tile touches, in its order: int64[tiles], wrapping."""
+    with np.errstate(over="ignore"):
+        place = np.arange(len(trace.access_base)) - np.repeat(
+            trace.tile_offset[:-1], np.diff(trace.tile_offset)
+        )
+        shapes = np.array(
+            [
+                hash(
+                    (int(kind), trace.shape_line[a:b].tobytes(), trace.shape_sectors[a:b].tobytes())
+                )
+                for kind, a, b in zip(
+                    trace.shape_kind, trace.shape_offset[:-1], trace.shape_offset[1:], strict=True
+                )
+            ],
+            np.int64,
+        )
+        access = trace.access_base.astype(np.int64) * 0x9E3779B97F4A7C1
+        access += shapes[trace.access_shape]
+        mixed = (access ^ access >> 29) * (2 * place + 1)
+        mixed = np.concatenate((np.zeros(1, np.int64), np.cumsum(mixed ^ mixed >> 31)))
+        return np.diff(mixed[trace.tile_offset])
+
+
+MOST_PROGRAMS = 1 << 16
+"""Programs of a launch that is looked at; each launch is traced whole, a second or two."""
+SECTORS = np.array([mask.bit_count() for mask in range(16)])
+"""How many sectors a mask has."""
+
+
+def find_tile_sizes(case: Case, least_ms: float = math.inf) -> list[Cure]:
+    """The launch with one tile size halved or doubled, where that touches the same memory.
+
+    None where arithmetic takes longer than memory, or the build would spill more registers than it
+    does, or take more shared memory than a CU has.
+
+    Args:
+        case: the launch.
+        least_ms: memory time with the best cure so far; if arithmetic takes as long, other tiles
+            have nothing left to gain.
+    """
+    before = case.before
+    least_ms = min(least_ms, before.modelled_memory_time_ms or 0.0)
+    if (before.arithmetic_time_ms or 0.0) >= least_ms:
+        return []
+    language = case.setup.language
+    every = language.retile(case.launch) if isinstance(language, Resizer) else ()
+    launches = [one for one in every if one.programs <= MOST_PROGRAMS]
+    if not launches:
+        return []
+    touched = _touched(case.traced.trace)
+
+    def cure(launch: Launch, trace: Trace | None) -> Cure | None:
+        if trace is None or trace.segments != case.traced.trace.segments:
+            return None
+        build = _build(case, launch) if _touched(trace) == touched else None
+        if build is None:
+            return None
+        resident = resident_workgroups(build, case.setup.target)
+        found = cure_of("tile size", case.replay(stream_of(trace), occupancy=resident))
+        was = case.launch.constants
+        changed = {name: value for name, value in launch.constants.items() if was[name] != value}
+        return replace(found, arguments=changed)
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        cures = pool.map(cure, launches, case.trace(launches))
+        return [one for one in cures if one is not None]
+
+
+def _build(case: Case, launch: Launch) -> Build | None:
+    """How the launch is compiled; None where it cannot be, or no CU has room for it."""
+    builds, _ = compile_variants([launch], case.setup)
+    was = case.traced.build
+    for build in builds.values():
+        spills = (build.stack_bytes or 0) > ((was.stack_bytes if was else None) or 0)
+        if not spills and build.lds_bytes <= case.setup.target.lds_bytes_per_cu:
+            return build
+    return None
+
+
+def _touched(trace: Trace) -> tuple[bytes, bytes, int]:
+    """Kind and line of all that a launch touches, and which sectors, each once; and how many
+    sectors it stores in all."""
+    key, times = np.unique(
+        trace.access_shape.astype(np.int64) << 32 | trace.access_base, return_counts=True
+    )
+    shape = key >> 32
+    lengths = np.diff(trace.shape_offset)[shape]
+    begin = np.cumsum(lengths) - lengths
+    place = np.repeat(trace.shape_offset[shape] - begin, lengths) + np.arange(lengths.sum())
+    kind = np.repeat(trace.shape_kind[shape].astype(np.int64), lengths)
+    at = kind << 32 | np.repeat(key & 0xFFFFFFFF, lengths) + trace.shape_line[place]
+    sectors = trace.shape_sectors[place]
+    stored = SECTORS[sectors] * np.repeat(times, lengths) * (kind != Access.READ)
+    order = np.argsort(at, kind="stable")
+    lines, first = np.unique(at[order], return_index=True)
+    masks = np.bitwise_or.reduceat(sectors[order], first)
+    return lines.tobytes(), masks.tobytes(), int(stored.sum())
+
 
 BOUND = "the kernel is bound by arithmetic"
 LEAST_MS = 0.005

@@ -4,18 +4,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from intelliperf_swizzle.disk import FolderLock
-from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit import Edit, apply, combine
+from intelliperf_swizzle.errors import SpliceError, SwizzleError, ValidationError
 from intelliperf_swizzle.history import History
-from intelliperf_swizzle.records import Capture, Run
+from intelliperf_swizzle.options import Options
+from intelliperf_swizzle.picture import picture
+from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.propose.axes import axis_choices, row_lengths
+from intelliperf_swizzle.records import Capture, Cures, KernelSummary, Picture, Run
+from intelliperf_swizzle.report.files import write_application, write_files
+from intelliperf_swizzle.report.words import verdict
+from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.stages import Evaluated, Screened
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.stopping import Interrupted
+from intelliperf_swizzle.search.user_commands import UnitTest
+from intelliperf_swizzle.stopping import Interrupted, apart
 
 
 @dataclass(frozen=True)
@@ -100,3 +112,177 @@ def note_omissions(setup: Setup) -> tuple[str, ...]:
     if setup.options.unittest_command and setup.options.compute == "never":
         return ("the unit test was not run, as `--compute never` forbids it",)
     return ()
+
+
+Result: TypeAlias = "Outcome | SwizzleError | Interrupted | None"
+"""What came of a kernel: an outcome, a failure, a signal before its search, or no search."""
+
+
+def gather(
+    results: Sequence[tuple[Subject, Result]],
+    rows: Sequence[KernelSummary],
+    interrupted: Interrupted | None,
+    setup: Setup,
+) -> Outcome:
+    """The outcome for the kernel that saves most time, with those of the others in it.
+
+    Args:
+        results: all kernels that could be edited, with what came of each; at least one outcome.
+        rows: of the kernels that could not.
+        interrupted: the signal that ended the run; None if it came to its end.
+        setup: of the run.
+    """
+    table = _table(results, setup)
+    ranked = sorted(zip(table, results, strict=True), key=lambda pair: -(pair[0].time_saved or 0))
+    kernels = (*(row for row, _ in ranked), *rows)
+    outcomes = [
+        replace(result, run=replace(result.run, kernels=kernels), interrupted=interrupted)
+        for _, (_, result) in ranked
+        if isinstance(result, Outcome)
+    ]
+    first, *others = outcomes
+    combined, notes = combine_edits(outcomes, setup)
+    run = replace(first.run, notes=(*first.run.notes, *notes))
+    return replace(first, run=run, others=tuple(others), combined=combined)
+
+
+def _table(results: Sequence[tuple[Subject, Result]], setup: Setup) -> list[KernelSummary]:
+    """The rows; times are measured if all of them were, else modelled."""
+    measured = [
+        result.run.baseline.time_ms if isinstance(result, Outcome) else None
+        for _, result in results
+    ]
+    times = [
+        (ms or 0.0) * subject.untraced_factor
+        for (subject, _), ms in zip(results, measured, strict=True)
+    ]
+    if None in measured:
+        times = [subject.memory_time_ms for subject, _ in results]
+    whole = sum(times)
+    return [
+        kernel_row(subject, result, ms / whole if whole else None, setup)
+        for (subject, result), ms in zip(results, times, strict=True)
+    ]
+
+
+def kernel_row(
+    subject: Subject, result: Result, share: float | None, setup: Setup
+) -> KernelSummary:
+    """The row of a kernel; `share` is its part of the time of all recorded kernels."""
+    if isinstance(result, SwizzleError):
+        return replace(subject.summary, time_share=share, note=result.fact)
+    if isinstance(result, Interrupted):
+        return replace(subject.summary, time_share=share, note=f"not searched: {result}")
+    if result is None:
+        why = "too little time to save" if is_promising(setup, subject) else "nothing to gain"
+        return replace(subject.summary, time_share=share, verdict=why)
+    ratio, best = time_ratio(result.run), result.run.best
+    return replace(
+        result.run.kernels[0],
+        time_share=share,
+        best_l2_hit_rate=best.measurement.l2_hit_rate if best and best.measurement else None,
+        time_saved=None if ratio is None or share is None else share * (1 - ratio),
+        verdict=verdict(result.run),
+    )
+
+
+def time_ratio(run: Run) -> float | None:
+    """The time with the best swizzle, by the time before; measured if it was, else modelled."""
+    after = run.best.measurement if run.best else None
+    if after is None:
+        return None
+    if after.timing is not None:
+        return after.timing.ratio.median
+    now, before = after.modelled_time_ms, run.baseline.modelled_time_ms
+    return now / before if now is not None and before else None
+
+
+def combine_edits(outcomes: Iterable[Outcome], setup: Setup) -> tuple[Edit | None, tuple[str, ...]]:
+    """The edits of all outcomes in one; where that cannot be, the first alone, and why.
+
+    If there are several, the user's own test must pass on them together.
+    """
+    edits = [one.edit for one in outcomes if one.edit]
+    if len(edits) < 2:
+        return (edits[0] if edits else None), ()
+    try:
+        combined = combine(edits, setup.patch_roots)
+        failure = UnitTest(setup).failure(combined)
+    except (SpliceError, ValidationError) as error:
+        failure = error.fact
+    if failure is not None:
+        return edits[0], (f"the patches of the kernels cannot be one: {failure}",)
+    return combined, ()
+
+
+def deliver(outcome: Outcome, options: Options) -> list[str]:
+    """Writes the files and applies the edits if asked for; a line for each, for people.
+
+    Args:
+        outcome: of a run, for all kernels.
+        options: which name other places for the result.
+    """
+    attempts = options.trace_path
+    for one in outcome.others:
+        write_files(one, one.folder, output_file=None, attempts_directory=attempts)
+    written = write_files(
+        outcome, outcome.folder, output_file=options.output_file, attempts_directory=attempts
+    )
+    if outcome.others:
+        folders = {one.run.kernel: one.folder for one in (outcome, *outcome.others)}
+        written += write_application(outcome.run, outcome.folder.parent, folders, outcome.combined)
+    if options.in_place and outcome.interrupted:
+        written.append("nothing applied: the run was interrupted")
+    elif options.in_place and outcome.combined:
+        backups = apply(outcome.combined)
+        applied = zip(outcome.combined.files, backups, strict=True)
+        written += [f"applied: {path} (before: {backup})" for path, backup in applied]
+    elif options.in_place:
+        written.append("nothing applied: no eligible swizzle")
+    for one in (outcome, *outcome.others):
+        one.lock.release()
+    return written
+
+
+def draw(setup: Setup, subject: Subject, best: Screened | None) -> Picture:
+    """What there is to see of the kernel's largest launch, unmodified and with the best swizzle."""
+    largest = subject.traced[0]
+    choices = axis_choices([largest.launch], row_lengths(largest.trace))
+    return picture(
+        largest.launch,
+        largest.trace,
+        setup.target,
+        occupancy=largest.occupancy,
+        tile=best.proved.tiles()[0] if best else None,
+        columns=next((choice[-1].extent for choice in choices if len(choice) == 2), None),
+    )
+
+
+@dataclass
+class Findings:
+    """As far as a run has come before it was interrupted.
+
+    Attributes:
+        picture: of its tiles and tensors.
+        cures: what else would help.
+        notes: sentences on what helps.
+    """
+
+    picture: Picture | None = None
+    cures: Cures | None = None
+    notes: tuple[str, ...] = ()
+
+    def collect(
+        self,
+        setup: Setup,
+        subject: Subject,
+        evaluator: Evaluator,
+        best: Evaluated | None,
+        progress: Progress,
+    ) -> None:
+        """Fills in one after the other; raises Interrupted."""
+        self.picture = apart(lambda: draw(setup, subject, best))
+        cures = self.cures = apart(lambda: compare_cures(setup, subject, best, progress))
+        if cures is not None:
+            self.cures, note = apart(lambda: evaluator.time_cure(cures, best))
+            self.notes = (note,) if note else ()

@@ -22,7 +22,7 @@ from intelliperf_swizzle.records import (
     Trace,
     longer_rows,
 )
-from intelliperf_swizzle.search.changed_launch import (
+from intelliperf_swizzle.search.builds import (
     LEAST_CAUSE,
     LEAST_GAIN,
     Case,

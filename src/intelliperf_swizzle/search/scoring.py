@@ -12,7 +12,7 @@ import numpy as np
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Owners, Swizzle, evaluate
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.modelled import ModelScreen, model_launches, model_swizzle
+from intelliperf_swizzle.profile.readings import ModelScreen, model_launches, model_swizzle
 from intelliperf_swizzle.records import Attempt, Int64Array, Launch, Measurement, Trace
 
 

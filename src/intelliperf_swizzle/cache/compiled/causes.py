@@ -107,7 +107,7 @@ def _take_out(older: Int32Array, newer: Int32Array, item: int) -> None:
 
 
 @loop
-def explain_unit(causes: Causes, u: int, requests: int, missed: int, now: int) -> None:
+def explain_unit(causes: Causes, u: int, requests: int, missed: int, now: Integer) -> None:
     """Counts a reference to a unit of an L2 that knows no other: its requests and its misses."""
     counted = causes.counted[causes.tensor[u]]
     counted[REQUESTS] += requests

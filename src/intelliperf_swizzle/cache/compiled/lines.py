@@ -85,8 +85,10 @@ class DomainTraffic(NamedTuple):
         misses: int64[64]; those that were not there.
         l1_hits: lines that reads found in an L1.
         written_sectors: sectors that are written back.
-        log: of read misses: round, unit and lines of each reference with misses, int32[3, n].
+        log: of read misses: round, unit and lines of each reference with misses, or clock, piece
+            of a unit and lines, int32[3, n].
         causes: of the misses, but for each unit's first, which needs a look at all domains.
+        clocks: until the last workgroup was done; 0 where rounds stand for time.
     """
 
     requests: Int64Array
@@ -95,6 +97,7 @@ class DomainTraffic(NamedTuple):
     written_sectors: int
     log: Int32Array
     causes: Causes
+    clocks: float
 
 
 class Asked(NamedTuple):
@@ -113,7 +116,7 @@ class Asked(NamedTuple):
     misses: Int64Array
 
 
-class _L1s(NamedTuple):
+class L1s(NamedTuple):
     """The units that each L1 holds. LRU over whole units is LRU over their lines, which are always
     touched together.
 
@@ -130,7 +133,7 @@ class _L1s(NamedTuple):
     capacity: int
 
 
-class _Sets(NamedTuple):
+class Sets(NamedTuple):
     """An L2, line by line; lines as numbered in `unit_line`.
 
     Attributes:
@@ -150,29 +153,33 @@ def replay_domain(
 
     `tiles` are those of the domain's workgroups, in launch order.
     """
+    l1s, l2 = cold(refs, caches)
     references = 0
     for tile in tiles:
         references += refs.tile_offset[tile + 1] - refs.tile_offset[tile]
-    l1s, l2 = _cold(refs, caches)
-    counts = _Counts(
-        np.zeros(64, np.int64),
-        np.zeros(64, np.int64),
-        np.zeros(3, np.int64),
-        np.empty((3, references), np.int32),
-    )
+    counts = no_counts(references)
     causes = watch(asked.tensor, asked.tensors, l1s.unit_lines, 1, caches.lines)
     turns = rounds(tiles, refs.tile_offset, drift, domain)
     _replay(turns, refs, l1s, l2, counts, asked, causes)
-    l1_hits, written, logged = (
-        counts.totals[_L1_HITS],
-        counts.totals[_WRITTEN],
-        counts.totals[_LOGGED],
-    )
+    return domain_traffic(counts, causes, 0.0)
+
+
+@jit
+def no_counts(most: int) -> Counts:
+    """Nothing counted, and room for so many entries of the log."""
+    zeros = np.zeros(64, np.int64)
+    return Counts(zeros, zeros.copy(), np.zeros(3, np.int64), np.empty((3, most), np.int32))
+
+
+@jit
+def domain_traffic(counts: Counts, causes: Causes, clocks: float) -> DomainTraffic:
+    """What was counted, by the end."""
+    l1_hits, written, logged = counts.totals[L1_HITS], counts.totals[WRITTEN], counts.totals[LOGGED]
     log = counts.log[:, :logged].copy()
-    return DomainTraffic(counts.requests, counts.misses, l1_hits, written, log, causes)
+    return DomainTraffic(counts.requests, counts.misses, l1_hits, written, log, causes, clocks)
 
 
-class _Counts(NamedTuple):
+class Counts(NamedTuple):
     """What `DomainTraffic` is made of; `totals` are L1_HITS, sectors WRITTEN and entries LOGGED."""
 
     requests: Int64Array
@@ -181,16 +188,16 @@ class _Counts(NamedTuple):
     log: Int32Array
 
 
-_L1_HITS, _WRITTEN, _LOGGED = range(3)
+L1_HITS, WRITTEN, LOGGED = range(3)
 
 
 @loop
 def _replay(
     turns: Rounds,
     refs: References,
-    l1s: _L1s,
-    l2: _Sets,
-    counts: _Counts,
+    l1s: L1s,
+    l2: Sets,
+    counts: Counts,
     asked: Asked,
     causes: Causes,
 ) -> None:
@@ -207,48 +214,54 @@ def _replay(
             kind = code >> 4
             place += 1
             lines = l1s.unit_lines[u]
-            if kind == 0 and l1s.capacity > 0 and _in_l1(l1s, s % len(l1s.recent), u):
-                counts.totals[_L1_HITS] += lines
+            if kind == 0 and l1s.capacity > 0 and in_l1(l1s, s % len(l1s.recent), u):
+                counts.totals[L1_HITS] += lines
                 continue
             sectors = code & 15 if kind != 0 else 0
             missed = 0
             for line in range(refs.unit_offset[u], refs.unit_offset[u + 1]):
-                before = _touch(l2.held[l2.set_of[line]], line, sectors)
+                before = touch(l2.held[l2.set_of[line]], line, sectors)
                 missed += before < 0
-                counts.totals[_WRITTEN] += _population(sectors & ~max(before, 0))
+                counts.totals[WRITTEN] += population(sectors & ~max(before, 0))
             counts.requests[code] += lines
             counts.misses[code] += missed
             if len(causes.tensor) > 0:
                 requested, missing = lines * asked.requests[code], missed * asked.misses[code]
                 explain_unit(causes, u, requested, missing, turns.state[ELAPSED])
             if missed > 0 and kind != 1:
-                entry = counts.totals[_LOGGED]
-                counts.log[0, entry] = turns.state[ELAPSED]
-                counts.log[1, entry] = u
-                counts.log[2, entry] = missed
-                counts.totals[_LOGGED] += 1
+                log_misses(counts, turns.state[ELAPSED], u, missed)
         end_turn(turns, s, place)
         s = next_turn(turns)
 
 
+@loop
+def log_misses(counts: Counts, now: Integer, u: Integer, missed: int) -> None:
+    """Note when lines of a unit, or of a piece of one, were fetched."""
+    entry = counts.totals[LOGGED]
+    counts.log[0, entry] = now
+    counts.log[1, entry] = u
+    counts.log[2, entry] = missed
+    counts.totals[LOGGED] += 1
+
+
 @jit
-def _cold(refs: References, caches: Caches) -> tuple[_L1s, _Sets]:
+def cold(refs: References, caches: Caches) -> tuple[L1s, Sets]:
     """The caches with nothing in them."""
     units = len(refs.unit_offset) - 1
     unit_lines = np.empty(units, np.int32)
     for u in range(units):
         unit_lines[u] = refs.unit_offset[u + 1] - refs.unit_offset[u]
     recent = np.empty((caches.cus, max(1, caches.l1_lines)), np.int32)
-    l1s = _L1s(recent, np.zeros((caches.cus, 2), np.int64), unit_lines, caches.l1_lines)
+    l1s = L1s(recent, np.zeros((caches.cus, 2), np.int64), unit_lines, caches.l1_lines)
     lines = len(caches.set_of)
     sets = 1
     for k in range(lines):
         sets = max(sets, caches.set_of[k] + 1)
-    return l1s, _Sets(caches.set_of, np.full((sets, caches.ways), -1, np.int64))
+    return l1s, Sets(caches.set_of, np.full((sets, caches.ways), -1, np.int64))
 
 
 @loop
-def _in_l1(l1s: _L1s, cu: int, unit: int) -> bool:
+def in_l1(l1s: L1s, cu: int, unit: int) -> bool:
     """Whether a CU's L1 holds a unit; it then is its newest, the oldest ones making room."""
     recent, counts = l1s.recent[cu], l1s.counts[cu]
     found = 0
@@ -273,7 +286,7 @@ def _in_l1(l1s: _L1s, cu: int, unit: int) -> bool:
 
 
 @loop
-def _touch(held: Int64Array, line: int, sectors: int) -> int:
+def touch(held: Int64Array, line: int, sectors: Integer) -> int:
     """Makes a line the newest of its set, with more sectors written; -1 if it was not there, else
     those that were written before."""
     before = -1
@@ -290,7 +303,7 @@ def _touch(held: Int64Array, line: int, sectors: int) -> int:
 
 
 @loop
-def _population(sectors: int) -> int:
+def population(sectors: Integer) -> Integer:
     """How many of four sectors a mask names."""
     return (sectors & 1) + (sectors >> 1 & 1) + (sectors >> 2 & 1) + (sectors >> 3 & 1)
 

@@ -38,11 +38,11 @@ class Slots(NamedTuple):
 
 
 @jit
-def fill(waiting: Int32Array, tile_offset: Int64Array, slots: int, first: int) -> Slots:
-    """`slots` slots, of which the `first` ones get a workgroup each as long as there are any."""
+def fill(waiting: Int32Array, tile_offset: Int64Array, slots: int) -> Slots:
+    """`slots` slots, of which the first ones get a workgroup each as long as there are any."""
     tile, at, end = np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros(slots, np.int64)
     taken = np.zeros(1, np.int64)
-    taken[0] = min(first, len(waiting))
+    taken[0] = min(slots, len(waiting))
     for s in range(taken[0]):
         tile[s] = waiting[s]
         at[s] = tile_offset[tile[s]]
@@ -74,8 +74,8 @@ class Rounds(NamedTuple):
     Attributes:
         slots: of one domain.
         drift: which of them have a turn in each round of a cycle.
-        state: int64[5]; ENTRY of `drift.turn_slot` that comes next, ROUND of the cycle, slots that
-            have STARTED, rounds ELAPSED, and workgroups LEFT that have references to make.
+        state: int64[4]; ENTRY of `drift.turn_slot` that comes next, ROUND of the cycle, rounds
+            ELAPSED, and workgroups LEFT that have references to make.
     """
 
     slots: Slots
@@ -83,19 +83,18 @@ class Rounds(NamedTuple):
     state: Int64Array
 
 
-ENTRY, ROUND, STARTED, ELAPSED, LEFT = range(5)
+ENTRY, ROUND, ELAPSED, LEFT = range(4)
 
 
 @jit
 def rounds(tiles: Int32Array, tile_offset: Int64Array, drift: Drift, domain: int) -> Rounds:
     """A domain before its first round."""
-    state = np.zeros(5, np.int64)
+    state = np.zeros(4, np.int64)
     state[ROUND] = drift.first_turn[domain]
     state[ENTRY] = drift.turn_offset[state[ROUND]]
-    state[STARTED] = drift.starts
     for tile in tiles:
         state[LEFT] += tile_offset[tile + 1] > tile_offset[tile]
-    return Rounds(fill(tiles, tile_offset, drift.slots, drift.starts), drift, state)
+    return Rounds(fill(tiles, tile_offset, drift.slots), drift, state)
 
 
 @loop
@@ -103,14 +102,12 @@ def next_turn(turns: Rounds) -> int:
     """The slot that makes the next access, -1 after the last one."""
     state, drift = turns.state, turns.drift
     while state[LEFT] > 0:
-        started = state[STARTED]
         for entry in range(state[ENTRY], drift.turn_offset[state[ROUND] + 1]):
             s = drift.turn_slot[entry]
-            if s < started and occupied(turns.slots, s):
+            if occupied(turns.slots, s):
                 state[ENTRY] = entry + 1
                 return s
         state[ELAPSED] += 1
-        state[STARTED] += drift.starts
         state[ROUND] += 1
         if state[ROUND] == len(drift.turn_offset) - 1:
             state[ROUND] = 0

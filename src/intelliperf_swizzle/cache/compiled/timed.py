@@ -239,7 +239,7 @@ def _resident(
     l1 = np.full((cus, _L1_ENTRIES + 1, 2), -1, np.int64)
     l1[:, _L1_ENTRIES] = 0
     return _Workgroups(
-        fill(tiles, refs.tile_offset, slots, slots),
+        fill(tiles, refs.tile_offset, slots),
         np.zeros((slots, rules.in_flight)),
         np.zeros(slots, np.int64),
         np.zeros(slots, np.bool_),

@@ -12,7 +12,7 @@ from typing import Any
 from intelliperf_swizzle.codec import loads
 from intelliperf_swizzle.errors import LanguageError, RecordError
 from intelliperf_swizzle.language import MAX_CHARACTERS, Family, parse_family
-from intelliperf_swizzle.propose.llm.signature import NOTHING_HELPS
+from intelliperf_swizzle.propose.llm.prompt import NOTHING_HELPS
 from intelliperf_swizzle.records import Candidate, Usage
 
 _FENCED = re.compile(r"\s*```[^\n`]*\n(?P<inside>(?:(?!```).)*)```\s*", re.DOTALL)

@@ -23,8 +23,7 @@ from intelliperf_swizzle.propose.llm.answer import (
     no_swizzle_helps,
 )
 from intelliperf_swizzle.propose.llm.feedback import answers, leader_of, not_judged
-from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
-from intelliperf_swizzle.propose.llm.signature import Question
+from intelliperf_swizzle.propose.llm.prompt import Question, analysis, estimated_tokens, proposal
 from intelliperf_swizzle.propose.offline import ENOUGH, nearby
 from intelliperf_swizzle.rank import NOISE_BAND, TIME_TOLERANCE, order
 from intelliperf_swizzle.records import Attempt, Usage

@@ -197,6 +197,12 @@ class Accesses:
         value = np.full((1,) * (1 + len(pointer.shape)), GUESSES[guess])
         return Block((value.astype(element.array),), element, pointer.shape)
 
+    def poll(self, pointer: Block, expected: Block) -> None:
+        """A program waits until a word has a value, which is taken to come."""
+        self._poll = None
+        self.noticed.waits = True
+        self.touch(Access.READ, pointer, None)
+
     # --- stores and atomics ---------------------------------------------------------------------
 
     def store(self, pointer: Block, value: Block | None, mask: Block | None) -> None:

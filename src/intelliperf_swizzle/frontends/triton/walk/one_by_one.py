@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now, update_of
-from intelliperf_swizzle.frontends.triton.walk.batch import Programs, Recorder
+from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError, Programs, Recorder
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.records import Access
@@ -131,6 +131,15 @@ class OneByOne(Accesses):
         return self._polled(
             Access.READ, pointer, mask, (), lambda: self._read(pointer, mask, other, 0)
         )
+
+    def poll(self, pointer: Block, expected: Block) -> None:
+        """A program waits until a word has a value."""
+        while True:
+            found = self.load(pointer, None, None, wanted=True)
+            if found is None or not found.known:
+                raise NotKnownError("a program waits for a value that is not known")
+            if (found.data == expected.data).all():
+                return
 
     def store(self, pointer: Block, value: Block | None, mask: Block | None) -> None:
         """A store."""

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 
-ACCESSES = {"tt.load": (0, 1), "tt.store": (0, 2), "tt.atomic_rmw": (0, 2), "tt.atomic_cas": (0,),
-            "tt.atomic_poll": (0,)}  # fmt: skip
+ACCESSES = {
+    "tt.load": (0, 1), "tt.store": (0, 2), "tt.atomic_rmw": (0, 2), "tt.atomic_cas": (0,),
+    "tt.atomic_load": (0, 1), "tt.atomic_store": (0, 2), "tt.atomic_poll": (0, 1),
+}  # fmt: skip
 """Operations that access memory -> which of their operands are addresses and masks."""
 CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
 

@@ -360,12 +360,18 @@ class Walker:
         mask = self._mask(op)
         blocks = self._get(op.operands)
         self.accesses.now.op, self.accesses.now.values = op, self.values
-        if op.name == "tt.load":
+        if op.name in ("tt.load", "tt.atomic_load"):
             wanted = op.results[0] in self.plan.executed.values
             other = blocks[2] if len(blocks) > 2 else None
             found = self.accesses.load(pointer, mask, other, wanted=wanted)
             self._bind(op.results, [found if wanted else None])
-        elif op.name == "tt.store":
+        elif op.name == "tt.atomic_poll":
+            expected = self._decide(op, op.operands[1], "what a program waits for")
+            self.accesses.poll(pointer, expected)
+            element, shape = self.plan.types[op.results[0]]
+            true = np.ones((1,) * (1 + len(shape)), np.bool_)
+            self.values[op.results[0]] = Block((true,), element, shape)
+        elif op.name in ("tt.store", "tt.atomic_store"):
             self.accesses.store(pointer, blocks[1], mask)
         else:
             used = op.results[0] in self.plan.kernel.uses
@@ -377,7 +383,7 @@ class Walker:
 
     def _mask(self, op: Op) -> Block | None:
         places = ACCESSES[op.name]
-        if len(places) < 2 or places[1] >= len(op.operands):
+        if op.name == "tt.atomic_poll" or len(places) < 2 or places[1] >= len(op.operands):
             return None
         return self._decide(op, op.operands[places[1]], "a mask")
 
