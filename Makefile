@@ -20,15 +20,18 @@ PURE_TESTS := tests/adversarial/test_published_swizzles.py \
   tests/language/test_parse.py tests/language/test_evaluate.py
 
 BIN := $(abspath $(VENV))/bin
+USABLE := $(VENV)/.usable
 INSTALLED := $(VENV)/.installed
 # The tests of a file share what they set up, so one process runs them.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 INSTALL := -m pip install --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
+# pip knows dependency groups since 25.1.
+PIP := pip>=25.1
 
 .PHONY: help install demo test test-all lint docs bench figures audit search-quality campaign kills test-pythons clean
 
 help:
-	@echo 'make demo            set up $(VENV), then find a swizzle for benchmarks/kernels/gemm.py'
+	@echo 'make demo            set up $(VENV) as a user would, then find a swizzle for benchmarks/kernels/gemm.py'
 	@echo 'make test            set up $(VENV), then run the tests that take no more than seconds'
 	@echo 'make test-all        the long tests, too'
 	@echo 'make lint            ruff, mypy and the order of imports'
@@ -42,12 +45,12 @@ help:
 	@echo 'make search-quality  compare the default search with one a hundred times as long'
 	@echo 'make kills N=200     kill so many runs at random instants; nothing may be torn or left'
 	@echo 'make campaign N=20000   random applications against the gates; it resumes'
-	@echo 'make install         set up $(VENV) and no more'
+	@echo 'make install         set up $(VENV) for development and no more'
 	@echo 'make clean           remove the environments and what was built'
 
 install: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(USABLE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' || \
 	  { echo 'error: `$(PYTHON)` is not Python 3.10 to 3.13' >&2; \
 	    echo 'hint: make PYTHON=python3.12 takes another' >&2; exit 1; }
@@ -56,10 +59,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 	    echo 'hint: on Debian, apt install python3-venv' >&2; exit 1; }
 	@echo 'Setting up $(VENV); torch and Triton take some minutes and 2 GB, once'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(INSTALL) '$(TORCH)' '$(TRITON)' -e '.[test,lint,docs]'
+	$(BIN)/python $(INSTALL) '$(PIP)' '$(TORCH)' '$(TRITON)' -e .
 	@touch $@
 
-demo: install
+$(INSTALLED): $(USABLE)
+	$(BIN)/python $(INSTALL) -e . --group test --group lint --group docs
+	@touch $@
+
+demo: $(USABLE)
 	PATH="$(BIN):$$PATH" intelliperf-swizzle -- python benchmarks/kernels/gemm.py
 
 test: install
@@ -72,7 +79,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy benchmarks/*.py benchmarks/harness benchmarks/model_truth
+	$(BIN)/mypy benchmarks/*.py benchmarks/harness benchmarks/model_truth benchmarks/accuracy
 	$(BIN)/lint-imports
 	@lines=$$(find src -name '*.py' -exec cat {} + | wc -l); [ $$lines -le $(LINES) ] || { \
 	  echo "error: src has $$lines lines, more than $(LINES)" >&2; \
@@ -101,7 +108,7 @@ validation: install
 	$(BIN)/python benchmarks/model_accuracy.py
 
 simulators: install
-	$(BIN)/python $(INSTALL) -e '.[simulators]'
+	$(BIN)/python $(INSTALL) --group simulators
 	$(BIN)/python benchmarks/simulators.py
 
 search-quality: install
@@ -116,7 +123,7 @@ kills: install
 	$(BIN)/python tests/adversarial/kills.py $(or $(N),200)
 
 campaign: install
-	cd tests/adversarial && $(BIN)/python -m hunt.campaign --pairs $(or $(N),20000) \
+	cd benchmarks && $(BIN)/python -m hunt.campaign --pairs $(or $(N),20000) \
 	  $(and $(SEED),--first_seed $(SEED)) $(WHOLE) --record $(CURDIR)/build/hunt$(WHOLE)/record.jsonl
 
 test-pythons:

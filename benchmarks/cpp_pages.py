@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from accuracy.comparison import ModelAccuracy
+from accuracy.summary import scores, summarise
 from cuda_kernels import MEASURED, PREDICTIONS, TARGETS, compared, lines_of
 from harness.render import generated, page, table
-from intelliperf_swizzle.accuracy.comparison import ModelAccuracy
-from intelliperf_swizzle.accuracy.summary import scores, summarise
 
 PAGES = Path(__file__).parents[1] / "docs" / "results"
 HIP_PROGRAMS = Path(__file__).parent / "records" / "hip_programs.json"

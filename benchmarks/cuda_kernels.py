@@ -34,9 +34,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.accuracy.comparison import ComparedConfiguration, ModelAccuracy, Pair
-from intelliperf_swizzle.accuracy.measured import read
-from intelliperf_swizzle.accuracy.tables import table
+from accuracy.comparison import ComparedConfiguration, ModelAccuracy, Pair
+from accuracy.measured import read
+from accuracy.tables import table
 from intelliperf_swizzle.cache import ReplayedLaunch, replay
 from intelliperf_swizzle.codec import decode, encode
 from intelliperf_swizzle.disk import temporary_folder

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Whether a language model adds something: the search alone, a model alone, both, with pictures.
+"""Whether a language model adds something: the search alone, a model alone, or both.
 
     python benchmarks/language_model.py                                  # the search alone
     python benchmarks/language_model.py --model gpt-4o                   # and what is missing
@@ -23,8 +23,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import yaml
-
 import figure_14
 import figure_16
 from harness.applications import Application
@@ -33,7 +31,6 @@ from harness.items import BENCHMARKS, Bench
 from harness.render import generated, milliseconds, page, percent, points, table
 from harness.work import rounded
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.formulas import formula
 from intelliperf_swizzle.records import Attempt, Measurement, Run
 from intelliperf_swizzle.report.read import read_run
 
@@ -55,8 +52,8 @@ KERNELS = (
 )
 """Four of figure 2 and four others, at sizes that a run takes about half a minute for."""
 
-ARMS = {"search": "offline", "model": "llm", "both": "both", "pictures": "both"}
-"""What is compared -> the option `--proposer`; with `pictures`, the model is shown them too."""
+ARMS = {"search": "offline", "model": "llm", "both": "both"}
+"""What is compared -> the option `--proposer`."""
 
 SEEDS = (0, 1, 2)
 ITERATIONS = 4
@@ -121,8 +118,6 @@ def command(
     if arm != "search":
         [endpoint] = wishes.endpoints
         model = ["--model", endpoint.model, "--provider", endpoint.provider]
-    if arm == "pictures":
-        model += ["--formula", str(with_pictures(result.parent))]
     return [
         *(sys.executable, "-m", "intelliperf_swizzle", "--profiler", "model"),
         *("--target", wishes.target, "--proposer", ARMS[arm], "--seed", str(seed)),
@@ -131,14 +126,6 @@ def command(
         *("--report_dir", str(result.with_suffix("")), "--"),
         *(sys.executable, f"kernels/{application.script}.py", *application.arguments),
     ]
-
-
-def with_pictures(folder: Path) -> Path:
-    """The formula `swizzle` for models that see."""
-    file = folder / "pictures.yaml"
-    content = yaml.safe_load(formula("swizzle").read_text())
-    file.write_text(yaml.safe_dump({**content, "pictures": True}))
-    return file
 
 
 def counts(run: Run, arm: str) -> bool:
@@ -212,8 +199,7 @@ def render(record: Record) -> dict[str, str]:
             f"Target `{record['target']}`, modelled; {len(runs)} of "
             f"{len(KERNELS) * len(ARMS) * len(SEEDS)} runs, with {len(SEEDS)} seeds. `search`: the "
             f"search alone; `model`: a language model alone, {record['iterations']} iterations; "
-            "`both`: the search, then the model, which is told what the search found; "
-            "`pictures`: the same, and it is shown the maps. "
+            "`both`: the search, then the model, which is told what the search found. "
             f"{f'Model: {names}. ' if names else ''}Means, in brackets the lowest and the highest.",
             *([f"**Not to be relied on**: {record['doubt']}"] if "doubt" in record else []),
             table(
@@ -231,7 +217,7 @@ def render(record: Record) -> dict[str, str]:
                 [row for kernel in kernels for row in _rows(kernel, grouped[kernel])],
             ),
             "“Best from” counts who offered the best swizzle of each run: the search, the model "
-            "with a single swizzle, or a family of the model's. `both` and `pictures` search as "
+            "with a single swizzle, or a family of the model's. `both` searches as "
             "long as `search` does; the model's answers come on top.",
             "## Against the search alone",
             _verdict(grouped, names),
@@ -309,19 +295,12 @@ def _differences(arms: Mapping[str, Some]) -> list[str]:
 
 
 def _verdict(grouped: Mapping[str, Mapping[str, Some]], names: str) -> str:
-    said = []
-    for arm in ("both", "pictures"):
-        compared = [kernel for kernel, arms in grouped.items() if gains(arms, arm)]
-        won = [kernel for kernel in compared if adds(gains(grouped[kernel], arm))]
-        if compared:
-            which = f": {', '.join(won)}" if won else ""
-            said.append(f"`{arm}` on {len(won)} of {len(compared)} kernels{which}")
-    if not said:
+    compared = [kernel for kernel, arms in grouped.items() if gains(arms, "both")]
+    won = [kernel for kernel in compared if adds(gains(grouped[kernel], "both"))]
+    if not compared:
         return "No run of `both` beside one of `search` (`--model` names a language model)."
-    best = max(
-        sum(adds(gains(arms, arm)) for arms in grouped.values()) for arm in ("both", "pictures")
-    )
-    end = "" if best else f" {names or 'The model'} adds nothing to the search here."
+    which = f": {', '.join(won)}" if won else ""
+    end = "" if won else f" {names or 'The model'} adds nothing to the search here."
     found = {kernel: [gains(arms, arm) for arm in MODELS] for kernel, arms in grouped.items()}
     level = [
         kernel
@@ -337,7 +316,8 @@ def _verdict(grouped: Mapping[str, Mapping[str, Some]], names: str) -> str:
         )
     return (
         f"At least {100 * LEAST_RATE:g} point of hit rate or {100 * LEAST_TIME:g} % of modelled "
-        f"time better than the search alone: {'; '.join(said)}. The goal was {GOAL} kernels.{end}"
+        f"time better than the search alone: `both` on {len(won)} of {len(compared)} kernels"
+        f"{which}. The goal was {GOAL} kernels.{end}"
     )
 
 

@@ -26,11 +26,11 @@ from typing import Any
 
 import jinja2
 
-from intelliperf_swizzle.accuracy import FolderOfMeasurements, Measurements, compare
-from intelliperf_swizzle.accuracy.agreement import kendall_tau_b, spread_points
-from intelliperf_swizzle.accuracy.measured import numbers, records_of
-from intelliperf_swizzle.accuracy.summary import ORDERED_SPREAD_POINTS
-from intelliperf_swizzle.accuracy.tables import as_table
+from accuracy import FolderOfMeasurements, Measurements, compare
+from accuracy.agreement import kendall_tau_b, spread_points
+from accuracy.measured import numbers, records_of
+from accuracy.summary import ORDERED_SPREAD_POINTS
+from accuracy.tables import as_table
 from intelliperf_swizzle.cache import ABLATIONS, Physics
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.report.terminal import Lines

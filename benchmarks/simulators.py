@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """How fast the cache model is beside other ways to count misses, in one run on one core.
 
-    pip install -e '.[simulators]'
+    pip install --group simulators
     python benchmarks/simulators.py
 
 The stream is that of one of the MI300X's L2s under a GEMM of 8192³ (128 × 128 × 64, fp16): 17

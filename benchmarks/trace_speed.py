@@ -142,7 +142,7 @@ def measure_inside(name: str) -> dict[str, Any]:
     import triton.runtime.interpreter as triton_interpreter
 
     plain = triton_interpreter.GridExecutor.__call__
-    from intelliperf_swizzle.frontends.cpp import trace_slices
+    from intelliperf_swizzle.frontends.cpp.trace import trace_slices
     from intelliperf_swizzle.frontends.triton.interpreter.fixes import fix_interpreter
     from intelliperf_swizzle.frontends.triton.tracing.interpret import trace_here
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -39,13 +40,14 @@ LONG = (
     "language/test_emitters_agree.py", "llm/test_command.py",
     "llm/test_figures_with_models.py", "llm/test_hip_answers.py", "llm/test_loop.py", "loop",
     "packaging", "search/test_application.py", "search/test_backends.py",
-    "search/test_configs.py", "search/test_cures.py", "search/test_other_sizes.py",
+    "search/test_cures.py", "search/test_other_sizes.py",
     "search/test_uneven.py",
     "source_proofs/test_published_remaps.py", "source_proofs/test_sizes.py", "tile_loops",
     "validate/test_validate.py",
 )  # fmt: skip
 """Where the tests take many seconds each."""
 RESULT_SCHEMA = Path(__file__).parents[1] / "docs" / "result.schema.json"
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # its scripts as modules
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -90,9 +90,7 @@ class Table:
 def main(*tables: Table, description: str | None, arguments: Sequence[str] | None = None) -> int:
     """Makes the tables one after the other; returns the exit code."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    parser.add_argument(
-        "--backend", default="loky", help="loky, dask://HOST:PORT or ray://HOST:PORT (loky)"
-    )
+    parser.add_argument("--backend", default="loky", help="loky or dask://HOST:PORT (loky)")
     parser.add_argument("--jobs", type=int, default=-1, help="items at a time (one a core)")
     parser.add_argument(
         "--work", type=Path, default=Path("swizzle-out/figures"), help="where items are remembered"

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
 import intelliperf_swizzle
 from intelliperf_swizzle.backends import joblib_backend
@@ -45,7 +45,7 @@ class Bench:
 
     Attributes:
         folder: of the outcomes.
-        backend: `loky` (processes of this machine), `dask://HOST:PORT` or `ray://HOST:PORT`.
+        backend: `loky` (processes of this machine) or `dask://HOST:PORT`.
         jobs: items at a time; -1 = as many as the machine or the cluster has cores.
     """
 
@@ -79,18 +79,13 @@ class Bench:
         if not missing:
             return
         calls = [delayed(_one)(work, file, one) for file, one in missing.items()]
-        with joblib_backend(self.backend, sent=BENCHMARKS):
+        with joblib_backend(self.backend):
             if self.backend.startswith("dask"):  # its workers need not have this folder
                 import cloudpickle
 
                 for module in ("harness.items", "harness.work"):
                     cloudpickle.register_pickle_by_value(importlib.import_module(module))
-            if not self.backend.startswith("ray"):
-                yield from Parallel(self.jobs, return_as="generator_unordered", batch_size=1)(calls)
-                return
-            together = effective_n_jobs(self.jobs)  # Ray's backend returns whole lists only
-            for first in range(0, len(calls), together):
-                yield from Parallel(self.jobs, batch_size=1)(calls[first : first + together])
+            yield from Parallel(self.jobs, return_as="generator_unordered", batch_size=1)(calls)
 
 
 def _one(work: Work, file: Path, inputs: Inputs) -> tuple[Path, Outcome]:

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from intelliperf_swizzle.accuracy import Measurements, Pair
-from intelliperf_swizzle.accuracy.agreement import spread_points
-from intelliperf_swizzle.accuracy.comparison import ComparedConfiguration
-from intelliperf_swizzle.accuracy.configuration import Configuration
-from intelliperf_swizzle.accuracy.measured import MeasuredPair
-from intelliperf_swizzle.accuracy.order_table import digest_of
-from intelliperf_swizzle.accuracy.summary import WIDE_SPREAD_POINTS, Summary, scores, summarise
+from accuracy import Measurements, Pair
+from accuracy.agreement import spread_points
+from accuracy.comparison import ComparedConfiguration
+from accuracy.configuration import Configuration
+from accuracy.measured import MeasuredPair
+from accuracy.order_table import digest_of
+from accuracy.summary import WIDE_SPREAD_POINTS, Summary, scores, summarise
 from intelliperf_swizzle.cache import FULL, Physics
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int64Array, Measurement

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from intelliperf_swizzle.accuracy.configuration import (
+from accuracy.configuration import (
     Configuration,
     Renumbered,
     resident_workgroups,

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from intelliperf_swizzle.accuracy.configuration import Configuration
-from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError, numbers, read
+from accuracy.configuration import Configuration
+from accuracy.measured import MeasuredPair, UnusableError, numbers, read
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import evaluate, parse
@@ -64,7 +64,7 @@ def read_published(file: Path) -> dict[str, PublishedConfiguration]:
 
 
 class PublishedMeasurements:
-    """What a file holds of one device, as `accuracy.Measurements`."""
+    """What a file holds of one device, as `Measurements`."""
 
     def __init__(self, file: Path, device: str):
         self._configurations = {

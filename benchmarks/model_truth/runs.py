@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from intelliperf_swizzle.accuracy.configuration import Configuration
-from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError
+from accuracy.configuration import Configuration
+from accuracy.measured import MeasuredPair, UnusableError
 from intelliperf_swizzle.errors import LanguageError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import evaluate, parse
@@ -98,7 +98,7 @@ def _listed_orders(record: Mapping[str, Any]) -> Iterator[tuple[str, str | None,
 
 
 class MeasuredRuns:
-    """The runs in a file with the times of another, as `accuracy.Measurements`."""
+    """The runs in a file with the times of another, as `Measurements`."""
 
     def __init__(self, file: Path, times: Path) -> None:
         self._runs = read_runs(file, times)

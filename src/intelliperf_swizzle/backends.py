@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """One function applied to many items: by threads here, by processes, or by a cluster.
 
-`local` is threads of this process, which start at once. `loky` (processes of this machine),
-`dask://HOST:PORT` and `ray://HOST:PORT` are joblib's backends; Dask and Ray workers need this
-package. Results come in the order of the items, so they do not depend on the backend.
+`local` is threads of this process, which start at once. `loky` (processes of this machine) and
+`dask://HOST:PORT` are joblib's backends; Dask's workers need this package. Results come in the
+order of the items, so they do not depend on the backend.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from intelliperf_swizzle import __version__, stopping
@@ -24,7 +23,7 @@ from intelliperf_swizzle.errors import SwizzleError, UsageError
 
 LOCAL = "local"
 TRIES = 3
-"""Of a batch; Dask repeats what a dead worker has left by itself, processes and Ray do not."""
+"""Of a batch; Dask repeats what a dead worker has left by itself, processes do not."""
 MOST_READY = 4
 """Prepared functions that a worker keeps."""
 
@@ -138,48 +137,41 @@ def _threads() -> ThreadPoolExecutor:
 
 
 @contextmanager
-def joblib_backend(backend: str, sent: Path | None = None) -> Iterator[None]:
-    """Inside, in this thread, joblib's `Parallel` runs on this backend.
-
-    Args:
-        backend: any but `local`.
-        sent: a folder with code that Ray's workers are sent.
+def joblib_backend(backend: str) -> Iterator[None]:
+    """Inside, in this thread, joblib's `Parallel` runs on this backend, any but `local`.
 
     Raises:
         UsageError: as of `Spread`.
     """
     from joblib import parallel_config
 
-    name, settings = connect(backend, sent)
+    name, settings = connect(backend)
     with parallel_config(name, **settings):
         yield
 
 
 @cache
-def connect(backend: str, sent: Path | None = None) -> tuple[str, dict[str, Any]]:
+def connect(backend: str) -> tuple[str, dict[str, Any]]:
     """What joblib calls a backend, connected for as long as this process lives, and its settings.
 
     Raises:
         UsageError: as of `Spread`.
     """
     kind, separator, address = backend.partition("://")
-    if backend != "loky" and not (kind in ("dask", "ray") and separator and address):
+    if backend != "loky" and not (kind == "dask" and separator and address):
         raise UsageError(
             f"there is no backend `{backend}`",
-            hint=f"{LOCAL}, loky, dask://HOST:PORT or ray://HOST:PORT",
+            hint=f"{LOCAL}, loky or dask://HOST:PORT",
         )
     try:
         import joblib  # noqa: F401
 
         if kind == "dask":
             return "dask", {"client": _dask_client(f"tcp://{address}")}
-        if kind == "ray":
-            _join_ray(backend, sent)
-            return "ray", {}
     except ImportError as error:
         raise UsageError(
             f"the backend {backend} needs the package `{error.name}`",
-            hint="pip install 'intelliperf-swizzle[cluster]', for Ray 'ray[client]' too",
+            hint="pip install 'intelliperf-swizzle[cluster]'",
         ) from None
     return "loky", {}
 
@@ -194,15 +186,3 @@ def _dask_client(address: str) -> Any:
         client.close()
         raise UsageError(f"no worker has joined the Dask scheduler at {address}")
     return client
-
-
-def _join_ray(address: str, sent: Path | None) -> None:
-    import ray
-    from ray.util.joblib import register_ray
-
-    try:
-        environment = {"working_dir": str(sent)} if sent else None
-        ray.init(address, runtime_env=environment, ignore_reinit_error=True)
-    except ConnectionError as error:
-        raise UsageError(f"no Ray cluster answers at {address}: {error}") from None
-    register_ray()

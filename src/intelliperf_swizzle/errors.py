@@ -89,3 +89,7 @@ class HistoryError(UsageError):
 
 class ModelError(SwizzleError):
     """A language model cannot be reached, refuses the key or does not answer in time."""
+
+
+class SlowModelError(ModelError):
+    """A language model is there and does not answer in time; a shorter question may be answered."""

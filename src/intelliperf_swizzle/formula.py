@@ -52,7 +52,6 @@ class Formula:
         counters: readings of a measurement that the model is told.
         context: sections of the context that it is told.
         memory_analysis: whether it is first asked for an analysis of the kernel in words.
-        pictures: whether it sees, and is shown pictures beside the text.
         temperature: of its answers.
         prompts: part of the prompt -> files, beside the formula or in the package.
         documents: files that are sent whole, as they are.
@@ -66,7 +65,6 @@ class Formula:
     counters: tuple[str, ...]
     context: tuple[str, ...]
     memory_analysis: bool
-    pictures: bool
     temperature: float
     prompts: Mapping[str, tuple[str, ...]]
     documents: tuple[Path, ...]
@@ -105,7 +103,6 @@ class _FormulaReader:
             counters=self._names("counters", COUNTERS, ["l2_hit_rate"]),
             context=self._names("context", SECTIONS, ["source", "launch", "bottleneck"]),
             memory_analysis=self._typed("memory_analysis", bool, False),
-            pictures=self._typed("pictures", bool, False),
             temperature=float(self._typed("temperature", (int, float), 1.0)),
             prompts=self._prompts(),
             documents=tuple(self._file(name) for name in self._texts("documents")),

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What one run has worked out and a later one may use again: records, traces, builds.
+"""What one run has worked out and a later one may use again: traces, builds, rates.
 
 Each entry is a folder, named by a digest of all that decides it; this package's own code and the
 packages that it computes with are part of every name. The least recently used go first.
@@ -123,13 +123,6 @@ class Kept:
                 expendable = room < 0
             if expendable:
                 shutil.rmtree(entry, ignore_errors=True)
-
-
-USED_AGAIN = (
-    "the records of an earlier run are used: all that the application opened is as it was then"
-    " (--no_cache records anew)"
-)
-"""What people are told where nothing was recorded."""
 
 
 OFF = "INTELLIPERF_SWIZZLE_NO_CACHE"

@@ -157,7 +157,7 @@ class Options:
         verbs=ALL,
     )
     profiler: str = _option(
-        "auto", "auto, ncu, rocprofv3, metrix, model; intelliperf within IntelliPerf", verbs=ALL
+        "auto", "auto, ncu, rocprofv3, model; intelliperf within IntelliPerf", verbs=ALL
     )
     proposer: str = _option(
         "auto",
@@ -171,6 +171,14 @@ class Options:
     )  # fmt: skip
     max_seconds: int | None = _option(
         None, "seconds of all LLM calls together (default: the formula's)", read=positive,
+        verbs=OPTIMIZE,
+    )  # fmt: skip
+    call_seconds: int | None = _option(
+        None, "seconds that one LLM call may take (default: the formula's)", read=positive,
+        verbs=OPTIMIZE,
+    )  # fmt: skip
+    answer_tokens: int | None = _option(
+        None, "tokens that one LLM answer may have (default: the formula's)", read=positive,
         verbs=OPTIMIZE,
     )  # fmt: skip
     candidates: int = _option(400, "candidates for a kernel at most", read=positive, verbs=OPTIMIZE)
@@ -187,19 +195,12 @@ class Options:
         None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
     )
     backend: str = _option(
-        "local",
-        "where candidates are scored by the model: local, loky, dask://HOST:PORT, ray://HOST:PORT",
+        "local", "where candidates are scored by the model: local, loky, dask://HOST:PORT"
     )
     seed: int = _option(0, "random seed", read=integer, verbs=OPTIMIZE)
-    configs: Literal["recorded", "all"] = _option(
-        "recorded",
-        "of kernels under triton.autotune: the recorded one, or all, with a search on each",
-        choices=("recorded", "all"),
-        verbs=OPTIMIZE,
-    )
     no_cache: bool = _option(
         False,
-        "record and trace anew, even if nothing has changed",
+        "trace and build anew what an earlier run has traced and built",
         read=None,
         flags=("--no-cache",),
     )

@@ -33,9 +33,6 @@ TIMING_NOISE = 0.005
 """Two runs of one and the same kernel, timed against each other, differ by up to this ratio
 (`docs/gpu.md`)."""
 
-ENERGY_NOISE = 0.02
-"""Ratios of energies closer than this are equal (`docs/gpu.md`: 1 to 2 % from run to run)."""
-
 
 def judge(measured: Measurement, baseline: Measurement) -> Verdict:
     """Compares a measurement with the baseline's; both from the same profiler and device.
@@ -110,7 +107,6 @@ NAMES = {
     "time": "less time",
     "proof": "more grids on which it is proved",
     "length": "a named pattern, then the shorter text",
-    "energy": "less energy",
 }
 """What people call the criteria."""
 
@@ -120,9 +116,9 @@ def order(attempts: Sequence[Attempt], rank: Sequence[str] = RANK) -> list[Attem
 
     Where a GPU has timed all of them, or workgroups differ in work, time is the first criterion
     whatever the rank: which workgroup ends last does not show in a hit rate. So it is where the
-    modelled time of all levels is known, if the rank has time at all. Of equal times the least
-    energy comes first, if the GPU has measured that of all. Hits and bytes from memory do not count
-    where by the model the fastest waits for the L2 itself: a hit saves none of its time.
+    modelled time of all levels is known, if the rank has time at all. Hits and
+    bytes from memory do not count if by the model the fastest waits for the L2 itself: a hit saves
+    none of its time.
     Attempts that a criterion cannot tell from the best one left are ordered by the next criterion.
     """
     eligible = _eligible(attempts)
@@ -166,9 +162,7 @@ def _criteria(eligible: Sequence[Attempt], rank: Sequence[str]) -> list[tuple[st
     if overlapped and not timed and _wait_for_l2(measured):
         rank = [criterion for criterion in rank if criterion not in ("l2_hit_rate", "memory_bytes")]
     if timed:
-        noise = {**NOISE, "time": TIMING_NOISE, "energy": ENERGY_NOISE}
-        if all(one.timing and one.timing.joules for one in measured):
-            rank = ("time", "energy", *rank[1:])
+        noise = {**NOISE, "time": TIMING_NOISE}
     return [(criterion, noise[criterion]) for criterion in rank]
 
 
@@ -342,8 +336,6 @@ def _merit(attempt: Attempt, criterion: str) -> float:
         value = measured.time_ms if measured.time_ms is not None else modelled
         if measured.timing is not None:
             value = measured.timing.ratio.median
-    elif criterion == "energy" and (timing := measured.timing) and timing.joules:
-        value = timing.joules / (timing.original_joules or math.nan)
     return math.inf if not value else math.log(value)
 
 

@@ -32,11 +32,6 @@ def factor(value: float | None) -> str:
     return "not known" if value is None else f"{value:.3f}"
 
 
-def energy(joules: float | None) -> str:
-    """Joules with three significant digits; None as `not measured`."""
-    return "not measured" if joules is None else f"{joules:.3g} J"
-
-
 def milliseconds(time_ms: float | None) -> str:
     """Milliseconds, three significant digits or all before the point; None as `not measured`."""
     if time_ms is None:

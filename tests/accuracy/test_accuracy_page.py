@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from intelliperf_swizzle.accuracy import FolderOfMeasurements
+from accuracy import FolderOfMeasurements
 from intelliperf_swizzle.cache import replay
 from intelliperf_swizzle.hardware import load_target
 

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import pytest
 
-from intelliperf_swizzle.accuracy.agreement import (
+from accuracy.agreement import (
     errors_points,
     kendall_tau_b,
     order_agreement,
     regret_points,
     spread_points,
 )
-from intelliperf_swizzle.accuracy.comparison import ComparedConfiguration, Pair
-from intelliperf_swizzle.accuracy.measured import MeasuredPair, UnusableError, read
-from intelliperf_swizzle.accuracy.summary import scores, summarise
+from accuracy.comparison import ComparedConfiguration, Pair
+from accuracy.measured import MeasuredPair, UnusableError, read
+from accuracy.summary import scores, summarise
 from intelliperf_swizzle.records import Measurement
 
 

@@ -15,7 +15,7 @@ import pytest
 import cuda_kernels
 from cuda_kernels import ORDERS, SOURCES, Kernel, half
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.cpp.cuda_toolchain import find_toolchain
+from intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain import find_toolchain
 
 pytestmark = pytest.mark.hip
 TINY = (Kernel("stencil_2d", 512), Kernel("transpose", 512))

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import intelliperf_swizzle.accuracy.configuration as accuracy_configuration
-import intelliperf_swizzle.accuracy.folder as accuracy_folder
-from intelliperf_swizzle.accuracy.folder import FolderOfMeasurements
+import accuracy.configuration as accuracy_configuration
+import accuracy.folder as accuracy_folder
+from accuracy.folder import FolderOfMeasurements
 from intelliperf_swizzle.cli import main
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import Access

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from intelliperf_swizzle.accuracy import compare
-from intelliperf_swizzle.accuracy.tables import as_table
+from accuracy import compare
+from accuracy.tables import as_table
 from intelliperf_swizzle.cache import ABLATIONS
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.accuracy import compare
-from intelliperf_swizzle.accuracy.tables import as_table
+from accuracy import compare
+from accuracy.tables import as_table
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Measurement

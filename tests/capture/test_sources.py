@@ -19,7 +19,7 @@ from triton.language import load as read
 from triton.language.standard import zeros_like
 
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError, read_source
-from intelliperf_swizzle.frontends.triton.interpreter.render import render_module
+from intelliperf_swizzle.frontends.triton.ir.render import render_module
 
 SHIFT = 7
 WIDTHS = (1, 2.5, [np.int64(3), None])

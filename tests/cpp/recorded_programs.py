@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle.frontends.cpp.language import HIP
-from intelliperf_swizzle.frontends.cpp.record_program import LINES_VARIABLE
-from intelliperf_swizzle.frontends.cpp.trace_slices import trace_here
+from intelliperf_swizzle.frontends.cpp.record.record_program import LINES_VARIABLE
+from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.records import Capture, Int64Array, Launch, Trace

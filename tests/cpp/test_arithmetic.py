@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from recorded_programs import Recorded, record
 
-import intelliperf_swizzle.frontends.cpp.cuda_toolchain as tools
+import intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain as tools
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.frontends.cpp.language import CUDA
 

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from recorded_programs import Recorded, lines_of, record
 
-import intelliperf_swizzle.frontends.cpp.cuda_toolchain as tools
-import intelliperf_swizzle.frontends.cpp.inline_ptx as inline_ptx
+import intelliperf_swizzle.frontends.cpp.code.inline_ptx as inline_ptx
+import intelliperf_swizzle.frontends.cpp.compile.cuda_toolchain as tools
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.errors import CaptureError, SwizzleError, TraceError
-from intelliperf_swizzle.frontends.cpp.device_code import read_kernel
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import PROBE as HIP_PROBE
 from intelliperf_swizzle.frontends.cpp.language import CUDA, HIP
-from intelliperf_swizzle.frontends.cpp.toolchain import PROBE as HIP_PROBE
-from intelliperf_swizzle.frontends.cpp.trace_slices import execute_slice
+from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel
+from intelliperf_swizzle.frontends.cpp.trace.trace_slices import execute_slice
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent

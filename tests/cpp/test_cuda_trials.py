@@ -20,12 +20,12 @@ from standin_machine import STANDIN, as_hip, machine
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError, SwizzleError, ValidationError
-from intelliperf_swizzle.frontends.cpp import gpu_trials as trials
-from intelliperf_swizzle.frontends.cpp.binaries import read_fat_binaries
-from intelliperf_swizzle.frontends.cpp.device_code import read_kernel, recording_of
-from intelliperf_swizzle.frontends.cpp.flavours import FLAVOURS
+from intelliperf_swizzle.frontends.cpp.code.binaries import read_fat_binaries
+from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS
+from intelliperf_swizzle.frontends.cpp.gpu import gpu_trials as trials
 from intelliperf_swizzle.frontends.cpp.language import CUDA, HIP, Cpp
-from intelliperf_swizzle.frontends.cpp.trace_slices import trace_here
+from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel, recording_of
+from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
 from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.options import Options

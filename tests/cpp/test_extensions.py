@@ -21,10 +21,10 @@ from standin_machine import STANDIN, machine
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import CaptureError, SwizzleError
-from intelliperf_swizzle.frontends.cpp import gpu_trials as trials
-from intelliperf_swizzle.frontends.cpp.flavours import FLAVOURS
+from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS
+from intelliperf_swizzle.frontends.cpp.gpu import gpu_trials as trials
 from intelliperf_swizzle.frontends.cpp.language import CUDA
-from intelliperf_swizzle.frontends.cpp.trace_slices import trace_here
+from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.hardware import Device, load_target
 from intelliperf_swizzle.options import Options

@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 from recorded_programs import Recorded, lines_of, record
 
-import intelliperf_swizzle.frontends.cpp.toolchain as tools
+import intelliperf_swizzle.frontends.cpp.compile.toolchain as tools
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.context import hardware_context
 from intelliperf_swizzle.errors import CaptureError, SpliceError, SwizzleError, TraceError
 from intelliperf_swizzle.formula import load_formula
-from intelliperf_swizzle.frontends.cpp.device_code import read_kernel
 from intelliperf_swizzle.frontends.cpp.language import HIP
-from intelliperf_swizzle.frontends.cpp.trace_slices import execute_slice, trace_here
+from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel
+from intelliperf_swizzle.frontends.cpp.trace.trace_slices import execute_slice, trace_here
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.options import Options

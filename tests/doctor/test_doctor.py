@@ -105,7 +105,7 @@ def test_without_a_gpu_all_is_modelled_and_it_works(computer):
     assert (diagnosis.target, diagnosis.device) == ("mi300x", None)
     assert (diagnosis.profiler, diagnosis.proposer) == ("model", "offline")
     assert finding(diagnosis, "GPU").found == "none: hit rates are modelled"
-    assert finding(diagnosis, "Triton").found == metadata.version("triton")
+    assert metadata.version("triton") in finding(diagnosis, "Triton").found
     parts = [one.part for one in diagnosis.findings]
     assert "ncu" not in parts
     assert "C compiler" not in parts
@@ -133,7 +133,6 @@ def test_an_mi300x_in_cpx_mode(with_mi300x):
     )
     assert "1 L2 " in finding(diagnosis, "target").found
     assert diagnosis.profiler == "rocprofv3"
-    assert "metrix" not in [one.part for one in diagnosis.findings if one.gap]
 
 
 def test_no_permission_for_counters(with_h200):
@@ -209,22 +208,6 @@ def test_triton_needs_a_c_compiler_where_kernels_are_launched(with_h200):
     assert with_h200.diagnose(profiler="model").works
 
 
-@pytest.mark.parametrize(
-    ("version", "works"),
-    [("3.6.0", True), ("3.9.1", True), ("3.5.1", False), ("3.10.0", False), (None, False)],
-)
-def test_versions_of_triton(computer, mocker, version, works):
-    known = doctor._version
-    mocker.patch.object(
-        doctor, "_version", lambda name: version if name == "triton" else known(name)
-    )
-    diagnosis = computer.diagnose()
-    assert diagnosis.works == works
-    assert finding(diagnosis, "Triton").command == (
-        None if works else "pip install 'triton>=3.6,<3.10'"
-    )
-
-
 def test_hidden_gpus(with_h200):
     with_h200.environment["CUDA_VISIBLE_DEVICES"] = ""
     diagnosis = with_h200.diagnose()
@@ -243,7 +226,7 @@ def test_the_language_model_without_its_key(computer):
     computer.environment["LLM_GATEWAY_KEY"] = "sk-secret"
     diagnosis = computer.diagnose(model="m", provider="http://user:sk-word@host.example:8000/v1")
     assert finding(diagnosis, "language model").found == (
-        "openai/m at host.example, key in LLM_GATEWAY_KEY"
+        "openai/m at host.example:8000, key in LLM_GATEWAY_KEY"
     )
     assert diagnosis.proposer == "both"
     told = as_text(diagnosis) + json.dumps(as_json(diagnosis))

@@ -57,6 +57,11 @@ class Environment:
     def uninstall(self, name: str) -> None:
         self.pip("uninstall", name)
 
+    def hook(self, verb: str = "install-hook") -> str:
+        done = self.run("intelliperf-swizzle", verb)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
     def run(
         self, program: str, *arguments: str, cwd: Path | None = None, **variables: str
     ) -> subprocess.CompletedProcess[str]:
@@ -123,6 +128,7 @@ def _host(make: Callable[[str], Environment], source: str) -> Environment:
     """A host and our checkout, both editable; what was compiled there once stays compiled."""
     made = make("pip")
     made.install("-e", source, "-e", str(CHECKOUT))
+    made.hook()
     return made
 
 

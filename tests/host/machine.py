@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.frontends import base
+from intelliperf_swizzle.frontends import ports
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
 from intelliperf_swizzle.frontends.triton import trials
 from intelliperf_swizzle.frontends.triton.capture.settings import gpu_of
@@ -90,7 +90,7 @@ def add_gpu(folder: Path) -> None:
     for here, name, place in ((GPUS, "kfd", node.parent), (PROFILERS, "root", folder)):
         object.__setattr__(here, name, place)  # they are the default of every look-up
     trials.RACE_SECONDS = 0.0
-    base.LANGUAGES["triton"] = "__main__:INTERPRETED"  # type: ignore[index]
+    ports.LANGUAGES["triton"] = "__main__:INTERPRETED"  # type: ignore[index]
 
 
 if __name__ == "__main__":

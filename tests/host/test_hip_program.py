@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.cpp.toolchain import find_toolchain
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import find_toolchain
 
 pytestmark = [pytest.mark.hip, pytest.mark.long]
 EXAMPLES = Path(__file__).parents[2] / "benchmarks" / "hip"

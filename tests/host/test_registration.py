@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -48,27 +49,33 @@ def assert_host_as_before(host):
     assert "invalid choice: 'swizzle'" in refused.stderr
 
 
+def hook_files(host):
+    return list(host.folder.rglob("intelliperf_swizzle_startup.py")) + list(
+        host.folder.rglob("zz_intelliperf_swizzle.*")
+    )
+
+
 @pytest.mark.parametrize("installer", INSTALLERS)
 def test_host_first(installer, source, environment, wheel):
     host = environment(installer)
     host.install("-e", source)
     host.install(wheel)
+    assert_host_as_before(host)
+    assert not hook_files(host)
+    assert host.hook().count("written: ") == 3
     assert_found(host)
     host.install_again("-e", source)
     assert_found(host)
-    host.install_again(wheel)
-    assert_found(host)
     host.uninstall("intelliperf-swizzle")
     assert_host_as_before(host)
-    assert not [
-        path for path in host.folder.rglob("*intelliperf_swizzle*.*") if path.suffix != ".pyc"
-    ]
+    assert not hook_files(host)
 
 
 @pytest.mark.parametrize("installer", INSTALLERS)
 def test_formula_first_and_host_removed(installer, source, environment, wheel):
     host = environment(installer)
     host.install(wheel)
+    host.hook()
     host.install("-e", source)
     assert_found(host)
     host.uninstall("intelliperf")
@@ -80,21 +87,40 @@ def test_formula_first_and_host_removed(installer, source, environment, wheel):
 
 
 @pytest.mark.parametrize("installer", INSTALLERS)
-def test_both_at_once_and_formula_removed(installer, source, environment, wheel):
-    host = environment(installer)
-    host.install(str(DOUBLE), wheel)
-    assert_found(host)
-    host.uninstall("intelliperf-swizzle")
-    assert_host_as_before(host)
-
-
-@pytest.mark.parametrize("installer", INSTALLERS)
 @pytest.mark.parametrize("host_first", [True, False])
 def test_formula_editable(installer, host_first, source, environment):
     host = environment(installer)
     for what in (source, CHECKOUT) if host_first else (CHECKOUT, source):
         host.install("-e", str(what))
+    host.hook()
     assert_found(host)
+
+
+def test_the_hook_can_be_removed(environment, wheel):
+    host = environment("pip")
+    host.install(str(DOUBLE), wheel)
+
+    def diagnosed():
+        findings = json.loads(host.run("intelliperf-swizzle", "doctor", "--json").stdout)[
+            "findings"
+        ]
+        return next(one for one in findings if one["part"] == "IntelliPerf")
+
+    (packages,) = host.folder.glob("lib/python*/site-packages")
+    before = sorted(packages.iterdir())
+    assert diagnosed()["command"] == "intelliperf-swizzle install-hook"
+    for _ in range(2):
+        host.hook()
+    assert diagnosed()["gap"] is None
+    assert_found(host)
+    assert host.hook("remove-hook").count("removed: ") == 3
+    assert host.hook("remove-hook") == ""
+    assert_host_as_before(host)
+    assert [path for path in sorted(packages.iterdir()) if path.name != "__pycache__"] == [
+        path for path in before if path.name != "__pycache__"
+    ]
+    host.uninstall("intelliperf-swizzle")
+    assert_host_as_before(host)
 
 
 @pytest.mark.parametrize("start", [("intelliperf",), ("python", "-m", "intelliperf")])
@@ -116,6 +142,7 @@ def test_nothing_is_loaded_before_the_host(host):
 def test_package_gone_start_up_file_left(environment, wheel):
     host = environment("pip")
     host.install("-e", str(DOUBLE), wheel)
+    host.hook()
     (package,) = host.folder.glob("lib/python*/site-packages/intelliperf_swizzle")
     package.rename(package.with_name("elsewhere"))
     assert_host_as_before(host)
@@ -153,7 +180,7 @@ def test_host_that_lists_us_is_left_alone(host):
 def test_no_dependency_on_the_names_of_the_host(host):
     ask = "from importlib.metadata import requires; print(*requires('intelliperf-swizzle'))"
     required = host.run("python", "-c", ask).stdout
-    assert "torch" in required
+    assert "numpy" in required
     assert not [name for name in ("intelliperf", "nexus", "accordo", "metrix") if name in required]
 
 

@@ -189,7 +189,7 @@ def test_trace_path_with_a_suffix_is_a_file(any_host, project, small, read_resul
 def test_takes_the_steps_of_our_own_command_on_a_gpu(
     any_host, source, project, on_gpu, measuring, temporary, read_result
 ):
-    """Recorded, compared and timed on the GPU; GT, Metrix or our own profiler reads hit rates."""
+    """Recorded, compared and timed on the GPU; GT, Metrix or rocprofv3 reads hit rates."""
     machine, options = on_gpu
     tools = HERE / "double" / "tools"
     path = f"{tools}:{any_host.folder / 'bin'}:{os.environ['PATH']}"
@@ -197,7 +197,7 @@ def test_takes_the_steps_of_our_own_command_on_a_gpu(
     gt = Path(measuring["GT_TUNING"])
     before = contents(gt)
     runs = {
-        "metrix": ("intelliperf-swizzle", (), own),
+        "rocprofv3": ("intelliperf-swizzle", (), own),
         "gt": ("intelliperf", ("--formula", "swizzle"), measuring),
     }
     if source == str(HERE / "double"):  # IntelliPerf itself knows Metrix on a branch only
@@ -216,7 +216,7 @@ def test_takes_the_steps_of_our_own_command_on_a_gpu(
         records[name] = steps(ran.stderr), read_result(project / f"{name}.json")
         assert not list(temporary.iterdir())
     assert contents(gt) == before
-    expected, result = records.pop("metrix")
+    expected, result = records.pop("rocprofv3")
     assert result["success"] is True
     assert result["metric_name"] == "L2 hit rate"
     assert (result["metric_before"], result["metric_after"]) == (40.0, 80.0)
@@ -236,7 +236,7 @@ def test_takes_the_steps_of_our_own_command_on_a_gpu(
 
 def steps(stderr):
     """The phases of a run as it tells of them, whoever profiles."""
-    told = [line.strip().replace("(intelliperf)", "(metrix)") for line in stderr.splitlines()]
+    told = [line.strip().replace("(intelliperf)", "(rocprofv3)") for line in stderr.splitlines()]
     return [line for line in told if line.startswith(PHASES)]
 
 
@@ -245,7 +245,8 @@ def attempts_of(result):
     attempts = result["swizzle"]["attempts"]
     for measurement in filter(None, (attempt["measurement"] for attempt in attempts)):
         if measurement["profiler"] != "model":
-            del measurement["profiler"], measurement["l2_bytes"]
+            for field in ("profiler", "l2_bytes", "l2_requests", "counters"):
+                del measurement[field]
     return attempts
 
 
@@ -288,7 +289,7 @@ def test_profiler_that_is_unknown(any_host, project):
     ran = any_host.run(*FORMULA, "--profiler", "none", "--", "python", "app.py", cwd=project)
     assert ran.returncode == 2
     assert "there is no profiler `none`" in ran.stderr
-    assert "metrix, intelliperf" in ran.stderr
+    assert "rocprofv3, intelliperf" in ran.stderr
 
 
 def test_profiler_that_is_demanded_and_missing(any_host, project):
@@ -325,9 +326,9 @@ def test_profiler_that_fails_unasked_leaves_the_measuring_to_another(
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr.count("IntelliPerf cannot measure here") == 1
     assert "could not be profiled" in ran.stderr
-    assert ": metrix does" in ran.stderr
+    assert ": rocprofv3 does" in ran.stderr
     result = read_result(project / "out.json")
-    assert result["swizzle"]["profiler"] == "metrix"
+    assert result["swizzle"]["profiler"] == "rocprofv3"
     assert (result["metric_before"], result["metric_after"]) == (40.0, 80.0)
 
 

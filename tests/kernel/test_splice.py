@@ -156,19 +156,24 @@ def test_the_diff_names_any_file(tmp_path: Path, tool: list[str]) -> None:
         assert path.read_text() == edit.files[str(path)] != before
 
 
-def test_a_link_out_of_the_project_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_outside_the_project_is_patched_where_it_lies(tmp_path: Path) -> None:
+    kernel = HEADER + "\n@triton.jit\ndef k(x):\n    tl.store(x + tl.program_id(0), 1.0)\n"
+    package = tmp_path / "site-packages" / "rows"
+    (package / "ops").mkdir(parents=True)
+    for path in (package, package / "ops"):
+        (path / "__init__.py").touch()
+    (package / "ops" / "norm.py").write_text(kernel)
+    (tmp_path / "linked.py").write_text(kernel)
     (tmp_path / "project").mkdir()
-    (tmp_path / "linked.py").write_text(
-        HEADER + "\n@triton.jit\ndef k(x):\n    tl.store(x + tl.program_id(0), 1.0)\n"
-    )
     link = tmp_path / "project" / "linked.py"
     link.symlink_to(tmp_path / "linked.py")
-    launch = launch_of(link, "k", (10,), {"x": ("fp32", (10,))})
-    with pytest.raises(SpliceError, match=r"/linked.py lies outside .*/project, so a patch"):
-        spliced(launch, root=tmp_path / "project")
-    assert "+++ b/linked.py" in spliced(launch, root=tmp_path).diff
+
+    def diff(file: Path) -> str:
+        launch = launch_of(file, "k", (10,), {"x": ("fp32", (10,))})
+        return spliced(launch, root=tmp_path / "project").diff
+
+    assert "+++ b/rows/ops/norm.py" in diff(package / "ops" / "norm.py")
+    assert "+++ b/linked.py" in diff(link)  # the file itself, beside the link
 
 
 def test_a_name_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:

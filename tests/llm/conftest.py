@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 
 import pytest
 from openai_endpoint import Endpoint, handler_of
 
 
-@pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
+@contextmanager
+def served() -> Iterator[Endpoint]:
     endpoint = Endpoint()
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(endpoint))
     server.daemon_threads = True
@@ -23,3 +24,16 @@ def endpoint() -> Iterator[Endpoint]:
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with served() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def endpoints() -> Iterator[dict[str, Endpoint]]:
+    """Two private ones, and one in the place of the public one."""
+    with served() as first, served() as second, served() as public:
+        yield {"A": first, "B": second, "public": public}

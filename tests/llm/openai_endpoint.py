@@ -17,7 +17,7 @@ KEY = "sk-test-0123456789abcdef"
 def answer(swizzle: str, **fields: str) -> str:
     """An answer as DSPy's chat adapter reads it; critiques are there only where given."""
     named = {"reasoning": "because", **fields}
-    named |= {"idea": fields.get("idea", "an idea"), "rationale": "fewer misses"}
+    named |= {"idea": "an idea", "rationale": "fewer misses", **fields}
     named["advice"] = fields.get("advice", "none")
     named["swizzle"] = swizzle
     return "".join(f"[[ ## {k} ## ]]\n{v}\n\n" for k, v in named.items()) + "[[ ## completed ## ]]"

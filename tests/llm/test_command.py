@@ -31,14 +31,6 @@ def run(folder: Path, *arguments: str, key: str = "") -> subprocess.CompletedPro
     )
 
 
-def seeing_formula(folder: Path) -> str:
-    """The formula `swizzle` for a model that sees."""
-    path = folder / "seeing.yaml"
-    plain = (HERE.parents[1] / "formulas" / "swizzle.yaml").read_text()
-    path.write_text(plain.replace("pictures: false", "pictures: true"))
-    return str(path)
-
-
 def test_a_run_with_a_model_leaves_totals_and_no_key(endpoint, tmp_path, read_result):
     endpoint.script = [
         "[[ ## memory_analysis ## ]]\nShared.\n\n[[ ## completed ## ]]",
@@ -46,13 +38,10 @@ def test_a_run_with_a_model_leaves_totals_and_no_key(endpoint, tmp_path, read_re
         answer(BLOCKS, idea="blocks of two by two"),
     ]
     sizes = ["--m", "2048", "--n", "2048"]
-    seeing = ["-f", seeing_formula(tmp_path)]
-    options = ["--proposer", "llm", "-r", endpoint.url, "--num_attempts", "1", "-v", *seeing]
+    options = ["--proposer", "llm", "-r", endpoint.url, "--num_attempts", "1", "-v"]
     done = run(tmp_path, *options, "--", sys.executable, str(TRANSPOSE), *sizes, key=KEY)
     assert done.returncode == 0, done.stderr
     assert len(endpoint.requests) == 3
-    kinds = [{part["type"] for part in endpoint.parts(call)} for call in range(3)]
-    assert kinds == [{"text"}, {"text", "image_url"}, {"text", "image_url"}]
     folder = tmp_path / "swizzle-out" / "transpose_kernel"
     outcome = read_result(folder / "result.json")
     assert outcome["success"]
@@ -93,14 +82,7 @@ def test_a_model_is_needed_and_none_is_configured(tmp_path):
 def test_explain_of_the_softmax(tmp_path):
     command = [sys.executable, "-m", "intelliperf_swizzle", "explain", "--target", "mi300x"]
     done = subprocess.run(
-        [
-            *command,
-            "-f",
-            seeing_formula(tmp_path),
-            "--",
-            sys.executable,
-            str(HERE / "softmax_app.py"),
-        ],
+        [*command, "--", sys.executable, str(HERE / "softmax_app.py")],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -113,7 +95,5 @@ def test_explain_of_the_softmax(tmp_path):
     assert "# call 2\n\n## system\n\n" in done.stdout
     assert "You are a GPU performance engineer." in done.stdout
     assert "`swizzle` (str): " in done.stdout
-    for name in ("tile_map", "launch_order", "tensor_lines"):
-        assert f"[[ ## {name} ## ]]\n[PNG of " in done.stdout
     assert "a line is touched by 1.0 tiles on average, 1 at most" in done.stdout
     assert "headroom +0.0 points" in done.stdout

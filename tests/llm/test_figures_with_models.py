@@ -4,12 +4,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 from openai_endpoint import answer
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import language_model
 from figure_02 import FORMULAS, items, without_attempts

@@ -12,7 +12,7 @@ from openai_endpoint import Endpoint, answer
 
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.cpp.toolchain import find_toolchain
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import find_toolchain
 
 pytestmark = pytest.mark.hip
 EXAMPLES = Path(__file__).parents[2] / "benchmarks" / "hip"

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import math
 import re
@@ -16,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from openai_endpoint import KEY, Counting, Cut, Hang, Raw, Status, answer
-from PIL import Image
 
 from intelliperf_swizzle.children import CallError, Ended, call_each
 from intelliperf_swizzle.errors import ModelError
@@ -97,7 +94,7 @@ class Stage:
         self.evaluator = choose_evaluator(setup, subject, self.history, folder, Silent())
         problem = pose_problem(setup, subject, self.evaluator, self.attempts)
         self.problem = replace(problem, iterations=iterations)
-        told = replace(load_formula("swizzle"), memory_analysis=False, **formula)
+        told = replace(load_formula("swizzle"), **{"memory_analysis": False, **formula})
         where = Endpoint("openai/any", endpoint.url, KEY)
         ask = Model(where, told.temperature, 8192, sleep=lambda _: None)
         self.model = LanguageModelProposer(told, ask, Silent())
@@ -196,22 +193,6 @@ def test_both_hand_over_what_they_found_and_tune_a_family_further(stage, endpoin
     assert values[:2] == [5, 32]
     assert {16, 24, 64} <= set(values)
     assert len(values) == len(set(values))
-
-
-def test_a_model_that_sees_is_shown_the_best_beside_the_unmodified_kernel(stage, endpoint):
-    endpoint.script = [answer(SHARES), answer(REVERSED, critiques="{}")]
-    run = stage(iterations=2, pictures=True)
-    run.run()
-    shown = []
-    for call in (0, 1):
-        addresses = [part["image_url"]["url"] for part in endpoint.parts(call)
-                     if part["type"] == "image_url"]  # fmt: skip
-        pictures = [Image.open(io.BytesIO(base64.b64decode(one.partition(",")[2])))
-                    for one in addresses]  # fmt: skip
-        assert [one.format for one in pictures] == ["PNG"] * 3
-        shown.append(addresses)
-    assert not set(shown[0]) & set(shown[1])
-    assert "[[ ## tile_map ## ]]" in endpoint.prompt(0)
 
 
 class Heard(Silent):
@@ -387,6 +368,35 @@ def test_an_endpoint_that_never_answers_is_an_error(stage, endpoint):
     endpoint.script = [Status(500)]
     with pytest.raises(ModelError):
         stage().run()
+
+
+def test_no_swizzle_helps_is_an_answer(stage, endpoint):
+    endpoint.script = [answer("none", rationale="each tile reads `x` twice itself")]
+    run = stage(iterations=3)
+    effort = run.run()
+    assert not run.attempts.all()
+    assert len(endpoint.requests) == 1
+    told = "the language model says that no renumbering helps: `each tile reads 'x' twice itself`"
+    assert told in effort.notes
+
+
+def test_a_slow_memory_analysis_is_done_without(stage, endpoint):
+    endpoint.script = [Hang(), answer(SHARES)]
+    budgets = replace(load_formula("swizzle").budgets, call_seconds=2)
+    run = stage(memory_analysis=True, budgets=budgets)
+    effort = run.run()
+    assert any("without a memory analysis" in note for note in effort.notes)
+    assert run.verdicts == ["better"]
+    assert endpoint.requests[0]["max_tokens"] < endpoint.requests[1]["max_tokens"]
+
+
+def test_a_model_that_is_too_slow_leaves_the_run_to_the_search(stage, endpoint):
+    endpoint.script = [Hang()]
+    run = stage(budgets=replace(load_formula("swizzle").budgets, call_seconds=2))
+    run.model.fallback = OfflineProposer()
+    effort = run.run()
+    assert any("searched without it" in note for note in effort.notes)
+    assert run.best is not None
 
 
 def test_both_go_on_alone_where_the_endpoint_fails(stage, endpoint):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.context import hardware_context
+from intelliperf_swizzle.context import hardware_context, render
 from intelliperf_swizzle.formula import load_formula
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
@@ -116,6 +116,28 @@ def test_prompts_word_for_word(contexts, kernel, formula, golden):
 def folded(text: str) -> str:
     """Without the section `everything`, whose tables and GPU data are not for this test to pin."""
     return re.sub(r"(?s)(## everything: [^\n]*\n\n).*?(?=\n\n## documents)", r"\1(a dump)", text)
+
+
+def test_on_nvidia_no_launch_index_is_said_to_run_beside_an_l2(contexts):
+    of_amd = contexts["transpose"]
+    on_h200 = hardware_context(
+        of_amd.launch, of_amd.trace, load_target("h200"), occupancy=2, baseline=BASELINE,
+        ceiling=CEILING,
+    )  # fmt: skip
+    told = proposal(load_formula("swizzle"), on_h200, None, [], None, left=2)
+    assert "no function of its launch index" in told.inputs["dispatch"]
+    assert "is fetched by" not in told.inputs["locality"]
+    assert "so fetched again" not in told.inputs["locality"]
+    assert "60.0 MiB" in told.inputs["locality"]
+    assert "2 further iterations may follow" in told.inputs["request"]
+
+
+def test_what_a_tile_reads_twice_itself_is_said(contexts):
+    of_tile = contexts["gemm"]
+    twice = replace(of_tile.tensors[0], tiles_per_line=1.0, passes=2.0)
+    told = render(replace(of_tile, tensors=(twice,)), "locality", ())
+    assert "accesses its own lines 2.0 times" in told
+    assert "its own lines" not in render(of_tile, "locality", ())
 
 
 @pytest.mark.parametrize("kernel", SIZES)

@@ -128,7 +128,7 @@ def test_wheel_holds_the_package_and_the_formulas_and_nothing_else(
     formulas = files(checkout / "formulas")
     assert "patterns/identity.yaml" in formulas
     installed_formulas = {f"intelliperf_swizzle/formulas/{name}" for name in formulas}
-    assert inside == package | installed_formulas | files(checkout / "startup")
+    assert inside == package | installed_formulas
     assert "intelliperf_swizzle/py.typed" in inside
     assert "intelliperf_swizzle/hardware/gpus/mi300x.yaml" in inside
 

@@ -122,28 +122,6 @@ if "csv" in job["output_format"] and shown:
 sys.exit(ran.returncode)
 """
 
-METRIX = """
-if "--version" in sys.argv:
-    print("Metrix 0.1.0")
-    sys.exit(0)
-import shlex
-options = dict(zip(sys.argv[2:-1:2], sys.argv[3:-1:2]))
-ran = subprocess.run(shlex.split(sys.argv[-1]))
-hits = int(Path("hits.txt").read_text())
-document = {}
-for number, one in enumerate(BEHAVIOUR["launches"], 1):
-    metrics = {
-        "memory.l2_hit_rate": {"min": 0, "max": 0, "avg": hits / 10 * one["share"], "count": 1},
-        "memory.bytes_transferred_l2": {"min": 0, "max": 0, "avg": 128000.0 * number, "count": 1},
-    }
-    for name in BEHAVIOUR.get("missing", []):
-        del metrics[name]
-    document[f"dispatch_{number}:{one['kernel']}"] = {
-        "duration_us": {"min": 9, "max": 11, "avg": 10.0}, "metrics": metrics}
-Path(options["--output"]).write_text(BEHAVIOUR.get("text") or json.dumps(document))
-sys.exit(ran.returncode)
-"""
-
 
 def row(
     grid: Sequence[int] = (64, 1, 1),

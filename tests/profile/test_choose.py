@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from profiler_stand_ins import METRIX, NCU, ROCPROFV3
+from profiler_stand_ins import NCU, ROCPROFV3
 
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import load_target
@@ -33,7 +33,7 @@ class Notes(Silent):
 
 @pytest.fixture
 def machine(bench):
-    for tool, body in {"ncu": NCU, "rocprofv3": ROCPROFV3, "metrix": METRIX}.items():
+    for tool, body in {"ncu": NCU, "rocprofv3": ROCPROFV3}.items():
         bench.stand_in(tool, body, launches=[])
     for file, text in {
         "dev/kfd": "",
@@ -57,7 +57,6 @@ def chosen(bench, name, target, device, machine, notes=None):
         ("auto", "mi300x", MI300X, "rocprofv3"),
         ("ncu", "h200", H200, "ncu"),
         ("rocprofv3", "mi300x", MI300X, "rocprofv3"),
-        ("metrix", "mi300x", MI300X, "metrix"),
     ],
 )
 def test_the_best_that_works_or_the_one_asked_for(bench, machine, name, target, device, profiler):
@@ -82,7 +81,7 @@ def test_the_first_device_is_taken_where_none_is_named(bench, machine, mocker):
 def test_there_is_no_such_profiler():
     with pytest.raises(UsageError, match="no profiler `nsys`") as caught:
         choose_profiler("nsys", load_target("h200"))
-    assert caught.value.hint == "one of: auto, model, ncu, rocprofv3, metrix"
+    assert caught.value.hint == "one of: auto, model, ncu, rocprofv3"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_there_is_no_such_profiler():
         ("ncu", "mi300x", MI300X, "measures NVIDIA GPUs, and here is AMD Instinct MI300X"),
         ("ncu", "h100", H200, "the target is h100, and the GPU here is NVIDIA H200"),
         ("rocprofv3", "mi355x", MI300X, "the target is mi355x"),
-        ("metrix", "mi325x", MI300X, "the target is mi325x"),
+        ("rocprofv3", "mi325x", MI300X, "the target is mi325x"),
     ],
 )
 def test_another_gpu_than_the_target_is_not_measured(bench, machine, name, target, device, fact):

@@ -1,19 +1,17 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The profilers `rocprofv3` and `metrix` with stand-ins for the tools."""
+"""The profiler `rocprofv3` with a stand-in for the tool."""
 
 from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
-from profiler_stand_ins import METRIX, ROCPROFV3, row
+from profiler_stand_ins import ROCPROFV3, row
 
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.profile.metrix import MetrixProfiler
 from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
 from intelliperf_swizzle.profile.tools import find_tool
 
@@ -37,18 +35,6 @@ def rocprofv3(bench, machine):
         return Rocprofv3Profiler(application or bench.application(), MI300X, tool)
 
     return make
-
-
-@pytest.fixture
-def metrix(bench, machine):
-    def make(*launches, **behaviour):
-        bench.stand_in("metrix", METRIX, launches=launches, **behaviour)
-        return MetrixProfiler(bench.application(), MI300X, find_tool("metrix", machine))
-
-    return make
-
-
-# --- rocprofv3 ----------------------------------------------------------------------------------
 
 
 def test_a_measurement_is_the_ratio_of_sums_over_all_launches(rocprofv3, launched):
@@ -129,34 +115,3 @@ def test_the_counters_of_an_mi250x_have_other_names(bench, rocprofv3, launched):
         Rocprofv3Profiler(bench.application(), mi250x, tool).measure([launched((1, 1, 1))])
     [job] = json.loads(request.read_text())["jobs"]
     assert {"TCC_EA_RDREQ_sum", "TCC_EA_WRREQ_sum"} <= set(job["pmc"])
-
-
-# --- metrix -------------------------------------------------------------------------------------
-
-
-def test_metrix_rates_are_weighted_with_their_bytes(bench, metrix, launched):
-    measured = metrix(row(), row(share=0.5)).measure([launched((64, 1, 1))])
-    assert measured.l2_hit_rate == pytest.approx((0.6 * 1 + 0.3 * 2) / 3)
-    assert (measured.l2_bytes, measured.time_ms) == (384_000, 0.02)
-    assert (measured.profiler, measured.l2_before) == ("metrix", "warm")
-    assert bench.calls[-1][-1] == f"{sys.executable} app.py"
-    assert str(Path(bench.calls[-1][bench.calls[-1].index("--output") + 1]).name) == "metrix.json"
-
-
-def test_metrix_measures_an_edit(bench, metrix, launched):
-    measured = metrix(row()).measure([launched((64, 1, 1))], bench.edit(900))
-    assert measured.l2_hit_rate == pytest.approx(0.9)
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "fact"),
-    [
-        ({"launches": [row(kernel="another")]}, "does not show `a_kernel`"),
-        ({"launches": [row()], "missing": ["memory.l2_hit_rate"]}, "no L2 hit rate"),
-        ({"launches": [row()], "text": '{"dispatch_1:a_kernel": []}'}, "unknown layout"),
-        ({"launches": [row()], "text": '{"dispatch_1:a_'}, "unknown layout"),
-    ],
-)
-def test_a_profile_of_metrix_that_is_of_no_use(metrix, launched, behaviour, fact):
-    with pytest.raises(ProfileError, match=fact):
-        metrix(*behaviour.pop("launches"), **behaviour).measure([launched((64, 1, 1))])

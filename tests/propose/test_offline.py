@@ -23,16 +23,12 @@ GRID = (32, 24, 1)
 
 def problem(budget: int = 300, ceiling: float = 1.0, seed: int = 0) -> Problem:
     launch = Launch("k", SOURCE, GRID, {}, (), {}, {})
-    told = (no_context, lambda: (), no_picture)
+    told = (no_context, lambda: ())
     return Problem((launch,), MI300X, 0.0, ceiling, budget, *told, seed)
 
 
 def no_context() -> NoReturn:
     raise AssertionError("the search asks for no context")
-
-
-def no_picture(_: object) -> NoReturn:
-    raise AssertionError("the search asks for no picture")
 
 
 class Neighbourly:

@@ -263,28 +263,6 @@ def test_timed_attempts_are_told_apart_by_half_a_percent_then_by_hit_rate(
     assert order(attempts)[0].number == first
 
 
-@pytest.mark.parametrize(
-    ("slow", "joules", "first"),
-    [
-        (0.904, (0.9, 0.8), 2),
-        (0.904, (0.9, 0.89), 1),
-        (0.907, (0.9, 0.8), 1),
-        (0.904, (None, 0.8), 1),
-    ],
-)
-def test_of_equal_times_the_least_energy_comes_first(
-    slow: float, joules: tuple[float | None, float | None], first: int
-) -> None:
-    def with_joules(number: int, measured: Measurement, joules: float | None) -> Attempt:
-        assert measured.timing is not None
-        timing = replace(measured.timing, original_joules=joules and 1.0, joules=joules)
-        return replace(attempt(number, 0.5), measurement=replace(measured, timing=timing))
-
-    measured = timed(0.9, 0.89, 0.90, 0.91), timed(0.6, slow, slow, slow)
-    attempts = [with_joules(n, one, joules[n - 1]) for n, one in enumerate(measured, 1)]
-    assert order(attempts)[0].number == first
-
-
 UNEVEN = replace(BASELINE, imbalance=1.2)
 
 

@@ -97,7 +97,7 @@ def explain(
     sections.
     """
     setup = prepare_call("explain", command, target, options, progress)
-    context, _ = single.explain(setup, progress)
+    context = single.explain(setup, progress)
     proposal = first_questions(setup.formula, context)[-1]
     return {"instructions": proposal.instructions, **proposal.inputs}
 

@@ -32,6 +32,8 @@ VERBS = (
     "targets",
     "doctor",
     "validate-model",
+    "install-hook",
+    "remove-hook",
 )
 """Each is a module here with `run(arguments) -> int`; without a verb it is `optimize`."""
 

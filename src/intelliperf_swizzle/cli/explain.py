@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)
         run_build(setup)
-        context, picture = explain(setup, progress)
-    for number, question in enumerate(first_questions(setup.formula, context, picture), 1):
+        context = explain(setup, progress)
+    for number, question in enumerate(first_questions(setup.formula, context), 1):
         print(f"# call {number}\n\n{shown(question)}")
     return 0

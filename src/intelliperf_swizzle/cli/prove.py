@@ -55,7 +55,7 @@ def _run_source(arguments: Sequence[str]) -> int:
     )  # fmt: skip
     parser.add_argument(
         "--no_cache", "--no-cache", action="store_true",
-        help="record and look anew, even if nothing has changed",
+        help="look anew at launches that an earlier run has looked at",
     )  # fmt: skip
     options, command = parse_with_application(parser, arguments)
 

@@ -1,63 +1,24 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""`validate-model`: the cache model beside measured counters."""
+"""`validate-model`: the cache model beside measured counters, by a checkout's `benchmarks/`."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
-from intelliperf_swizzle.cli.arguments import PROGRAM, Parser, progress_display
+from intelliperf_swizzle.errors import UsageError
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Prints the comparison, of what there is if it is stopped.
-
-    Returns:
-        1 where something measured could not be compared.
-    """
-    parser = Parser(
-        prog=f"{PROGRAM} validate-model",
-        description="Set the cache model's L2 hit rates beside measured ones.",
-        epilog="Exit code 1: something measured could not be compared; each such thing is named.",
-    )
-    parser.add_argument(
-        "folder",
-        type=Path,
-        help="a folder with kernels.py, mappings.py and measured.json",
-    )
-    parser.add_argument("--target", default="h200", help="GPU that was measured (h200)")
-    parser.add_argument("-o", "--output_file", type=Path, help="write all pairs as JSON")
-    options = parser.parse_args(arguments)
-
-    from intelliperf_swizzle.accuracy import FolderOfMeasurements, ModelAccuracy, compare_each
-    from intelliperf_swizzle.accuracy.tables import as_table, table
-    from intelliperf_swizzle.disk import write_whole
-    from intelliperf_swizzle.hardware import load_target
-    from intelliperf_swizzle.kept import kept_for_user
-    from intelliperf_swizzle.stopping import apart
-
-    target = load_target(options.target)
-    if options.output_file:
-        options.output_file.parent.mkdir(parents=True, exist_ok=True)
-    known: list[ModelAccuracy] = []
-
-    def compare() -> None:
-        measured = FolderOfMeasurements(options.folder)
-        for so_far in compare_each(measured, target, progress, kept_for_user()):
-            known[:] = [so_far]
-            if options.output_file:
-                text = json.dumps(as_table(so_far), indent=1, ensure_ascii=False)
-                write_whole(options.output_file, f"{text}\n".encode())
-
-    try:
-        with progress_display() as progress:
-            apart(compare)
-    finally:
-        for so_far in known:
-            for reason in so_far.skipped:
-                print(f"skipped: {reason}", file=sys.stderr)
-            print(table(so_far))
-    return 1 if known[0].skipped else 0
+    """Prints the comparison; the exit code is 1 if something measured could not be compared."""
+    benchmarks = Path(__file__).resolve().parents[3] / "benchmarks"
+    if not (benchmarks / "accuracy").is_dir():
+        raise UsageError(
+            "validate-model is no part of an installed package",
+            hint="pip install -e . in a checkout of intelliperf-swizzle",
+        )
+    sys.path.append(str(benchmarks))
+    return int(import_module("accuracy.command").main(arguments))

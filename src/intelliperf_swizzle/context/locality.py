@@ -50,8 +50,11 @@ def hardware_context(
     Cost: about half a second a million references.
     """
     touches = stream_of(trace).touches
-    wave_of = _waves(trace, target, target.cus_per_xcd * occupancy)
     domain_of = target.domain_of(trace.runs_in)
+    resident = target.cus_per_xcd * occupancy
+    if not target.deals_in_turn:  # who meets where is not known, so the L2 is taken for one
+        domain_of, resident = np.zeros_like(domain_of), target.cus * occupancy
+    wave_of = _waves(trace, domain_of, resident)
     tensors = _tensors(trace, touches)
     return HardwareContext(
         launch=launch,
@@ -62,7 +65,7 @@ def hardware_context(
         tensors=tensors,
         integer_inputs=integer_inputs(launch, tensors),
         reuse=_reuse(touches, target, domain_of, wave_of),
-        wave=_wave(touches, target, domain_of, wave_of, occupancy),
+        wave=_wave(touches, target, domain_of, wave_of, occupancy, resident),
         trace=trace,
         sampled=touches.step,
     )
@@ -97,6 +100,7 @@ def _tensor(trace: Trace, touches: Touches, number: int, units: npt.NDArray[np.b
         reads=reads,
         writes=writes,
         atomics=atomics,
+        passes=(reads + writes + atomics) / (line_touches * touches.step),
         traffic_share=(reads + writes + atomics) / max(1, int(touches.kinds.sum())),
         tiles_per_line=line_touches / distinct,
         most_tiles_per_line=int(np.diff(np.append(first, len(unit))).max()),
@@ -137,12 +141,11 @@ def _next_tiles(unit: Int64Array, tile: Int64Array, lines: Int64Array) -> tuple[
 # --- waves and reuse ----------------------------------------------------------------------------
 
 
-def _waves(trace: Trace, target: Target, slots: int) -> Int64Array:
+def _waves(trace: Trace, domain: Int64Array, slots: int) -> Int64Array:
     """In which wave of its domain each tile runs: int64[tiles]."""
-    domain = target.domain_of(trace.runs_in)
     order = trace.rounds[np.argsort(domain[trace.rounds], kind="stable")]
     rank = np.empty(trace.tiles, np.int64)
-    begins = np.searchsorted(domain[order], np.arange(target.num_xcds))
+    begins = np.searchsorted(domain[order], np.arange(domain.max() + 1))
     rank[order] = np.arange(trace.tiles) - begins[domain[order]]
     return rank // slots
 
@@ -163,7 +166,12 @@ def _domain_waves(
 
 
 def _wave(
-    touches: Touches, target: Target, domain_of: Int64Array, wave_of: Int64Array, occupancy: int
+    touches: Touches,
+    target: Target,
+    domain_of: Int64Array,
+    wave_of: Int64Array,
+    occupancy: int,
+    resident: int,
 ) -> Wave:
     per_domain = _domain_waves(touches, target, domain_of, wave_of)
     units = int(touches.unit.max()) + 1
@@ -171,14 +179,20 @@ def _wave(
     device = int(touches.lines[once].sum()) * touches.step * LINE_BYTES
     return Wave(
         occupancy=occupancy,
-        workgroups_per_domain=target.cus_per_xcd * occupancy,
+        workgroups_per_domain=resident,
         waves=per_domain.shape[1],
         domain_bytes=float(per_domain[per_domain > 0].mean()),
         device_bytes=device / per_domain.shape[1],
     )
 
 
-def _reuse(touches: Touches, target: Target, domain_of: Int64Array, wave_of: Int64Array) -> Reuse:
+def _reuse(
+    touches: Touches,
+    target: Target,
+    domain_of: Int64Array,
+    wave_of: Int64Array,
+) -> Reuse:
+    capacity_bytes = target.l2_bytes_per_xcd * (1 if target.deals_in_turn else target.num_xcds)
     domain, wave = domain_of[touches.tile], wave_of[touches.tile]
     order = np.lexsort((touches.tile, domain, touches.unit))
     unit, lines = touches.unit[order], touches.lines[order]
@@ -201,7 +215,7 @@ def _reuse(touches: Touches, target: Target, domain_of: Int64Array, wave_of: Int
         same_wave=float(lines[again & ~later].sum() / total),
         earlier_wave=float(lines[later].sum() / total),
         distance_bytes=float(np.median(distance)) if len(distance) else None,
-        distance_fits=_fitting(distance, lines[later], target.l2_bytes_per_xcd),
+        distance_fits=_fitting(distance, lines[later], capacity_bytes),
         domains_per_shared_line=_mean_domains(unit[fetched], lines[fetched]),
     )
 

@@ -36,6 +36,7 @@ class TensorUse:
         writes: line writes.
         atomics: line updates by atomics.
         traffic_share: of the line accesses of all tensors; 0 to 1.
+        passes: how often a tile accesses each of its lines, on average.
         tiles_per_line: how many tiles touch a line, on average.
         most_tiles_per_line: the greatest number of tiles that touch one line.
         shared_with_neighbour: along each axis of the grid, what share of a tile's lines the next
@@ -50,6 +51,7 @@ class TensorUse:
     reads: int
     writes: int
     atomics: int
+    passes: float
     traffic_share: float
     tiles_per_line: float
     most_tiles_per_line: int
@@ -142,3 +144,9 @@ class HardwareContext:
     wave: Wave
     trace: Trace
     sampled: int
+
+    @property
+    def l2_bytes(self) -> int:
+        """Of the L2 in which tiles can meet: an XCD's, or all of it where it is taken for one."""
+        domains = 1 if self.target.deals_in_turn else self.target.num_xcds
+        return self.target.l2_bytes_per_xcd * domains

@@ -27,6 +27,8 @@ from intelliperf_swizzle.units import factor, milliseconds, percent, points, siz
 ROUNDS = 3
 """Rounds of the dispatch that the worked example shows."""
 
+SHARED_FROM, PASSES_FROM = 1.05, 1.5
+"""Tiles a line from which a tensor counts as shared, and accesses a line as read more than once."""
 OVERLOAD_ROWS = 1500
 """Rows of each of the unfiltered tables."""
 
@@ -48,6 +50,7 @@ COUNTERS: Mapping[str, tuple[str, Callable[..., str]]] = {
     "imbalance": ("load imbalance: the last workgroup's end / the earliest possible", factor),
     "time_ms": ("time", milliseconds),
     "modelled_memory_time_ms": ("modelled memory time", milliseconds),
+    "arithmetic_time_ms": ("arithmetic alone takes at least", milliseconds),
     "overlapped_time_ms": ("modelled time of L2, memory and arithmetic", milliseconds),
     "causes": ("why (modelled)", describe_tensors),
 }
@@ -113,8 +116,13 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
         f"{target.product} ({target.arch})",
         f"- {target.domain_count} of {target.cus_per_xcd} {cu}s: {target.cus} {cu}s",
         f"- L2: {size(target.l2_bytes_per_xcd)} an {domain}, {target.l2_ways} ways, lines of "
-        f"{LINE_BYTES} B; it serves the {cu}s of its {domain} only, so a line that two {domain}s "
-        "need is fetched twice",
+        f"{LINE_BYTES} B; "
+        + (
+            f"it serves the {cu}s of its {domain} only, so a line that two {domain}s need is "
+            "fetched twice"
+            if target.deals_in_turn
+            else f"a line that {cu}s of both sides read is kept in both"
+        ),
         f"- L1: {size(target.l1_bytes)} a {cu}",
         *_places(target),
     ]
@@ -127,11 +135,22 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
         [
             *lines,
             f"- bandwidth of the device: {', '.join(named)}",
+            *_division(target),
             f"- {wave.occupancy} workgroup{'s' if wave.occupancy > 1 else ''} of this kernel on a "
             f"{cu} at once: {wave.workgroups_per_domain} on an {domain}, "
             f"{wave.workgroups_per_domain * target.num_xcds} on the device (one wave)",
         ]
     )
+
+
+def _division(target: Target) -> list[str]:
+    """What a remap itself costs, where that was measured."""
+    if target.clocks_division is None:
+        return []
+    return [
+        "- a `//` or `%` of the remap by a number that is not compiled in: "
+        f"{target.clocks_division} clocks of each workgroup"
+    ]
 
 
 def _places(target: Target) -> list[str]:
@@ -158,6 +177,8 @@ def _bits(rule: BitRule) -> str:
 
 
 def _dispatch(context: HardwareContext, _: Collection[str]) -> str:
+    if not context.target.deals_in_turn:
+        return _dispatch_to_free(context)
     target, launch = context.target, context.launch
     domain = target.domain_name
     cycle = target.dispatch_domains
@@ -186,6 +207,25 @@ def _dispatch(context: HardwareContext, _: Collection[str]) -> str:
             "and neighbours in launch order drift apart."
         )
     return "\n".join(lines)
+
+
+def _dispatch_to_free(context: HardwareContext) -> str:
+    """Dispatch where the launch index does not say which L2 a workgroup is next to."""
+    target, launch, wave = context.target, context.launch, context.wave
+    first = min(wave.workgroups_per_domain, launch.programs)
+    return "\n".join(
+        [
+            "Workgroups start in launch order (program_id(0) varies fastest): the first "
+            f"{first} together, on the {target.cu_name}s of one GPC after another, and each "
+            f"further one where one ends. Which {target.domain_name} a workgroup is next to is no "
+            "function of its launch index; a line has its home in one, by its address; reads "
+            "from the other side take longer and are kept there, too. So a remap decides which "
+            "tiles run at the same time, and not next to which part of the L2.",
+            *_loop_words(launch),
+            f"The {'tiles' if launch.loop else 'workgroups'} take {wave.waves} "
+            f"wave{'s' if wave.waves > 1 else ''} of {wave.workgroups_per_domain}.",
+        ]
+    )
 
 
 def _loop_words(launch: Launch) -> list[str]:
@@ -240,23 +280,28 @@ def _locality(context: HardwareContext, _: Collection[str]) -> str:
         ]
     parts += [_tensor(tensor, context.launch, about) for tensor in context.tensors]
     reuse, wave, target = context.reuse, context.wave, context.target
-    domain = target.domain_name
+    domain = target.domain_name if target.deals_in_turn else "GPU"
+    other = (
+        f"- touched before, but on other {domain}s only, so fetched again: "
+        f"{about}{percent(reuse.other_domain)}\n"
+    ) * target.deals_in_turn
     parts.append(
         "Where a tile finds its lines, unmodified (of all pairs of tile and line):\n"
         f"- touched by no tile before: {about}{percent(reuse.first)}\n"
-        f"- touched before, but on other {domain}s only, so fetched again: "
-        f"{about}{percent(reuse.other_domain)}\n"
-        f"- touched by another tile of the same {domain} in the same wave: "
+        f"{other}- touched by another tile of the same {domain} in the same wave: "
         f"{about}{percent(reuse.same_wave)}\n"
         f"- touched on the same {domain}, but in an earlier wave: "
         f"{about}{percent(reuse.earlier_wave)}"
         + _distance(context, about)
-        + f"\nA line that more than one tile touches is fetched by "
-        f"{about}{reuse.domains_per_shared_line:.1f} of {target.domain_count}."
+        + (
+            f"\nA line that more than one tile touches is fetched by "
+            f"{about}{reuse.domains_per_shared_line:.1f} of {target.domain_count}."
+        )
+        * target.deals_in_turn
     )
     parts.append(
         f"Working set of one wave: {about}{size(wave.domain_bytes)} on an {domain} (its L2 holds "
-        f"{size(target.l2_bytes_per_xcd)}; tiles of a wave advance side by side, so they share "
+        f"{size(context.l2_bytes)}; tiles of a wave advance side by side, so they share "
         f"lines that they touch at the same step), {about}{size(wave.device_bytes)} on the device."
     )
     return "\n\n".join(parts)
@@ -266,9 +311,10 @@ def _distance(context: HardwareContext, about: str) -> str:
     reuse, target = context.reuse, context.target
     if reuse.distance_bytes is None:
         return ""
+    domain = target.domain_name if target.deals_in_turn else "GPU"
     return (
-        f"; the {target.domain_name} touches {about}{size(reuse.distance_bytes)} in between "
-        f"(median), which fits its L2 of {size(target.l2_bytes_per_xcd)} in "
+        f"; the {domain} touches {about}{size(reuse.distance_bytes)} in between "
+        f"(median), which fits its L2 of {size(context.l2_bytes)} in "
         f"{about}{percent(reuse.distance_fits)} of the cases"
     )
 
@@ -284,6 +330,11 @@ def _tensor(tensor: TensorUse, launch: Launch, about: str) -> str:
         f"- a line is touched by {about}{tensor.tiles_per_line:.1f} tiles on average, "
         f"{about}{tensor.most_tiles_per_line} at most",
     ]
+    if tensor.tiles_per_line < SHARED_FROM and tensor.passes >= PASSES_FROM:
+        lines.append(
+            f"- each tile accesses its own lines {tensor.passes:.1f} times and shares them with no "
+            "other: what misses there, no order of the workgroups saves"
+        )
     for axis, share in enumerate(tensor.shared_with_neighbour):
         if share is not None:
             lines.append(

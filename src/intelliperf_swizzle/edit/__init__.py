@@ -193,9 +193,11 @@ def quoted(name: str) -> str:
 def patch_root(file: str, roots: Sequence[Path]) -> Path:
     """The first folder that a file lies in, links followed: a patch's names are relative to it.
 
+    A file that lies in none belongs to a package, and the folder is the one that the package lies
+    in; or it stands alone, and the folder is its own.
+
     Raises:
-        SpliceError: it lies in none, so `git apply` and `patch` would not reach it; or its name is
-            not UTF-8.
+        SpliceError: the file's name is not UTF-8.
     """
     try:
         file.encode()
@@ -205,10 +207,10 @@ def patch_root(file: str, roots: Sequence[Path]) -> Path:
     for root in roots:
         if root.resolve() in Path(file).parents:
             return root.resolve()
-    raise SpliceError(
-        f"{file} lies outside {roots[0]}, so a patch cannot reach it",
-        hint="start the run where the file is; -p names the project directory",
-    )
+    folder = Path(file).resolve().parent
+    while (folder / "__init__.py").exists():
+        folder = folder.parent
+    return folder
 
 
 def apply(edit: Edit, *, backup: bool = True) -> tuple[Path, ...]:

@@ -54,9 +54,6 @@ class RecordRequest:
         compute: whether launches are also executed, if there is no GPU.
         environment: of the command.
         build_command: builds it, for a language that builds a copy itself.
-        all_configs: whether tuned kernels are also recorded with the configurations that their
-            tuner does not choose; without a GPU.
-        kept: of earlier recordings, one of which will do if it would be the same.
     """
 
     command: Sequence[str]
@@ -69,8 +66,6 @@ class RecordRequest:
     compute: Literal["auto", "always", "never"] = "auto"
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     build_command: str | None = None
-    all_configs: bool = False
-    kept: Kept = field(default_factory=lambda: Kept(None))
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -151,8 +146,8 @@ class KernelLanguage(Protocol):
     def measures(self) -> bool:
         """Whether its edits can be run on a GPU here (`on_gpu`); if not, they are modelled."""
 
-    def compiler(self, environment: Mapping[str, str]) -> Compiler | None:
-        """The compiler, tried on a few lines; None if the language needs none of its own."""
+    def compiler(self, environment: Mapping[str, str]) -> Compiler:
+        """The compiler; one of C++ is tried on a few lines."""
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word is a program, or Python, that this language is compiled into."""

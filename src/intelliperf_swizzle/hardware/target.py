@@ -216,6 +216,11 @@ class Target:
         """Sets of one channel of one domain's L2."""
         return self.l2_lines_per_xcd // (self.l2_ways * self.l2_channels_per_xcd)
 
+    @property
+    def deals_in_turn(self) -> bool:
+        """Whether a workgroup's launch index alone says which L2 it runs on, as on AMD's GPUs."""
+        return not self.gpc_cus
+
     def domain_of(self, launch_index: Int64Array) -> Int64Array:
         """The domains on which workgroups land: `launch_index: int64[n]` -> `int64[n]`."""
         cycle = np.asarray(self.dispatch_domains, np.int64)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,8 +93,6 @@ def profiled(
     kernel: str,
     edit: Edit | None,
     tool: Callable[[Path], Sequence[str]],
-    *,
-    quoted: bool = False,
 ) -> Iterator[Ran]:
     """Runs the application under a profiler, in a copy of the project that carries the edit.
 
@@ -104,7 +101,6 @@ def profiled(
         kernel: the kernel that the edit changes.
         edit: the swizzle; None for the unmodified application.
         tool: the profiler's part of the command line, given a folder for what it writes.
-        quoted: the profiler takes the application's command as one word.
 
     Yields:
         What it left; its files are removed at the end of the block.
@@ -119,8 +115,7 @@ def profiled(
         carrier = carrying(application, project, edit)
         if application.build_command:
             _build(application, project)
-        words = carrier.command
-        command = [*tool(output), *([shlex.join(words)] if quoted else words)]
+        command = [*tool(output), *carrier.command]
         environment = profiling_environment(application, carrier, project, cache)
         ran = _run(command, carrier.cwd, environment, output, application.limit_seconds)
         yield ran

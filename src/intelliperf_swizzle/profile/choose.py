@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import Target, devices
 from intelliperf_swizzle.profile import Application, Profiler
-from intelliperf_swizzle.profile.metrix import MetrixProfiler
 from intelliperf_swizzle.profile.ncu import NcuProfiler
 from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
 from intelliperf_swizzle.profile.tools import (
@@ -22,6 +21,7 @@ from intelliperf_swizzle.profile.tools import (
     ToolName,
     find_tool,
     misfit,
+    tool_for,
     without_counters,
 )
 from intelliperf_swizzle.progress import Progress, Silent
@@ -29,7 +29,6 @@ from intelliperf_swizzle.progress import Progress, Silent
 _CLASSES: Mapping[ToolName, Callable[[Application, Target, Tool], Profiler]] = {
     "ncu": NcuProfiler,
     "rocprofv3": Rocprofv3Profiler,
-    "metrix": MetrixProfiler,
 }
 
 
@@ -73,17 +72,21 @@ def _best(
     target: Target, application: Application, progress: Progress, machine: Machine
 ) -> Profiler | None:
     """The first hardware profiler that works, else the model."""
-    reasons = []
+    device = application.device
+    seen = []
     for name, kind in KINDS.items():
-        if application.device is None or kind.backend != application.device.backend:
-            continue
-        try:
-            return _made(name, target, application, machine)
-        except ProfileError as error:
-            reasons.append(error.fact)
-    if reasons:
-        progress.note(f"hit rates are modelled: {reasons[0]} (`doctor` says more)")
+        if device is not None and kind.backend == device.backend:
+            seen.append(tool_for(name, target, device, machine))
+            if (usable := first_usable(seen)) is not None:
+                return _CLASSES[name](application, target, usable)
+    for problem in [tool.problem for tool in seen if tool.problem][:1]:
+        progress.note(f"hit rates are modelled: {problem.fact} (`doctor` says more)")
     return None
+
+
+def first_usable(tools: Sequence[Tool]) -> Tool | None:
+    """What `auto` takes of tools in its order; None = none, so the model."""
+    return next((tool for tool in tools if tool.problem is None), None)
 
 
 def _made(name: ToolName, target: Target, application: Application, machine: Machine) -> Profiler:

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from intelliperf_swizzle.hardware import Device, Target, targets
 from intelliperf_swizzle.hardware.target import Backend
 
-ToolName: TypeAlias = Literal["ncu", "rocprofv3", "metrix"]
+ToolName: TypeAlias = Literal["ncu", "rocprofv3"]
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,6 @@ KINDS: Mapping[ToolName, Kind] = {
         ("opt/rocm*/bin/rocprofv3",),
         r"version:?\s+v?(\d+(?:\.\d+)+)",
         "sudo apt install rocprofiler-sdk",
-    ),
-    "metrix": Kind(
-        "hip",
-        (),
-        r"(\d+(?:\.\d+)+)",
-        'pip install "git+https://github.com/AMDResearch/intellikit#subdirectory=metrix"',
     ),
 }
 """In the order in which `auto` prefers them."""

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import Attempt, Candidate, Float64Array, Launch, Picture, Usage
+from intelliperf_swizzle.records import Attempt, Candidate, Float64Array, Launch, Usage
 
 
 @dataclass
@@ -66,8 +66,6 @@ class Problem:
         iterations: answers of a language model that may be built and validated.
         context: what a language model is told of kernel and GPU; computed when it is called.
         attempts: all attempts of the run by number, those of a resumed history included.
-        picture: what there is to see of the largest launch, unmodified and with an attempt's
-            swizzle; computed when a language model is shown it.
         row_lengths: tiles in a row, as `axes.row_lengths` finds them.
         work: float64[tiles] of the largest launch, what each tile takes on a CU; None where all
             take the same.
@@ -80,7 +78,6 @@ class Problem:
     budget: int
     context: Callable[[], HardwareContext]
     attempts: Callable[[], Sequence[Attempt]]
-    picture: Callable[[Attempt | None], Picture]
     seed: int = 0
     iterations: int = 10
     row_lengths: frozenset[int] = frozenset()

@@ -35,9 +35,6 @@ class Timing:
         ratio: of the latter to the former, round by round.
         rounds: of the launch with the fewest.
         ratios: of each distinct launch.
-        original_joules: energy of the unmodified kernel, one after the other for half a second;
-            None where the GPU has no counter that can be read.
-        joules: the same of the changed kernel.
     """
 
     device: str
@@ -46,8 +43,6 @@ class Timing:
     ratio: Interval
     rounds: int
     ratios: tuple[Interval, ...] = ()
-    original_joules: float | None = None
-    joules: float | None = None
 
 
 @dataclass(frozen=True)

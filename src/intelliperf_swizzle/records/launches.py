@@ -292,9 +292,6 @@ class Capture:
         last_lines: the end of what the application printed.
         folder: where the records lie.
         cautions: what may be missing of the application, for beside the verdict.
-        other_configs: launches of tuned kernels as they would be with the other configurations,
-            if these were asked for.
-        again: whether an earlier run made it.
     """
 
     launches: tuple[Launch, ...]
@@ -305,5 +302,3 @@ class Capture:
     last_lines: tuple[str, ...]
     folder: Path
     cautions: tuple[str, ...] = ()
-    other_configs: tuple[Launch, ...] = ()
-    again: bool = False

@@ -19,7 +19,7 @@ from intelliperf_swizzle import __version__, drawing
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import LINE_BYTES, Picture, Placement, Run, TilePicture
 from intelliperf_swizzle.report import chart, why, words
-from intelliperf_swizzle.units import energy, milliseconds, percent, size
+from intelliperf_swizzle.units import milliseconds, percent, size
 
 if TYPE_CHECKING:
     import jinja2
@@ -68,8 +68,7 @@ def _template(name: str) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, size=size)
-    environment.filters.update(milliseconds=milliseconds, energy=energy)
+    environment.filters.update(percent=percent, size=size, milliseconds=milliseconds)
     environment.globals.update(
         describe=describe, chart=chart, drawing=drawing, version=__version__, why=why, words=words
     )

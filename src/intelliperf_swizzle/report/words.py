@@ -21,7 +21,7 @@ from intelliperf_swizzle.records import (
     Timing,
     Validation,
 )
-from intelliperf_swizzle.units import energy, factor, milliseconds, percent, points, size
+from intelliperf_swizzle.units import factor, milliseconds, percent, points, size
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
@@ -269,7 +269,7 @@ def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
 
 
 def _of_timing(timing: Timing) -> Iterator[Row]:
-    """The time as a part of the time before, taken round by round; and energy, where counted."""
+    """The time as a part of the time before, taken round by round."""
     yield Row(
         "time, relative",
         1.0,
@@ -278,8 +278,6 @@ def _of_timing(timing: Timing) -> Iterator[Row]:
         lambda value: "not measured" if value is None else f"{value:.3f}",
         (None, timing.ratio),
     )
-    if timing.joules is not None:
-        yield Row("energy", timing.original_joules, timing.joules, "measured", energy)
 
 
 def provenance(run: Run) -> list[tuple[str, Source, str]]:
@@ -330,16 +328,12 @@ def provenance(run: Run) -> list[tuple[str, Source, str]]:
 
 
 def _sources_of_times(run: Run) -> Iterator[tuple[str, Source, str]]:
-    """Of the load imbalance, times and energy, where they are known."""
+    """Of the load imbalance and times, if they are known."""
     if run.baseline.imbalance is not None:
         how = "list scheduling of what each workgroup computes and moves, on the CUs of its XCD"
         yield "load imbalance", "modelled", how
     if run.baseline.time_ms is not None:
         yield "time", "measured", _timed(run.baseline)
-    after = run.best.measurement if run.best else None
-    if after is not None and after.timing is not None and after.timing.joules is not None:
-        how = "the GPU's energy counter; each kernel is launched over and over for half a second"
-        yield "energy", "measured", how
 
 
 def _timed(baseline: Measurement) -> str:

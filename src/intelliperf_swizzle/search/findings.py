@@ -7,8 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import Capture, Cures, Picture
-from intelliperf_swizzle.search.compare_configs import compare_configs
+from intelliperf_swizzle.records import Cures, Picture
 from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.draw import draw
 from intelliperf_swizzle.search.evaluator import Evaluator
@@ -25,7 +24,7 @@ class Findings:
     Attributes:
         picture: of its tiles and tensors.
         cures: what else would help.
-        notes: sentences on what helps, and on its other configurations.
+        notes: sentences on what helps.
     """
 
     picture: Picture | None = None
@@ -36,7 +35,6 @@ class Findings:
         self,
         setup: Setup,
         subject: Subject,
-        recorded: Capture,
         evaluator: Evaluator,
         best: Evaluated | None,
         progress: Progress,
@@ -47,4 +45,3 @@ class Findings:
         if cures is not None:
             self.cures, note = apart(lambda: evaluator.time_cure(cures, best))
             self.notes = (note,) if note else ()
-        self.notes += apart(lambda: compare_configs(setup, subject, recorded, best, progress))

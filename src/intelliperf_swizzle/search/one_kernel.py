@@ -54,7 +54,7 @@ def optimize_kernel(
                         setup, subject, proposers, evaluator, history, progress, others.guard
                     )
                 )
-            found.collect(setup, subject, recorded, evaluator, best, progress)
+            found.collect(setup, subject, evaluator, best, progress)
         except Interrupted as signal:
             best, interrupted = best or others.sound(evaluator.confirmed), signal
             efforts = [proposer.effort for proposer in proposers]

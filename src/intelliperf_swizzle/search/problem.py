@@ -11,7 +11,6 @@ from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.propose import Problem
 from intelliperf_swizzle.propose.axes import row_lengths
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.draw import draw
 from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, describe
@@ -32,7 +31,6 @@ def pose_problem(
         budget=setup.options.candidates,
         context=lambda: describe(setup, replace(subject, baseline=evaluator.baseline)),
         attempts=attempts.all,
-        picture=lambda best: draw(setup, subject, attempts.screened_as(best)),
         seed=setup.options.seed,
         iterations=setup.options.num_attempts,
         row_lengths=row_lengths(one.trace),

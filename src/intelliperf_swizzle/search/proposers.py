@@ -12,7 +12,7 @@ from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.options import FORMULAS, PROPOSERS, Options
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Proposer
-from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
+from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
 from intelliperf_swizzle.propose.offline import OfflineProposer
 
@@ -23,16 +23,13 @@ def choose_proposers(options: Options, progress: Progress) -> tuple[Proposer, ..
     Raises:
         UsageError: there is no such proposer, or it needs a language model and none is configured.
     """
-    if options.proposer not in PROPOSERS:
-        raise UsageError(
-            f"there is no proposer `{options.proposer}`", hint=f"one of: {', '.join(PROPOSERS)}"
-        )
     endpoint = find_endpoint(options.model, options.provider, options.internal, os.environ)
-    if options.proposer == "offline" or endpoint is None:
-        _refuse_without_model(options)
+    kind = proposer_kind(options, endpoint)
+    if kind == "offline" or endpoint is None:
         if options.proposer == "auto":
             progress.note("no language model is configured: searching offline")
         return (OfflineProposer(),)
+    progress.note(f"kernels and results are sent to {endpoint.describe()}")
     formula = _within_budget(load_formula(options.formula), options)
     model = LanguageModelProposer(
         formula,
@@ -40,11 +37,23 @@ def choose_proposers(options: Options, progress: Progress) -> tuple[Proposer, ..
         progress,
         options.samples,
         tunes=options.proposer != "llm",
+        fallback=OfflineProposer() if options.proposer == "llm" else None,
     )
-    return (model,) if options.proposer == "llm" else (OfflineProposer(), model)
+    return (model,) if kind == "llm" else (OfflineProposer(), model)
 
 
-def _refuse_without_model(options: Options) -> None:
+def proposer_kind(options: Options, endpoint: Endpoint | None) -> str:
+    """`offline`, `llm` or `both`.
+
+    Raises:
+        UsageError: there is no such proposer, or it needs a language model and none is configured.
+    """
+    if options.proposer not in PROPOSERS:
+        raise UsageError(
+            f"there is no proposer `{options.proposer}`", hint=f"one of: {', '.join(PROPOSERS)}"
+        )
+    if options.proposer != "offline" and endpoint is not None:
+        return "both" if options.proposer == "auto" else options.proposer
     needs_model = f"proposer `{options.proposer}`" if options.proposer in ("llm", "both") else None
     if options.formula in FORMULAS[1:]:
         needs_model = f"formula `{options.formula}`"
@@ -53,13 +62,16 @@ def _refuse_without_model(options: Options) -> None:
             f"{needs_model} needs a language model",
             hint=f"set {KEY_VARIABLE}, or name an endpoint: -r http://localhost:8000/v1",
         )
+    return "offline"
 
 
 def _within_budget(formula: Formula, options: Options) -> Formula:
     """The formula with the budgets that the options set."""
-    budgets = formula.budgets
-    if options.max_tokens is not None:
-        budgets = replace(budgets, tokens=options.max_tokens)
-    if options.max_seconds is not None:
-        budgets = replace(budgets, seconds=options.max_seconds)
-    return replace(formula, budgets=budgets)
+    asked = {
+        "tokens": options.max_tokens,
+        "seconds": options.max_seconds,
+        "call_seconds": options.call_seconds,
+        "answer_tokens": options.answer_tokens,
+    }
+    given = {name: value for name, value in asked.items() if value is not None}
+    return replace(formula, budgets=replace(formula.budgets, **given))

@@ -17,7 +17,6 @@ from intelliperf_swizzle.errors import (
     TraceError,
     UsageError,
 )
-from intelliperf_swizzle.kept import USED_AGAIN
 from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop
@@ -43,8 +42,6 @@ def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
         where = f" on {on_gpu.product}" if on_gpu else ""
         progress.phase(f"recording {' '.join(setup.command)}{where}")
         recorded = setup.language.record(setup.record_request(folder / "capture"))
-        if recorded.again:
-            progress.note(USED_AGAIN)
         yield recorded
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from intelliperf_swizzle.errors import SwizzleError, UsageError
+from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.records import Capture
@@ -43,11 +43,6 @@ def optimize(
         Interrupted: a signal came before the search.
     """
     progress = progress or Silent()
-    if setup.options.configs == "all" and setup.device is not None:
-        raise UsageError(
-            "--configs all compares by the model, and this run times on a GPU",
-            hint="--profiler model; on the GPU, the tuner itself times each configuration",
-        )
     results: dict[Subject, Result] = {}
     interrupted: Interrupted | None = None
     with record_application(setup, progress) as recorded:

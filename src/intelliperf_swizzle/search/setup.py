@@ -14,7 +14,7 @@ from pathlib import Path
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
 from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest, load_language
-from intelliperf_swizzle.hardware import Device, Target, detect, devices, load_target, unknown
+from intelliperf_swizzle.hardware import Device, Target, devices, load_target, unknown
 from intelliperf_swizzle.kept import Kept, kept_for_user
 from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
 from intelliperf_swizzle.profile import Profiler
@@ -81,8 +81,6 @@ class Setup:
             limit_seconds=self.options.limit_seconds,
             compute=self.options.compute,
             build_command=self.options.build_command,
-            all_configs=self.options.configs == "all",
-            kept=self.kept,
         )
 
 
@@ -234,23 +232,30 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
     return replace(setup, device=device, profiler=profiler)
 
 
-def choose_target(options: Options, progress: Progress, default: str | None = None) -> Target:
+def choose_target(
+    options: Options,
+    progress: Progress,
+    default: str | None = None,
+    present: Sequence[Device] | None = None,
+) -> Target:
     """The GPU that is asked for, else the one present, else the default."""
     if options.target:
         return load_target(options.target)
-    present = detect(options.device or 0)
-    if present is not None:
-        progress.note(f"target {present.name}: the GPU present")
-        return present
     default = default or DEFAULT_TARGET
     fact, hint = "no GPU found", "--target names another"
-    for device in devices()[options.device or 0 :][:1]:
+    present = devices() if present is None else present
+    for device in present[options.device or 0 :][:1]:
+        if device.target is not None:
+            progress.note(f"target {device.target.name}: the GPU present")
+            return device.target
         fact, hint = unknown(device)
     progress.note(f"{fact}: target {default}, modelled ({hint})")
     return load_target(default)
 
 
-def choose_device(options: Options, target: Target) -> Device | None:
+def choose_device(
+    options: Options, target: Target, present: Sequence[Device] | None = None
+) -> Device | None:
     """The GPU that the application runs on; None if all is to be modelled.
 
     That is so without a GPU, if another one is the target, and with `--profiler model`.
@@ -258,7 +263,7 @@ def choose_device(options: Options, target: Target) -> Device | None:
     Raises:
         UsageError: there is no GPU of the index that is asked for.
     """
-    present = devices()
+    present = devices() if present is None else present
     if options.device is not None and options.device >= len(present):
         listed = ", ".join(f"{one.number}: {one.product}" for one in present) or "none"
         raise UsageError(f"there is no GPU {options.device}", hint=f"visible: {listed}")

@@ -11,34 +11,28 @@ from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.records import Attempt, Candidate, Capture, Picture
+from intelliperf_swizzle.records import Attempt, Candidate, Capture
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.baseline import choose_evaluator, profile_baseline
-from intelliperf_swizzle.search.draw import draw
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, describe
 from intelliperf_swizzle.stopping import apart
 
 
-def explain(
-    setup: Setup, progress: Progress | None = None
-) -> tuple[HardwareContext, Picture | None]:
-    """What a language model would be told and shown of the kernel; nothing is tried."""
+def explain(setup: Setup, progress: Progress | None = None) -> HardwareContext:
+    """What a language model would be told of the kernel; nothing is tried."""
     progress = progress or Silent()
     with record_application(setup, progress) as recorded:
         return apart(lambda: _explain(setup, recorded, progress))
 
 
-def _explain(
-    setup: Setup, recorded: Capture, progress: Progress
-) -> tuple[HardwareContext, Picture | None]:
+def _explain(setup: Setup, recorded: Capture, progress: Progress) -> HardwareContext:
     subject = choose_kernel(recorded, setup, progress)
     baseline, _ = profile_baseline(setup, subject, progress)
     for caution in subject.cautions:
         progress.note(caution)
-    picture = draw(setup, subject, None) if setup.formula.pictures else None
-    return describe(setup, replace(subject, baseline=baseline)), picture
+    return describe(setup, replace(subject, baseline=baseline))
 
 
 def score(

@@ -20,16 +20,20 @@ from threading import Lock
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError
-from intelliperf_swizzle.frontends.cpp.binaries import KernelCode
-from intelliperf_swizzle.frontends.cpp.device_code import read_kernel, read_kernels, recording_of
-from intelliperf_swizzle.frontends.cpp.gpu_builds import (
+from intelliperf_swizzle.frontends.cpp.code.binaries import KernelCode
+from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
     GPU_BUILDS,
     build_program,
     builds_for_gpu,
     gpu_environment,
 )
-from intelliperf_swizzle.frontends.cpp.preparing import make_edited, recipe_of
-from intelliperf_swizzle.frontends.cpp.toolchain import triton_folder
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import triton_folder
+from intelliperf_swizzle.frontends.cpp.record.device_code import (
+    read_kernel,
+    read_kernels,
+    recording_of,
+)
+from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited, recipe_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.records import Launch

@@ -8,15 +8,15 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from intelliperf_swizzle.frontends.cpp import flavours
-from intelliperf_swizzle.frontends.cpp.building import names_program
 from intelliperf_swizzle.frontends.cpp.code_resources import read_build
-from intelliperf_swizzle.frontends.cpp.gpu_builds import build_copy, builds_for_gpu
-from intelliperf_swizzle.frontends.cpp.gpu_trials import on_gpu
-from intelliperf_swizzle.frontends.cpp.record_program import capture
+from intelliperf_swizzle.frontends.cpp.compile import flavours
+from intelliperf_swizzle.frontends.cpp.compile.building import names_program
+from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, builds_for_gpu
+from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import on_gpu
+from intelliperf_swizzle.frontends.cpp.record.record_program import capture
 from intelliperf_swizzle.frontends.cpp.shadowing import splice
-from intelliperf_swizzle.frontends.cpp.tracing import find_dependences, trace
-from intelliperf_swizzle.frontends.cpp.validate import find_flaw, validate
+from intelliperf_swizzle.frontends.cpp.trace.tracing import find_dependences, trace
+from intelliperf_swizzle.frontends.cpp.validate.validate import find_flaw, validate
 from intelliperf_swizzle.frontends.ports import Compiler, RecordRequest
 from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.records import Capture, Launch, Trace

@@ -26,10 +26,14 @@ from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit, headline, patch_root, read_exactly, unified_diff
 from intelliperf_swizzle.errors import SpliceError
-from intelliperf_swizzle.frontends.cpp.block_index_reads import Reader
-from intelliperf_swizzle.frontends.cpp.building import PROJECT
-from intelliperf_swizzle.frontends.cpp.device_code import DeviceKernel, read_kernels, recording_of
-from intelliperf_swizzle.frontends.cpp.preparing import recipe_of
+from intelliperf_swizzle.frontends.cpp.code.block_index_reads import Reader
+from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
+from intelliperf_swizzle.frontends.cpp.record.device_code import (
+    DeviceKernel,
+    read_kernels,
+    recording_of,
+)
+from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import INPUTS, Swizzle
 from intelliperf_swizzle.language.emit import emit_cpp

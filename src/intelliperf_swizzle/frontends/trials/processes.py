@@ -10,9 +10,8 @@ process. The lines of the journal:
                                     from now on, nothing may take longer than that
     {"event": "checked", "launch": l, "candidate": c, …}      fields of `trial.Check`
     {"event": "failed", "launch": l, "candidate": c, …}       fields of `trial.Failure`
-    {"event": "raced", "launch": l, "candidates": […], "rounds_ns": [[…], …], "sets": n,
-     "joules": […]}                 a row of a round: the original first, then the candidates; so
-                                    are the joules of a launch, or null
+    {"event": "raced", "launch": l, "candidates": […], "rounds_ns": [[…], …], "sets": n}
+                                    a row of a round: the original first, then the candidates
     {"event": "not raced", "launch": l, "text": …}
     {"event": "idle"}               the application goes on
 """
@@ -27,7 +26,7 @@ from typing import Any
 from intelliperf_swizzle.children import Child, signal_name
 from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.frontends.trials.statistics import timing, with_energy
+from intelliperf_swizzle.frontends.trials.statistics import timing
 from intelliperf_swizzle.frontends.trials.trial import Check, Failure, FailureKind, Trial
 
 PATIENCE_SECONDS = 2.0
@@ -175,7 +174,6 @@ class _TrialsSoFar:
     checks: dict[tuple[int, int], Check] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
     rounds: dict[int, dict[int, list[tuple[float, float]]]] = field(default_factory=dict)
-    joules: dict[int, dict[int, tuple[float, float]]] = field(default_factory=dict)
     unraced: dict[int, str] = field(default_factory=dict)
     cut: str | None = None
 
@@ -202,8 +200,7 @@ class _TrialsSoFar:
         complete = [one for one in rounds if one]
         timed, missing = None, len(checks) < len(self.counts)
         if len(complete) == len(self.counts) and candidate not in self.failed:
-            joules = [self.joules.get(task, {}).get(candidate) for task in range(len(self.counts))]
-            timed = with_energy(timing(complete, self.counts, device), joules, self.counts)
+            timed = timing(complete, self.counts, device)
         return Trial(
             checks=checks,
             failure=self.failures.get(candidate),
@@ -242,9 +239,6 @@ class _ProcessWatch:
                 self.record.unraced[event["launch"]] = event["text"]
             elif kind == "raced":
                 self.record.rounds[event["launch"]] = _by_candidate(event, event["rounds_ns"])
-                if event["joules"] is not None:
-                    pairs = _by_candidate(event, [event["joules"]])
-                    self.record.joules[event["launch"]] = {c: one for c, (one,) in pairs.items()}
 
     @property
     def late(self) -> bool:

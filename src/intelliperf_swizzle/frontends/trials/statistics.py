@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import replace
 
 from intelliperf_swizzle.records import Interval, Timing
 
@@ -59,26 +58,6 @@ def timing(
         rounds=min(len(rounds) for rounds in rounds_by_task),
         ratios=tuple(ratios),
     )
-
-
-def with_energy(
-    timing: Timing, joules_by_task: Sequence[tuple[float, float] | None], counts: Sequence[int]
-) -> Timing:
-    """With the joules of all launches, where those of each task are known.
-
-    Args:
-        timing: of the same tasks.
-        joules_by_task: for each task, those of a launch of (original, candidate), or None.
-        counts: how often the application launches each.
-    """
-    known = [one for one in joules_by_task if one is not None]
-    if len(known) < len(joules_by_task):
-        return timing
-    original, candidate = (
-        sum(one[place] * count for one, count in zip(known, counts, strict=True))
-        for place in (0, 1)
-    )
-    return replace(timing, original_joules=original, joules=candidate)
 
 
 def _sum(intervals: Sequence[Interval], weights: Sequence[float]) -> Interval:

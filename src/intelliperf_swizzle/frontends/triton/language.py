@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.frontends.triton.capture.again import record
+from intelliperf_swizzle.frontends.ports import Compiler
+from intelliperf_swizzle.frontends.triton.capture import record
 from intelliperf_swizzle.frontends.triton.source import build, splice
 from intelliperf_swizzle.frontends.triton.source_proofs import cautions, retile_launch, scale_launch
 from intelliperf_swizzle.frontends.triton.tile_loops import with_loops
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.frontends.triton.trials import on_gpu
 from intelliperf_swizzle.frontends.triton.validate import difference_of_text, validate
+from intelliperf_swizzle.frontends.triton.versions import find_triton
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import Launch
@@ -40,8 +42,9 @@ class Triton:
     cautions = staticmethod(cautions)
     on_gpu = staticmethod(on_gpu)
 
-    def compiler(self, environment: Mapping[str, str]) -> None:
-        """None: Triton brings its own."""
+    def compiler(self, environment: Mapping[str, str]) -> Compiler:
+        """Triton itself."""
+        return find_triton()
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
         """Whether a word is a Python file with Triton kernels, or a model compiled to some."""

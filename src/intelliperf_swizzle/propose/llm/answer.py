@@ -12,6 +12,7 @@ from typing import Any
 from intelliperf_swizzle.codec import loads
 from intelliperf_swizzle.errors import LanguageError, RecordError
 from intelliperf_swizzle.language import MAX_CHARACTERS, Family, parse_family
+from intelliperf_swizzle.propose.llm.signature import NOTHING_HELPS
 from intelliperf_swizzle.records import Candidate, Usage
 
 _FENCED = re.compile(r"\s*```[^\n`]*\n(?P<inside>(?:(?!```).)*)```\s*", re.DOTALL)
@@ -21,6 +22,8 @@ _FENCED = re.compile(r"\s*```[^\n`]*\n(?P<inside>(?:(?!```).)*)```\s*", re.DOTAL
 _NO_TEXT = re.compile(r"[\ud800-\udfff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """Lone surrogates and control characters: files cannot hold them, terminals obey them."""
 
+LONGEST_REASON = 300
+"""Characters of a reason that are kept."""
 KEPT_CHARACTERS = 2000
 """Of a refused text and of each explanation; the history of a run stays small."""
 
@@ -93,6 +96,14 @@ def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
         flaw=flaw,
         **{name: value and _beginning(value) for name, value in explained.items()},
     )
+
+
+def no_swizzle_helps(reply: Reply) -> str | None:
+    """The reason why no renumbering helps, if a model says that none does; else None."""
+    if reply.unreadable or swizzle_of(reply).strip(" .`\n").lower() != NOTHING_HELPS:
+        return None
+    reason = " ".join((_text(reply, "rationale") or "no reason given").split()).replace("`", "'")
+    return _beginning(reason)[:LONGEST_REASON]
 
 
 def members(answer: Candidate) -> list[FamilyMember]:

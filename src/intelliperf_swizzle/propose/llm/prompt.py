@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from intelliperf_swizzle.context import HardwareContext, render
 from intelliperf_swizzle.formula import Formula
 from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
-from intelliperf_swizzle.propose.llm.images import images
 from intelliperf_swizzle.propose.llm.prompts import words
-from intelliperf_swizzle.propose.llm.signature import ANALYSIS, Question, outputs
-from intelliperf_swizzle.records import Attempt, Picture
+from intelliperf_swizzle.propose.llm.signature import ANALYSIS, ANALYSIS_TOKENS, Question, outputs
+from intelliperf_swizzle.records import Attempt
 
 CHARACTERS_PER_TOKEN = 4
 """Of English and code, roughly; for estimates only, what is paid for is counted by the endpoint."""
@@ -20,7 +19,9 @@ CHARACTERS_PER_TOKEN = 4
 
 def analysis(formula: Formula, context: HardwareContext) -> Question:
     """The first call: an analysis of the kernel's use of memory, in words."""
-    return Question(_words(formula, "analysis", context), _told(formula, context), ANALYSIS)
+    told = _told(formula, context)
+    words_ = _words(formula, "analysis", context)
+    return Question(words_, told, ANALYSIS, answer_tokens=ANALYSIS_TOKENS)
 
 
 def proposal(
@@ -29,7 +30,7 @@ def proposal(
     memory_analysis: str | None,
     attempts: Sequence[Attempt],
     best: Attempt | None,
-    picture: Picture | None = None,
+    left: int | None = None,
 ) -> Question:
     """A call for a new swizzle.
 
@@ -39,7 +40,7 @@ def proposal(
         memory_analysis: the answer to `analysis`, if it was asked.
         attempts: all of the run, by number.
         best: the best attempt so far, of whatever origin: the one to beat.
-        picture: what a model that sees is shown, the best beside the unmodified kernel.
+        left: iterations that are left after this one; None = it is not said.
     """
     inputs = _told(formula, context)
     if memory_analysis:
@@ -48,27 +49,24 @@ def proposal(
         budget = formula.budgets.history_tokens * CHARACTERS_PER_TOKEN
         inputs["history"] = remembered(attempts, best, formula.rank, formula.counters, budget)
     own = [one for one in attempts if one.candidate.origin == "llm"]
-    inputs["request"] = _request(formula, own)
+    remain = "" if left is None else f" {left} further iteration{'s' * (left != 1)} may follow."
+    inputs["request"] = _request(formula, own) + remain
     return Question(
         instructions=f"{_words(formula, 'task', context)}\n\n{words(formula, 'language')}",
         inputs=inputs,
         outputs=outputs(critiques=bool(own)),
-        images=images(picture, context.target.domain_name) if picture else {},
     )
 
 
-def first_questions(
-    formula: Formula, context: HardwareContext, picture: Picture | None = None
-) -> list[Question]:
+def first_questions(formula: Formula, context: HardwareContext) -> list[Question]:
     """The calls that a run begins with; the second one will have the first one's answer, too."""
     asked = [analysis(formula, context)] if formula.memory_analysis else []
-    return [*asked, proposal(formula, context, None, [], None, picture)]
+    return [*asked, proposal(formula, context, None, [], None)]
 
 
 def estimated_tokens(question: Question) -> int:
-    """How many tokens a question has, pictures included, roughly."""
-    pictures = sum(image.tokens for image in question.images.values())
-    return len(question.text) // CHARACTERS_PER_TOKEN + pictures
+    """How many tokens a question has, roughly."""
+    return len(question.text) // CHARACTERS_PER_TOKEN
 
 
 def _words(formula: Formula, name: str, context: HardwareContext) -> str:

@@ -11,11 +11,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from intelliperf_swizzle.context import HardwareContext
-from intelliperf_swizzle.errors import ModelError
+from intelliperf_swizzle.errors import ModelError, SlowModelError
 from intelliperf_swizzle.formula import Formula
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
-from intelliperf_swizzle.propose.llm.answer import FamilyMember, Reply, candidate, members
+from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem, Proposer
+from intelliperf_swizzle.propose.llm.answer import (
+    FamilyMember,
+    Reply,
+    candidate,
+    members,
+    no_swizzle_helps,
+)
 from intelliperf_swizzle.propose.llm.feedback import answers, leader_of, not_judged
 from intelliperf_swizzle.propose.llm.prompt import analysis, estimated_tokens, proposal
 from intelliperf_swizzle.propose.llm.signature import Question
@@ -42,8 +48,8 @@ LONGEST_ADVICE = 300
 """Pieces of a model's advice in a report, and characters of each."""
 
 
-class BudgetSpentError(Exception):
-    """A budget of the formula is spent; the run ends with the best so far."""
+class EndOfTalkError(Exception):
+    """The model is asked no further, and the best so far stands; the message says why."""
 
 
 @dataclass
@@ -56,6 +62,7 @@ class LanguageModelProposer:
         progress: told of each iteration.
         samples: answers a call; all are screened, the best is measured.
         tunes: whether the best member of a family is bettered by values near its own.
+        fallback: searches if the model answers no proposal in time; None = that is an error.
         clock: seconds, for the budget.
     """
 
@@ -64,6 +71,7 @@ class LanguageModelProposer:
     progress: Progress
     samples: int = 1
     tunes: bool = False
+    fallback: Proposer | None = None
     clock: Callable[[], float] = time.monotonic
     name: str = "llm"
     _conversation: _Conversation | None = None
@@ -94,12 +102,17 @@ class LanguageModelProposer:
                 if talk.nothing_left():
                     talk.notes.append("the language model was asked no further: nothing is left")
                     break
-        except BudgetSpentError as end:
+        except EndOfTalkError as end:
             talk.notes.append(str(end))
         except ModelError as error:
-            if not talk.own_attempts():
+            if talk.own_attempts():
+                talk.notes.append(f"{error.fact}; the best so far stands")
+            elif self.fallback and isinstance(error, SlowModelError):
+                talk.notes.append(f"{error.fact}; searched without it")
+                self.progress.note(talk.notes[-1])
+                yield from self.fallback.propose(problem)
+            else:
                 raise
-            talk.notes.append(f"{error.fact}; the best so far stands")
 
 
 def _spent(usage: Usage) -> str:
@@ -189,8 +202,12 @@ class _Conversation:
         """The first call, where the formula asks for it."""
         if self.proposer.formula.memory_analysis:
             self.proposer.progress.phase("asking the language model for a memory analysis")
-            [reply] = self._ask(analysis(self.proposer.formula, self.context), 1)
-            self.memory_analysis = reply.fields.get("memory_analysis")
+            try:
+                [reply] = self._ask(analysis(self.proposer.formula, self.context), 1)
+                self.memory_analysis = reply.fields.get("memory_analysis")
+            except SlowModelError as error:
+                self.notes.append(f"{error.fact}; asked for swizzles without a memory analysis")
+                self.proposer.progress.note(self.notes[-1])
 
     def iterate(self, iteration: int) -> Iterator[CandidateBatch]:
         """Asks until an attempt is judged, or until the refusals are too many."""
@@ -250,9 +267,15 @@ class _Conversation:
         """The candidates of one call."""
         formula, best = self.proposer.formula, self.best()
         attempts = self.problem.attempts()
-        picture = self.problem.picture(best) if formula.pictures else None
-        question = proposal(formula, self.context, self.memory_analysis, attempts, best, picture)
+        left = self.problem.iterations - iteration
+        question = proposal(formula, self.context, self.memory_analysis, attempts, best, left=left)
         replies = self._ask(question, self.proposer.samples)
+        reasons = [no_swizzle_helps(reply) for reply in replies]
+        if all(reasons):
+            raise EndOfTalkError(
+                f"the language model says that no renumbering helps: `{reasons[0]}`"
+            )
+        replies = [reply for reply, reason in zip(replies, reasons, strict=True) if not reason]
         earlier = len(answers(attempts, formula.rank))
         return [
             member
@@ -261,12 +284,12 @@ class _Conversation:
         ]
 
     def _ask(self, question: Question, samples: int) -> list[Reply]:
-        """The replies; raises BudgetSpentError before a call that no budget is left for."""
+        """The replies; raises EndOfTalkError before a call that no budget is left for."""
         seconds = self._seconds_left()
         budget = self.proposer.formula.budgets
         spent = self.earlier.tokens + self.usage.tokens
         if spent + estimated_tokens(question) > budget.tokens:
-            raise BudgetSpentError(f"the budget of {budget.tokens} tokens is spent")
+            raise EndOfTalkError(f"the budget of {budget.tokens} tokens is spent")
         with ThreadPoolExecutor(samples) as pool:
             replies = list(
                 pool.map(
@@ -284,5 +307,5 @@ class _Conversation:
         seconds = self.proposer.formula.budgets.seconds
         left = seconds - (self.proposer.clock() - self.started)
         if left <= 0:
-            raise BudgetSpentError(f"the budget of {seconds} seconds is spent")
+            raise EndOfTalkError(f"the budget of {seconds} seconds is spent")
         return left

@@ -5,30 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-PIXELS_PER_TOKEN = 750
-"""Of an image, roughly. Source: Anthropic's documentation, "Vision"; others count alike."""
-
-
-@dataclass(frozen=True)
-class Image:
-    """A PNG.
-
-    Attributes:
-        png: its bytes.
-        width: in pixels.
-        height: in pixels.
-    """
-
-    png: bytes
-    width: int
-    height: int
-
-    @property
-    def tokens(self) -> int:
-        """What it may count for, an estimate; what is paid for is counted by the endpoint."""
-        return self.width * self.height // PIXELS_PER_TOKEN
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -47,13 +24,13 @@ class Question:
         instructions: the system prompt.
         inputs: name -> text, in order.
         outputs: what the answer must have, in order.
-        images: name -> picture, in order, for models that see.
+        answer_tokens: the answer may have; None = as many as any answer may.
     """
 
     instructions: str
     inputs: Mapping[str, str]
     outputs: tuple[Field, ...]
-    images: Mapping[str, Image] = field(default_factory=dict)
+    answer_tokens: int | None = None
 
     @property
     def text(self) -> str:
@@ -74,15 +51,16 @@ INPUTS: Mapping[str, str] = {
     "everything": "profiler output and hardware data",
     "documents": "documentation",
     "memory_analysis": "an analysis of the kernel's use of memory, in words",
-    "tile_map": "picture: which XCD or L2 each tile runs on",
-    "launch_order": "picture: when each tile is launched",
-    "tensor_lines": "picture: on how many XCDs or L2s each part of a tensor is used",
     "history": "earlier attempts and what became of them",
     "request": "what to do now",
 }
 """Everything that a model may be told, by name, with what it is."""
 
 ANALYSIS = (Field("memory_analysis", "the analysis in words, at most 250"),)
+ANALYSIS_TOKENS = 1000
+"""Of 250 words and the markers around them, twice."""
+NOTHING_HELPS = "none"
+"""The answer, in place of a swizzle, that no renumbering helps."""
 
 REASONING = Field(
     "reasoning", "step by step: what limits the hit rate, what the old order does, what helps"
@@ -98,7 +76,11 @@ ADVICE = Field(
     "what would help that is no swizzle (a leading dimension to pad, another tile size or value of"
     " a parameter), one short line each, unless you have said it before; `none` if nothing would",
 )
-SWIZZLE = Field("swizzle", "the new swizzle, or family, in the swizzle language, nothing else")
+SWIZZLE = Field(
+    "swizzle",
+    "the new swizzle, or family, in the swizzle language, nothing else; `none` if no renumbering"
+    " can help, with the reason as `rationale`: that ends the search",
+)
 
 
 def outputs(*, critiques: bool) -> tuple[Field, ...]:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import os
 import re
@@ -16,14 +15,16 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from intelliperf_swizzle.errors import ModelError
+from intelliperf_swizzle.errors import ModelError, SlowModelError, UsageError
 from intelliperf_swizzle.propose.llm.answer import RefusedAnswerError, Reply
-from intelliperf_swizzle.propose.llm.signature import INPUTS, Image, Question
+from intelliperf_swizzle.propose.llm.signature import INPUTS, Question
 from intelliperf_swizzle.readers import LARGEST
 from intelliperf_swizzle.records import Usage
 
 KEY_VARIABLE = "LLM_GATEWAY_KEY"
 """Where IntelliPerf looks for the key."""
+
+OPENAI_URL = "https://api.openai.com/v1"
 
 INTERNAL_PROVIDER = "https://llm-api.amd.com/azure"
 INTERNAL_MODEL = "dvue-aoai-001-o4-mini"
@@ -50,8 +51,8 @@ class Endpoint:
 
     Attributes:
         model: as LiteLLM names it, `openai/gpt-4o`.
-        url: base URL of an OpenAI-compatible endpoint, None = the provider's own.
-        key: None = the provider's own environment variable has it. Never printed or stored.
+        url: base URL; None = the provider's own, which LiteLLM knows.
+        key: None = there is none. Never printed or stored.
         header: name of the header that the key goes into, None = the usual one.
     """
 
@@ -60,22 +61,35 @@ class Endpoint:
     key: str | None = field(default=None, repr=False)
     header: str | None = None
 
+    def describe(self) -> str:
+        """Model and host, without a key, which a URL may hold too."""
+        host = urlsplit(self.url).netloc.rpartition("@")[2] if self.url else None
+        return f"{self.model} at {host or 'the address of its provider'}"
+
 
 def find_endpoint(
     model: str, provider: str, internal: bool, environment: Mapping[str, str]
 ) -> Endpoint | None:
     """The endpoint that IntelliPerf's options `-m`, `-r` and `--internal` name.
 
+    The URL is that of `-r`, else that of `OPENAI_API_BASE`, else of `OPENAI_BASE_URL` (for another
+    provider, of its variables of such names), else the provider's own. A URL of `-r` only gets the
+    key of `LLM_GATEWAY_KEY`; the provider's own key goes where its variables say, or to the
+    provider.
+
     Args:
         model: its name at the provider.
         provider: a LiteLLM provider, or the URL of an OpenAI-compatible endpoint.
         internal: AMD's internal provider.
-        environment: holds the key.
+        environment: holds keys and URLs.
 
     Returns:
-        None where neither a key nor a URL is configured.
+        None if neither a key nor a URL is configured.
+
+    Raises:
+        UsageError: a variable that should hold a URL holds none.
     """
-    key = environment.get(KEY_VARIABLE) or None
+    gateway_key = environment.get(KEY_VARIABLE) or None
     if internal:
         provider = INTERNAL_PROVIDER
         model = INTERNAL_MODEL if model == DEFAULT_MODEL else model
@@ -83,10 +97,26 @@ def find_endpoint(
         url = provider.rstrip("/")
         if _is_amd(url):
             url, header = f"{url}/engines/{model}", "Ocp-Apim-Subscription-Key"
-            return Endpoint(f"openai/{model}", url, key, header) if key else None
-        return Endpoint(f"openai/{model}", url, key)
-    if key or environment.get(f"{provider.upper()}_API_KEY"):
-        return Endpoint(f"{provider}/{model}", key=key)
+            return Endpoint(f"openai/{model}", url, gateway_key, header) if gateway_key else None
+        return Endpoint(f"openai/{model}", url, gateway_key)
+    own_key = environment.get(f"{provider.upper()}_API_KEY") or None
+    url_named = _url_named(provider, environment)
+    if url_named is not None:
+        return Endpoint(f"{provider}/{model}", url_named, gateway_key or own_key)
+    if gateway_key or own_key:
+        url_of_openai = OPENAI_URL if provider == "openai" else None
+        return Endpoint(f"{provider}/{model}", url_of_openai, own_key or gateway_key)
+    return None
+
+
+def _url_named(provider: str, environment: Mapping[str, str]) -> str | None:
+    """The URL that a variable names for a provider."""
+    prefix = provider.upper().removesuffix("_CHAT")  # LiteLLM's `ollama_chat`
+    for name in (f"{prefix}_API_BASE", f"{prefix}_BASE_URL"):
+        if url := environment.get(name, "").strip().rstrip("/"):
+            if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+                raise UsageError(f"{name} is no URL", hint="such as http://localhost:8000/v1")
+            return url
     return None
 
 
@@ -125,13 +155,14 @@ class Model:
         started = self.clock()
         for wait in (*WAITS_SECONDS, None):
             left = seconds - (self.clock() - started)
-            lm = self._lm(dspy, sample, max(left, 1.0))
+            lm = self._lm(dspy, question, sample, max(left, 1.0))
             try:
                 fields, unreadable = _predict(dspy, lm, question)
             except Exception as error:
                 left = seconds - (self.clock() - started)
                 if wait is None or wait >= left or not _may_pass(error):
-                    raise ModelError(
+                    slow = any("Timeout" in type(one).__name__ for one in _chain(error))
+                    raise (SlowModelError if slow else ModelError)(
                         f"the language model {self.endpoint.model} gave no answer: "
                         f"{self._told(error)}",
                         hint=_hint(error),
@@ -142,12 +173,13 @@ class Model:
             return Reply(fields, text, unreadable, usage)
         raise AssertionError  # the last round returns or raises
 
-    def _lm(self, dspy: ModuleType, sample: int, seconds: float) -> Any:
+    def _lm(self, dspy: ModuleType, question: Question, sample: int, seconds: float) -> Any:
         name = self.endpoint.model.rsplit("/", 1)[-1]
         reasoning = REASONING_MODEL.match(name) is not None
+        answer = min(self.answer_tokens, question.answer_tokens or self.answer_tokens)
         settings: dict[str, Any] = {
             "temperature": 1.0 if reasoning else self.temperature,
-            "max_tokens": max(self.answer_tokens, REASONING_TOKENS if reasoning else 0),
+            "max_tokens": max(answer, REASONING_TOKENS if reasoning else 0),
             "cache": False,
             "num_retries": 0,
             "timeout": seconds,
@@ -157,14 +189,14 @@ class Model:
         if self.endpoint.header is not None:
             settings["api_key"] = "in-a-header"
             settings["extra_headers"] = {self.endpoint.header: self.endpoint.key}
-        elif self.endpoint.key is not None or self.endpoint.url is not None:
+        else:
             settings["api_key"] = self.endpoint.key or "none"
         if self.endpoint.model.startswith("openai/") and not reasoning:
             settings["seed"] = self.seed + sample
         if self.endpoint.model.startswith("openai/"):
             from intelliperf_swizzle.propose.llm.wire import client
 
-            settings["client"] = client(self.endpoint.url, settings.get("api_key"))
+            settings["client"] = client(self.endpoint.url or OPENAI_URL, settings["api_key"])
         return dspy.LM(self.endpoint.model, **settings)
 
     def _told(self, error: BaseException) -> str:
@@ -191,34 +223,15 @@ def _dspy() -> Any:
 
 
 def shown(question: Question) -> str:
-    """A call as DSPy writes it, message by message, with a line in place of each picture.
+    """A call as DSPy writes it, message by message.
 
     Without DSPy, which adds the markers of fields, all that it would write them around.
     """
     if find_spec("dspy") is None:
         return f"(DSPy is not installed: its markers of fields are left out.)\n\n{question.text}"
     dspy = _dspy()
-    messages = dspy.ChatAdapter().format(_signature(dspy, question), [], _values(dspy, question))
-    pictures = iter([name for name, value in _ordered(question) if isinstance(value, Image)])
-    return "\n\n".join(
-        f"## {message['role']}\n\n{_words(message['content'], question, pictures)}"
-        for message in messages
-    )
-
-
-def _words(content: str | list[dict[str, Any]], question: Question, pictures: Iterator[str]) -> str:
-    """A message's text, its pictures by name, size and what they may count for."""
-    if isinstance(content, str):
-        return content
-    words = ""
-    for part in content:
-        if part["type"] == "text":
-            words += part["text"]
-        else:
-            image = question.images[next(pictures)]
-            size = f"{image.width} x {image.height} pixels"
-            words += f"[PNG of {size}, {len(image.png)} bytes, about {image.tokens} tokens]"
-    return words
+    messages = dspy.ChatAdapter().format(_signature(dspy, question), [], _values(question))
+    return "\n\n".join(f"## {message['role']}\n\n{message['content']}" for message in messages)
 
 
 def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, Any], str | None]:
@@ -235,7 +248,7 @@ def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, A
 
     with dspy.context(lm=lm, adapter=OneCall()):
         try:
-            prediction = dspy.Predict(_signature(dspy, question))(**_values(dspy, question))
+            prediction = dspy.Predict(_signature(dspy, question))(**_values(question))
         except AdapterParseError as error:
             return {}, _reason(str(getattr(error, "lm_response", "")), question)
     fields = {one.name: getattr(prediction, one.name) for one in question.outputs}
@@ -245,28 +258,22 @@ def _predict(dspy: ModuleType, lm: Any, question: Question) -> tuple[dict[str, A
 
 
 def _signature(dspy: ModuleType, question: Question) -> Any:
-    inputs = {
-        name: (dspy.Image if isinstance(value, Image) else str, dspy.InputField(desc=INPUTS[name]))
-        for name, value in _ordered(question)
-    }
+    inputs = {name: (str, dspy.InputField(desc=INPUTS[name])) for name in _ordered(question)}
     outputs = {one.name: (str, dspy.OutputField(desc=one.description)) for one in question.outputs}
     return dspy.Signature({**inputs, **outputs}, question.instructions)
 
 
-def _values(dspy: ModuleType, question: Question) -> dict[str, Any]:
+def _values(question: Question) -> dict[str, str]:
     """The inputs as DSPy takes them; no text of them can pass for a picture."""
     return {
-        name: dspy.Image(url=f"data:image/png;base64,{base64.b64encode(value.png).decode()}")
-        if isinstance(value, Image)
-        else value.replace("<<CUSTOM-TYPE-", "<< CUSTOM-TYPE-")
-        for name, value in _ordered(question)
+        name: question.inputs[name].replace("<<CUSTOM-TYPE-", "<< CUSTOM-TYPE-")
+        for name in _ordered(question)
     }
 
 
-def _ordered(question: Question) -> list[tuple[str, str | Image]]:
-    """Texts and pictures in the order of `INPUTS`."""
-    inputs: dict[str, str | Image] = {**question.inputs, **question.images}
-    return sorted(inputs.items(), key=lambda item: list(INPUTS).index(item[0]))
+def _ordered(question: Question) -> list[str]:
+    """The names of the inputs in the order of `INPUTS`."""
+    return sorted(question.inputs, key=list(INPUTS).index)
 
 
 def _reason(text: str, question: Question) -> str:

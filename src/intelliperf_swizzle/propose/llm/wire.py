@@ -28,14 +28,10 @@ class Client(openai.OpenAI):
         return self
 
 
-def client(url: str | None, key: str | None) -> Client:
-    """A client of an OpenAI-compatible endpoint.
+def client(url: str, key: str) -> Client:
+    """A client of an OpenAI-compatible endpoint at a base URL, with its key.
 
     Redirects are not followed: they would take prompt and key elsewhere.
-
-    Args:
-        url: its base URL, None = OpenAI's.
-        key: None = the environment has it.
     """
     http = httpx.Client(
         transport=_Transport(), follow_redirects=False, headers={"Accept-Encoding": "identity"}

@@ -86,7 +86,7 @@ void race(int task, Bench& bench, const std::vector<int>& racing, std::map<int, 
   if (!why.empty()) { tell("not raced", number("launch", task) + field("text", quoted("timing failed: " + why))); _exit(kLost); }
   std::string numbers;
   for (int one : racing) numbers += (numbers.empty() ? "" : ", ") + std::to_string(one);
-  tell("raced", number("launch", task) + field("candidates", "[" + numbers + "]") + field("rounds_ns", "[" + rows + "]") + ", \"sets\": 1, \"joules\": null");
+  tell("raced", number("launch", task) + field("candidates", "[" + numbers + "]") + field("rounds_ns", "[" + rows + "]") + ", \"sets\": 1");
 }
 
 void check(int task, int candidate, Bench& bench, const Loaded& kernel) {

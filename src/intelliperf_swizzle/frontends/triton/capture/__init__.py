@@ -7,10 +7,9 @@ waits for an import of torch or Triton, and `hook` then installs `standin` (a GP
 where there is no GPU, and the agent `begin`: `interpreted` without a GPU, `compiled` on one, where
 `inductor` sees what `torch.compile` launches. Both know launches again by `identity`; the `ledger`
 counts them (`counts`, `graphs`) and writes new ones down: `describe`, `sources`, `tuning`,
-`pointers`, `store`. `journal` and `settings` are what the two sides tell each other. `again` uses
-an earlier recording if nothing that the application opened (`opened`) has changed.
+`pointers`, `store`. `journal` and `settings` are what the two sides tell each other.
 """
 
-from intelliperf_swizzle.frontends.triton.capture.recording import capture
+from intelliperf_swizzle.frontends.triton.capture.recording import capture, record
 
-__all__ = ["capture"]
+__all__ = ["capture", "record"]

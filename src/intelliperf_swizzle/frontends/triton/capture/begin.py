@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.triton.capture import inductor, tuning
@@ -12,7 +11,7 @@ from intelliperf_swizzle.frontends.triton.capture.calls import (
     around_each_launch,
     before_each_launch,
 )
-from intelliperf_swizzle.frontends.triton.capture.settings import OTHER_CONFIGS, Settings
+from intelliperf_swizzle.frontends.triton.capture.settings import Settings
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 
 
@@ -31,12 +30,4 @@ def install(folder: Path, settings: Settings) -> None:
 
     from intelliperf_swizzle.frontends.triton.capture.interpreted import InterpretedRecorder
 
-    recorder = InterpretedRecorder(folder, settings, uses)
-    if not settings.all_configs:
-        around_each_launch(recorder.launch)
-        return
-    aside = InterpretedRecorder(folder / OTHER_CONFIGS, replace(settings, compute="never"), uses)
-    around_each_launch(
-        lambda *launch: (aside if tuning.is_other_config() else recorder).launch(*launch)
-    )
-    tuning.watch_all()
+    around_each_launch(InterpretedRecorder(folder, settings, uses).launch)

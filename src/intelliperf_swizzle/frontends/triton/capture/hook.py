@@ -12,14 +12,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture.settings import (
     FOLDER_VARIABLE,
-    OPENED,
-    asking,
     load_settings,
 )
 
@@ -37,8 +34,6 @@ def imported(module: str) -> None:
     if "torch" in sys.modules and "torch" not in _imported:
         return  # torch is importing Triton, and will come by when it is done
     settings = load_settings(folder)
-    if settings.gpu is not None and OPENED in sys.modules:
-        settings = replace(settings, gpu=asking(settings.gpu, sys.modules[OPENED].ask))
     if settings.gpu is not None and "torch" in _imported - before:
         from intelliperf_swizzle.frontends.triton.capture import standin
 

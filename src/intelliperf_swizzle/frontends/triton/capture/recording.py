@@ -12,15 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from intelliperf_swizzle.children import Child, signal_name
+from intelliperf_swizzle.children import Child, prepare, signal_name
 from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.trials.journal import Journal
-from intelliperf_swizzle.frontends.triton.capture import opened
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
 from intelliperf_swizzle.frontends.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.frontends.triton.capture.settings import (
-    OTHER_CONFIGS,
     Execution,
     Settings,
     gpu_told,
@@ -28,6 +26,8 @@ from intelliperf_swizzle.frontends.triton.capture.settings import (
 )
 from intelliperf_swizzle.frontends.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
+from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
+from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
 
@@ -43,6 +43,13 @@ _EXTENSION = re.compile(
 """Says that a C++ extension of PyTorch cannot be built or loaded."""
 
 EndedBy = Literal["exit", "quiet", "limit"]
+_TRACER = "intelliperf_swizzle.frontends.triton.tracing.interpret:trace_here"
+
+
+def record(request: RecordRequest) -> Capture:
+    """As `capture`, while what traces the launches afterwards is imported."""
+    prepare(_TRACER, CHILD_ENVIRONMENT)
+    return capture(request)
 
 
 def capture(
@@ -50,7 +57,6 @@ def capture(
     *,
     compute_budget_seconds: float = 20.0,
     fill: bool = False,
-    note_opened: bool = False,
 ) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
 
@@ -65,20 +71,21 @@ def capture(
         compute_budget_seconds: seconds that `auto` spends on executing launches.
         fill: random tensors of more than 32 MiB are filled, too, and not left zero: some kernels'
             addresses are made of them. Costs a second for 100 million elements.
-        note_opened: whether the folder also gets what the application opens (`opened`).
 
     Raises:
         CaptureError: no launch was recorded, or the folder cannot be written.
         UsageError: … because the name of the kernel's file is not UTF-8.
     """
+    triton = find_triton()
+    if triton.found is None:
+        raise CaptureError(f"no Triton kernel can be recorded: {triton.gap}", hint=triton.command)
     begun = time.monotonic()
     deadline = begun + request.limit_seconds
     gpu = None if request.device else gpu_told(request.target)
     settings = Settings(
         RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill,
-        request.all_configs and gpu is not None,
     )  # fmt: skip
-    place = _prepared(Path(request.folder), settings, note_opened)
+    place = _prepared(Path(request.folder), settings)
     watch, ending = _watch(request, place, deadline, interpreted=gpu is not None)
     launches = _launches(place, watch)
     if not launches:
@@ -89,13 +96,13 @@ def capture(
         exit_code=ending.exit_code,
         seconds=time.monotonic() - begun,
         notes=(
+            *untested(),
             *_computed(launches, watch, compute_budget_seconds),
             *describe_configs(launches, timed=gpu is None),
             *dict.fromkeys(watch.notes),
         ),
         last_lines=ending.last_lines,
         folder=place,
-        other_configs=tuple(_other_configs(place, watch)) if settings.all_configs else (),
         cautions=(
             *ending.cautions(all(one.computed for one in launches)),
             *dict.fromkeys(watch.refusals + watch.cautions),
@@ -120,18 +127,13 @@ def _watch(
     return watch, _Ending(ended_by, exit_code, request, last_lines(place))
 
 
-def _prepared(folder: Path, settings: Settings, note_opened: bool) -> Path:
+def _prepared(folder: Path, settings: Settings) -> Path:
     """The folder, with the settings and with nothing of an earlier capture."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (journal.FILE, opened.FILE):
-            (folder / name).unlink(missing_ok=True)
-        for name in ("launches", "contents", "counts", OTHER_CONFIGS):
+        (folder / journal.FILE).unlink(missing_ok=True)
+        for name in ("launches", "contents", "counts"):
             shutil.rmtree(folder / name, ignore_errors=True)
-        if settings.all_configs:
-            (folder / OTHER_CONFIGS).mkdir()
-        if note_opened:
-            (folder / opened.FILE).touch()
         save_settings(settings, folder)
     except OSError as error:
         raise CaptureError(f"the folder for the records cannot be written: {error}") from error
@@ -231,13 +233,6 @@ def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
     for launch, path in zip(launches, paths, strict=True):
         save_launch(launch, path)
     return launches
-
-
-def _other_configs(folder: Path, watch: _JournalWatch) -> list[Launch]:
-    """The launches with configurations that the tuner has not chosen."""
-    others = _JournalWatch(Journal(folder / OTHER_CONFIGS))
-    others.read()
-    return _launches(folder / OTHER_CONFIGS, replace(others, uses=watch.uses))
 
 
 # --- words --------------------------------------------------------------------------------------

@@ -18,8 +18,7 @@ The parent writes `Settings`; the processes append events to a `trials.journal`:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -31,11 +30,6 @@ if TYPE_CHECKING:
 FOLDER_VARIABLE = "INTELLIPERF_SWIZZLE_CAPTURE"
 """Environment variable that names the folder; without it the hook does nothing."""
 
-OPENED = "_intelliperf_swizzle_opened"
-"""The name by which `sitecustomize` loads the module `opened`, if what is opened is to be noted."""
-
-OTHER_CONFIGS = "other-configs"
-"""Folder of the records of launches as the application does not make them, with its own journal."""
 
 _FILE = "settings.json"
 
@@ -99,7 +93,6 @@ class Settings:
         compute_budget_seconds: for all launches together.
         deadline: when the application will be ended, on the monotonic clock of the machine.
         fill: whether large random tensors are filled, too.
-        all_configs: whether launches are also recorded as a tuner's other configurations have them.
     """
 
     agent: str
@@ -108,20 +101,6 @@ class Settings:
     compute_budget_seconds: float
     deadline: float
     fill: bool = False
-    all_configs: bool = False
-
-
-def asking(gpu: Gpu, ask: Callable[[str], None]) -> Gpu:
-    """The same GPU, which tells `ask` of each field that is read."""
-    names = frozenset(one.name for one in fields(Gpu))
-
-    class ObservedGpu(Gpu):
-        def __getattribute__(self, name: str) -> object:
-            if name in names:
-                ask(name)
-            return super().__getattribute__(name)
-
-    return ObservedGpu(**vars(gpu))
 
 
 def save_settings(settings: Settings, folder: Path) -> None:

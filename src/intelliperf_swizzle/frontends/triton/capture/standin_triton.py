@@ -12,8 +12,8 @@ from triton.backends.compiler import GPUTarget
 
 from intelliperf_swizzle.frontends.triton.capture.calls import JitFunction, LaunchGrid
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
-from intelliperf_swizzle.frontends.triton.interpreter.driver import StandInCompiled, StandInDriver
 from intelliperf_swizzle.frontends.triton.interpreter.fixes import fix_interpreter
+from intelliperf_swizzle.frontends.triton.ir.driver import StandInCompiled, StandInDriver
 
 if TYPE_CHECKING:
     import torch

@@ -1,18 +1,11 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The configurations that `triton.autotune` chooses from, and which of them was recorded.
-
-Where all are to be recorded, each launch of a tuned kernel is followed by calls of the kernel with
-each other configuration that the tuner's pruning leaves, which launch nothing: only the arguments
-and the grid are of interest, and heuristics make some of them.
-"""
+"""The configurations that `triton.autotune` chooses from, and which of them was recorded."""
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from types import FunctionType
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
@@ -23,39 +16,6 @@ from intelliperf_swizzle.records import Launch
 Configs: TypeAlias = tuple[Mapping[str, Any], ...]
 
 _configs: WeakKeyDictionary[FunctionType, Configs] = WeakKeyDictionary()
-_now = threading.local()
-
-
-def is_other_config() -> bool:
-    """Whether a call is one that the application has not made, with another configuration."""
-    return getattr(_now, "other", False)
-
-
-def watch_all() -> None:
-    """Inside the application: from now on tuned kernels are called with all configurations."""
-    from triton.runtime.autotuner import Autotuner
-
-    run, prune = Autotuner.run, Autotuner.prune_configs
-    left: WeakKeyDictionary[Autotuner, Sequence[Any]] = WeakKeyDictionary()
-
-    def pruning(self: Autotuner, *args: object, **kwargs: object) -> Sequence[Any]:
-        left[self] = prune(self, *args, **kwargs)
-        return left[self]
-
-    def running(self: Autotuner, *args: object, **kwargs: object) -> object:
-        launched = run(self, *args, **kwargs)
-        chosen = self.best_config
-        _now.other = not kwargs.get("warmup")
-        try:
-            for one in left.get(self, self.configs) if _now.other else ():
-                with suppress(Exception):  # it does not fit what the application passes
-                    if one is not chosen:
-                        self.fn.run(*args, **kwargs, **one.all_kwargs())
-        finally:
-            _now.other = False
-        return launched
-
-    Autotuner.run, Autotuner.prune_configs = running, pruning
 
 
 def watch() -> None:

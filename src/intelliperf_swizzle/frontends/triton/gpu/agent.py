@@ -23,7 +23,7 @@ from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, form, lo
 from intelliperf_swizzle.frontends.triton.gpu.padded import LongerRows
 from intelliperf_swizzle.frontends.triton.gpu.race import race
 from intelliperf_swizzle.frontends.triton.gpu.reporting import AgentReport, in_words
-from intelliperf_swizzle.frontends.triton.interpreter.render import import_functions, render_module
+from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 
 BUILD_SECONDS = 180.0
 """A kernel that compiles for longer hangs."""

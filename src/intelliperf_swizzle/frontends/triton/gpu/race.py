@@ -5,23 +5,19 @@
 Each round launches every kernel once, in an order drawn anew, and each launch takes the next of
 several sets of tensors, which together exceed the caches. Nothing waits for the host within a
 round. The application's own tensors are not touched. Behind a launch, untimed, what it reads and
-writes is as it was again: else a kernel that advances an index would leave its tensor. Then each
-kernel runs by itself for a while, for its energy, if nothing is to be put back meanwhile.
+writes is as it was again: else a kernel that advances an index would leave its tensor.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import random
-import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import torch
 
-from intelliperf_swizzle.frontends.triton.gpu.energy import energy_counter, joules_per_launch
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch, moved
 from intelliperf_swizzle.frontends.triton.gpu.padded import LongerRows
 
@@ -37,8 +33,6 @@ FEWEST_ROUNDS, MOST_ROUNDS = 11, 200
 _WARM_UP = 3
 _HOST_CYCLES = 60_000
 """About 30 µs of a GPU's clock: what the host may take to launch one kernel, or one copy."""
-ENERGY_SECONDS = 0.5
-"""For the energy of one kernel: the counter moves every 20 to 100 ms."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +42,10 @@ class Raced:
     Attributes:
         rounds_ns: a row of nanoseconds per round, in the order of the kernels.
         sets: of tensors that the launches took in turn.
-        joules: of a launch of each kernel; None where they cannot be read, or where a launch reads
-            what it writes.
     """
 
     rounds_ns: list[list[int]]
     sets: int
-    joules: list[float] | None
 
 
 def race(
@@ -106,29 +97,7 @@ def race(
     # Behind one that leaves the GPU cool, or data in its caches, a kernel is up to 3 % faster.
     draw = random.Random(0)
     times = [one_round(draw.sample(every, len(kernels))) for _ in range(rounds)]
-    return Raced(times, count, _joules(kernels, turns, times) if on_gpu and not copies else None)
-
-
-def _joules(
-    kernels: Sequence[Launch], turns: Iterator[_Set], rounds: Sequence[Sequence[int]]
-) -> list[float] | None:
-    """Of a launch of each kernel, or None where one of them cannot be told."""
-    counter = energy_counter()
-    if counter is None:
-        return None
-    found = []
-    for place, kernel in enumerate(kernels):
-        one = joules_per_launch(
-            functools.partial(_launch_next, kernel, turns, candidate=place > 0),
-            _marked,
-            counter,
-            launch_seconds=statistics.median(row[place] for row in rounds) / 1e9,
-            seconds=ENERGY_SECONDS,
-        )
-        if one is None:
-            return None
-        found.append(one)
-    return found
+    return Raced(times, count)
 
 
 def _sets(bytes_: int, cache_bytes: int, rows: LongerRows) -> int:
@@ -137,16 +106,6 @@ def _sets(bytes_: int, cache_bytes: int, rows: LongerRows) -> int:
     free, _ = torch.cuda.mem_get_info()
     each = 2 * bytes_ + rows.padding.bytes if rows.padding.tensors else bytes_
     return max(2, min(wanted, int(free * 0.6) // max(1, each)))
-
-
-def _launch_next(kernel: Launch, turns: Iterator[_Set], *, candidate: bool) -> None:
-    kernel(*next(turns)[candidate][0])
-
-
-def _marked() -> Callable[[], bool]:
-    event = torch.cuda.Event()
-    event.record()
-    return lambda: bool(event.query())
 
 
 def _event() -> torch.cuda.Event:

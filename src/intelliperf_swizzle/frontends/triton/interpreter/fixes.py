@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.frontends.triton.interpreter.driver import (
+from intelliperf_swizzle.frontends.triton.ir.driver import (
     StandInCompiled,
     StandInDriver,
     do_bench_once_of,

@@ -15,13 +15,13 @@ import triton.runtime.interpreter as triton_interpreter
 
 from intelliperf_swizzle.frontends.triton.interpreter.fixes import fix_interpreter, forward_builtins
 from intelliperf_swizzle.frontends.triton.interpreter.memory import Fill, Memory, restore_contents
-from intelliperf_swizzle.frontends.triton.interpreter.render import import_functions, render_module
 from intelliperf_swizzle.frontends.triton.interpreter.sequential import (
     Observer,
     SequentialRun,
     patched_language,
     run_programs,
 )
+from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 from intelliperf_swizzle.records import (
     Argument,
     DescriptorArgument,

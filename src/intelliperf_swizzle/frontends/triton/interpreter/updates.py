@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from types import CodeType, FrameType
 
-from intelliperf_swizzle.frontends.triton.interpreter.render import PACKAGE
+from intelliperf_swizzle.frontends.triton.ir.render import PACKAGE
 from intelliperf_swizzle.trace.atomics import Update
 
 

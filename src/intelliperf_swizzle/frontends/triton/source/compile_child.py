@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Compiles kernels without a GPU, in the child process of `build`.
 
-Arguments become stand-ins that know
-their type, alignment and extent, so that Triton itself decides what to specialise on. Launch
-options that the target's backend does not know (`waves_per_eu` on an NVIDIA GPU) are left out.
+Launch options that the target's backend does not know (`waves_per_eu` on an NVIDIA GPU) are
+left out.
 """
 
 from __future__ import annotations
@@ -19,55 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import triton
-import triton.language as tl
-from triton.backends.amd.compiler import HIPBackend
 from triton.compiler.compiler import CompiledKernel, make_backend
 from triton.runtime import driver
 
-from intelliperf_swizzle.frontends.triton.interpreter.driver import StandInDriver
-from intelliperf_swizzle.frontends.triton.interpreter.render import import_functions, render_module
-from intelliperf_swizzle.records import (
-    Argument,
-    DescriptorArgument,
-    DtypeArgument,
-    FunctionArgument,
-    Launch,
-    TensorArgument,
-)
-
-HIPBackend._torch_available = False  # no argument is torch's, and to import it takes seconds
-
-
-class ElementType(str):
-    """A dtype by its Triton name, which is all that Triton wants of a tensor's dtype here."""
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return int(tl.dtype(str(self)).primitive_bitwidth) // 8
-
-
-class Tensor:
-    """A tensor argument without memory: what Triton asks of one to choose a kernel."""
-
-    def __init__(self, argument: TensorArgument, storage_bytes: int):
-        self.dtype = ElementType(argument.dtype)
-        self.shape = argument.shape
-        self._strides = argument.strides
-        self._offset_bytes = argument.offset_bytes
-        self._storage_bytes = storage_bytes
-
-    def stride(self, axis: int | None = None) -> int | tuple[int, ...]:
-        """Strides in elements."""
-        return self._strides if axis is None else self._strides[axis]
-
-    def data_ptr(self) -> int:
-        """An address with the alignment of the real one (allocations are aligned to 256 bytes)."""
-        return self._offset_bytes
-
-    def ptr_range(self) -> int:
-        """Bytes behind the address; below 2**31 an AMD GPU can use 32-bit offsets."""
-        return self._storage_bytes
+from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver
+from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
+from intelliperf_swizzle.frontends.triton.ir.stand_in_arguments import stand_in_arguments
+from intelliperf_swizzle.records import Launch
 
 
 def compile_all(
@@ -83,7 +40,7 @@ def _compile(launch: Launch, module: Path) -> dict[str, Any]:
     started = time.perf_counter()
     try:
         functions = import_functions(module)
-        arguments = {n: _live(a, launch, functions) for n, a in launch.arguments.items()}
+        arguments = stand_in_arguments(launch, functions)
         known = vars(make_backend(driver.active.get_current_target()).parse_options({}))
         options = {k: v for k, v in launch.options.items() if k in known and v is not None}
         kernel = functions[launch.source.kernel]
@@ -98,27 +55,6 @@ def _compile(launch: Launch, module: Path) -> dict[str, Any]:
         "seconds": time.perf_counter() - started,
         "caution": None,
     }
-
-
-def _live(argument: Argument, launch: Launch, functions: Mapping[str, object]) -> object:
-    if isinstance(argument, TensorArgument):
-        return Tensor(argument, launch.storages[argument.storage].bytes)
-    if isinstance(argument, DescriptorArgument):
-        from triton.tools.tensor_descriptor import TensorDescriptor
-
-        return TensorDescriptor(
-            _live(argument.base, launch, functions),
-            list(argument.shape),
-            list(argument.strides),
-            list(argument.block_shape),
-        )
-    if isinstance(argument, DtypeArgument):
-        return tl.dtype(argument.name)
-    if isinstance(argument, FunctionArgument):
-        return functions[argument.key]
-    if isinstance(argument, tuple):
-        return tuple(_live(item, launch, functions) for item in argument)
-    return argument
 
 
 def _amd_needs(compiled: CompiledKernel) -> dict[str, int]:

@@ -12,13 +12,13 @@ from pathlib import Path
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture.again import record
+from intelliperf_swizzle.frontends.triton.capture import record
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     RemapVerdict,
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.parent import prove_launches
 from intelliperf_swizzle.hardware import Target, load_target
-from intelliperf_swizzle.kept import USED_AGAIN, Kept, kept_for_user
+from intelliperf_swizzle.kept import Kept, kept_for_user
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Grid, Launch
 
@@ -47,7 +47,7 @@ def prove_source(
         quiet_seconds: recording ends so long after the last new launch; None = it does not.
         limit_seconds: recording ends at the latest.
         sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
-        no_cache: record and look anew, even if nothing has changed.
+        no_cache: look anew at launches that an earlier run has looked at.
         progress: told of each step.
 
     Returns:
@@ -63,11 +63,9 @@ def prove_source(
     kept = Kept(None) if no_cache else kept_for_user()
     with temporary_folder("source") as records:
         progress.phase(f"recording {shlex.join(command)}")
-        request = RecordRequest(
-            command, folder, records, gpu, None, quiet_seconds, limit_seconds, kept=kept
-        )
+        request = RecordRequest(command, folder, records, gpu, None, quiet_seconds, limit_seconds)
         recorded = record(request)
-        for note in (*recorded.cautions, *([USED_AGAIN] if recorded.again else [])):
+        for note in recorded.cautions:
             progress.note(note)
         launches = launches_of(recorded.launches, file, kernel)
         noun = "launch" if len(launches) == 1 else "launches"

@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.interpreter.revive import LiveLaunch
 from intelliperf_swizzle.records import Int64Array, Launch
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.frontends.triton.interpreter.revive import LiveLaunch
 
 WATCH = "_swizzle_watch"
 """What is called with the number of a counter, or of a site, and values."""

@@ -21,8 +21,8 @@ import triton.runtime.interpreter as triton_interpreter
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.triton.interpreter.batched import NotBatchableError, Origins
 from intelliperf_swizzle.frontends.triton.interpreter.blocks import Array
-from intelliperf_swizzle.frontends.triton.interpreter.render import PACKAGE
 from intelliperf_swizzle.frontends.triton.interpreter.revive import LiveLaunch, revive
+from intelliperf_swizzle.frontends.triton.ir.render import PACKAGE
 from intelliperf_swizzle.frontends.triton.tracing.interpret import record_accesses
 from intelliperf_swizzle.frontends.triton.validate.request import Request
 from intelliperf_swizzle.records import Int64Array, Trace

@@ -3,11 +3,10 @@
 """Python runs this at start-up, because `capture` puts its folder on PYTHONPATH.
 
 Any Python that the user's command starts comes by here, so this does next to nothing: it waits
-for an import of torch or triton, and runs the `sitecustomize` that it hides. If the capture may be
-kept, it also notes what is opened (`opened`).
+for an import of torch or triton, and runs the `sitecustomize` that it hides.
 """
 
-# ruff: noqa: PTH100, PTH110, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH118, PTH120, PTH123
 # (os.path, because importing pathlib would slow every Python down)
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 _TRIGGERS = ("torch", "triton")
 _PACKAGE = "intelliperf_swizzle"
-_OPENED = "_intelliperf_swizzle_opened"  # settings.OPENED
 
 
 class _Waiting:
@@ -56,7 +54,7 @@ def _load_package() -> None:
     if _PACKAGE in sys.modules:
         return
     folder = os.path.abspath(__file__)
-    for _ in range(5):  # startup, capture, triton, kernels, the package
+    for _ in range(5):  # startup, capture, triton, frontends, the package
         folder = os.path.dirname(folder)
     place = os.path.join(folder, "__init__.py")
     _load(_PACKAGE, spec_from_file_location(_PACKAGE, place, submodule_search_locations=[folder]))
@@ -79,10 +77,6 @@ if _folder:
     try:
         with open(os.path.join(_folder, "journal.jsonl"), "a", encoding="utf-8") as _journal:
             _journal.write('{"event": "python"}\n')
-        if os.path.exists(os.path.join(_folder, "opened.txt")):
-            _opened = os.path.join(os.path.dirname(os.path.dirname(__file__)), "opened.py")
-            _load(_OPENED, spec_from_file_location(_OPENED, _opened))
-            sys.modules[_OPENED].watch(_folder)
     except OSError:
         pass
     sys.meta_path.insert(0, _Waiting())

@@ -1,0 +1,150 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Where a program reads the number of a workgroup: asked of its bitcode before optimisation.
+
+There, no function is inlined and no read is merged with another one, so what is not found is not
+there: neither macros, templates nor headers hide it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from intelliperf_swizzle.frontends.cpp.code.inline_ptx import ASSEMBLY
+from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
+
+_NAME = r'"[^"]+"|[\w.$]+'
+_DEFINED = re.compile(rf"(?ms)^define [^\n]*?@({_NAME})\(.*?^\}}$")
+_VARIABLE = re.compile(rf"(?m)^@({_NAME}) = [^\n]*$")
+_MENTION = re.compile(rf"@({_NAME})")
+_NUMBER = re.compile(r"llvm\.amdgcn\.(?:cluster\.)?workgroup\.id|llvm\.amdgcn\.s\.getreg")
+_PRINTING = frozenset({"nvvm.vprintf", "__ockl_printf_begin"})
+_UNIFORM = "__ockl_get_local_size"
+"""Asks for the number to tell the last workgroup, which is as large as all: the stand-in refuses
+launches in which it is not."""
+_BUILTIN = re.compile(r"_ZNK?2(?:4__hip|5__cuda)_builtin_blockIdx_t")
+_ASSEMBLY = re.compile(r' asm [^"]*"[^"]*(?:ttmp|s_getreg|\bs\[?\d|%ctaid|%cluster)')
+
+
+@dataclass(frozen=True)
+class BlockIndexRead:
+    """One read of the number that the launch gives a workgroup.
+
+    Attributes:
+        place: `file:line`; empty where the build has kept no line.
+        through: empty for `blockIdx`; else the function that reads it, which no `blockIdx` of a
+            kernel's own can hide.
+    """
+
+    place: str
+    through: str = ""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A kernel, or a function of the user's that reads a workgroup's number.
+
+    Attributes:
+        name: without template arguments.
+        file: it is in.
+        line: of its name.
+        brace_line: of the brace that opens its body.
+        reads: all of them.
+    """
+
+    name: str
+    file: str
+    line: int
+    brace_line: int
+    reads: tuple[BlockIndexRead, ...]
+
+
+class CallGraph:
+    """Which functions mention which, in a module before optimisation.
+
+    A mention is taken for a call, so functions reached through pointers and tables are found, too.
+
+    Args:
+        text: of the module.
+        debug: its line tables.
+    """
+
+    def __init__(self, text: str, debug: DebugInfo):
+        self._debug = debug
+        self._bodies = {found[1].strip('"'): found[0] for found in _DEFINED.finditer(text)}
+        self._rows = self._bodies | {
+            found[1].strip('"'): found[0] for found in _VARIABLE.finditer(text)
+        }
+        self._mentions = {
+            name: {one.strip('"') for one in _MENTION.findall(row)} - {name}
+            for name, row in self._rows.items()
+        }
+        system = [one for one in self._bodies if not debug.is_users(one)]
+        self._reading = self._reach_number(system)
+
+    def reached(self, kernel: str) -> list[str]:
+        """The functions that a kernel may call, itself first."""
+        return [one for one in self._reach(kernel) if one in self._bodies]
+
+    def variables(self, kernel: str) -> list[str]:
+        """What else a kernel may mention: variables."""
+        return [one for one in self._reach(kernel) if one not in self._bodies]
+
+    def _reach(self, kernel: str) -> dict[str, None]:
+        found = dict.fromkeys([kernel])
+        todo = [kernel]
+        while todo:
+            new = [one for one in sorted(self._mentions.get(todo.pop(), ())) if one not in found]
+            found |= dict.fromkeys(new)
+            todo += new
+        return found
+
+    def prints(self, kernel: str) -> bool:
+        """Whether a kernel may call `printf`."""
+        return not _PRINTING.isdisjoint(self._mentioned(kernel))
+
+    def missing(self, kernel: str) -> str | None:
+        """A function that a kernel may call and that its module does not define."""
+        mentioned = self._mentioned(kernel)
+        return next((o for o in mentioned if o not in self._rows and o[:5] != "llvm."), None)
+
+    def _mentioned(self, kernel: str) -> list[str]:
+        return [one for name in self.reached(kernel) for one in sorted(self._mentions[name])]
+
+    def readers(self, kernel: str) -> tuple[Reader, ...]:
+        """A kernel, and those functions of the user's that it reaches and that read the number."""
+        found = []
+        for name in self.reached(kernel):
+            reads = tuple(self._reads(name)) if self._debug.is_users(name) else ()
+            function = self._debug.function(name)
+            if function is not None and (reads or name == kernel):
+                found.append(Reader(*function, reads))
+        return tuple(found)
+
+    def _reads(self, name: str) -> Iterator[BlockIndexRead]:
+        for line in self._bodies[name].splitlines()[1:]:
+            place = self._debug.place(line) or ""
+            if _ASSEMBLY.search(line):
+                yield BlockIndexRead(place, "inline assembly")
+            for one in (mention.strip('"') for mention in _MENTION.findall(line)):
+                if _NUMBER.match(one):
+                    yield BlockIndexRead(
+                        place, f"__builtin_{one.removeprefix('llvm.').replace('.', '_')}"
+                    )
+                elif one in self._reading and not self._debug.is_users(one):
+                    function = self._debug.function(one)
+                    named = function[0] if function else one
+                    named = "inline assembly" if one.startswith(ASSEMBLY) else named
+                    yield BlockIndexRead(place, "" if _BUILTIN.match(one) else named)
+
+    def _reach_number(self, system: Iterable[str]) -> set[str]:
+        """Functions that are not the user's and read the number, through others of these too."""
+        rows = {one: self._mentions[one] for one in system if one != _UNIFORM}
+        found = {one for one, row in rows.items() if any(map(_NUMBER.match, row))}
+        size = 0
+        while size < len(found):
+            size = len(found)
+            found |= {one for one, row in rows.items() if row & found}
+        return found

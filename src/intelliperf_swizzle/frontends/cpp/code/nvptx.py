@@ -1,0 +1,160 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""CUDA's device code as if it had been written for AMD: the rest of the room knows one machine.
+
+Both have the same address spaces but for what is passed by value and what a thread keeps, and each
+intrinsic of NVIDIA's that has an equal here is a small function that calls it (`nvvm.py`). One
+that has none stays without a definition, and what uses it is refused by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from intelliperf_swizzle.frontends.cpp.code import llvm, nvvm
+from intelliperf_swizzle.frontends.cpp.code.inline_ptx import ASSEMBLY, declarations, function
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
+
+_ALLOCA = re.compile(r"(?m)^( +)%([\w.$-]+) = alloca ([^\n]*?)(, !dbg [^\n]*)?$")
+"""What is added has a name, so that the numbers of values stay in order."""
+_CONSTANT = re.compile(
+    r'(?m)^@([\w.$]+|"[^"]+") = ((?:private |internal |linkonce_odr |weak_odr |dso_local |hidden '
+    r"|(?:local_)?unnamed_addr )*)constant "
+)
+_KERNEL = re.compile(
+    r"(?ms)^(define [^\n]*? amdgpu_kernel [^\n]*\{[^\n]*\n(?:[^\s:]+:[^\n]*\n)?)(.*?^\}$)"
+)
+_BY_VALUE = re.compile(r"ptr ((?:\w+ )*)byval\((.*?)\) align (\d+) %([\w.$-]+)(?=[,)])")
+_HELPER = re.compile(r"(?m)^(define (?![^\n]*amdgpu_kernel )[^\n]*\bbyval\([^\n]*\) )(#\d+)(?= )")
+_REFLECT = re.compile(r"(?:tail )?call i32 @__nvvm_reflect\(ptr [^@\n]*@([\w.$]+)[^\n,]*")
+_ASSEMBLY = re.compile(
+    r'call ((?:[a-z]+ )*?)(\w+|<[^>]*>|\{[^}]*\}) asm (sideeffect )?"([^"]*)", "([^"]*)"'
+    r"\(([^\n)]*)\)"
+)
+_OUTSIDE = ("vprintf", "__assertfail", "malloc", "free")
+"""What CUDA's runtime on the GPU has, and libc has by the same names."""
+
+STANDS_FOR = "gfx942"
+"""The GPU for which the code is optimised."""
+
+
+def unknown(function: str) -> str | None:
+    """Why a function without a definition cannot be followed, if it is one of NVIDIA's."""
+    if not function.startswith("nvvm."):
+        return None
+    name = function.removeprefix("nvvm.")
+    return f"it uses `{name if name in _OUTSIDE else f'llvm.{function}'}`, which is not known here"
+
+
+def unfit(kernel: llvm.Function) -> str | None:
+    """Why workgroups of a kernel cannot be renumbered one by one, by its attributes."""
+    clusters = ' section "__cluster_dims__"' in llvm.head(kernel)
+    return "its workgroups are in clusters (`__cluster_dims__`)" if clusters else None
+
+
+def retargeted(bitcode: bytes, arch: str) -> bytes:
+    """A module of clang's for an NVIDIA GPU, before optimisation, as one for an AMD GPU.
+
+    Args:
+        bitcode: of the module.
+        arch: `sm_90`, which libdevice asks for.
+    """
+    module = llvm.parse(bitcode)
+    layout = llvm.binding().create_target_data(module.data_layout)
+    sizes = {f"%{one.name}": int(layout.get_abi_size(one)) for one in module.struct_types}
+    text = re.sub(r"(?m)^ +call void @llvm\.lifetime\.[^\n]*\n", "", str(module))
+    text = llvm.MODULE_HEAD + re.sub(r"(?m)^target [^\n]*\n", "", text)
+    text = re.sub(r' ?"target-(?:cpu|features)"="[^"]*"', "", text)
+    text = text.replace(" ptx_kernel ", " amdgpu_kernel ")
+    text = _reflected(text, arch)
+    text = re.sub(r"@llvm\.nvvm\.", "@nvvm.", text)
+    text = _called(text)
+    text = re.sub(rf"@({'|'.join(_OUTSIDE)})\(", r"@nvvm.\1(", text)
+    text = _constants_moved(text)
+    text = _ALLOCA.sub(
+        r"\1%own.\2 = alloca \3, addrspace(5)\4" "\n"
+        r"\1%\2 = addrspacecast ptr addrspace(5) %own.\2 to ptr\4", text
+    )  # fmt: skip
+    text = _KERNEL.sub(lambda found: _with_copies(found, sizes), text)
+    text = _inlined(text)
+    whole = llvm.parse(text)
+    llvm.link(whole, llvm.parse(llvm.MODULE_HEAD + nvvm.definitions()))
+    return whole.as_bitcode()
+
+
+def _reflected(text: str, arch: str) -> str:
+    """What libdevice asks the compiler. Source: LLVM, NVPTXUsage.html, `__nvvm_reflect`."""
+    asked = dict(re.findall(r'(?m)^@([\w.$]+) = [^\n]*c"(__CUDA_\w+)\\00"', text))
+    flush = re.search(r'!"nvvm-reflect-ftz", i32 1\}', text) is not None
+    known = {"__CUDA_ARCH": 10 * int(re.sub(r"\D", "", arch) or 0), "__CUDA_FTZ": int(flush)}
+    return _REFLECT.sub(lambda one: f"add i32 0, {known.get(asked.get(one[1], ''), 0)}", text)
+
+
+def _called(text: str) -> str:
+    """Calls in place of assembly that is known."""
+    made: dict[tuple[str, ...], tuple[str, str | None]] = {}
+
+    def call(found: re.Match[str]) -> str:
+        flags, result, effect, assembly, constraints, arguments = found.groups()
+        if "(" in arguments:  # an expression, or a pointer that is not generic
+            return found[0]
+        kinds = re.findall(r"(?:^|, )(<[^>]*>|\w+)", arguments)
+        key, name = (result, effect, assembly, constraints, *kinds), f"{ASSEMBLY}{len(made)}"
+        if key not in made:
+            known = function(name, assembly, result, kinds, constraints, kept=bool(effect))
+            made[key] = (name, known)
+        name, known = made[key]
+        return f"call {flags}{result} @{name}({arguments})" if known else found[0]
+
+    text = _ASSEMBLY.sub(call, text)
+    functions = "".join(one for _, one in made.values() if one)
+    return text + declarations(functions, text) + functions
+
+
+def _constants_moved(text: str) -> str:
+    """Constants, which have no address space of their own here, in that of constants."""
+    names = {found[1] for found in _CONSTANT.finditer(text)}
+    if not names:
+        return text
+    text = _CONSTANT.sub(r"@\1 = \2addrspace(4) constant ", text)
+
+    def cast(found: re.Match[str]) -> str:
+        if found[2] not in names:
+            return found[0]
+        return f"ptr {found[1]}addrspacecast (ptr addrspace(4) @{found[2]} to ptr)"
+
+    return re.sub(r'\bptr ((?:\w+(?:\(\d+\))? |align \d+ )*)@([\w.$]+|"[^"]+")', cast, text)
+
+
+def _inlined(text: str) -> str:
+    """Functions that take structures by value are inlined, which LLVM does for AMD of itself only
+    where these lie in an address space of their own."""
+    stays = set(re.findall(r"(?m)^attributes (#\d+) = \{[^}\n]*\b(?:noinline|optnone)\b", text))
+    return _HELPER.sub(
+        lambda one: one[0] if one[2] in stays else f"{one[1]}alwaysinline {one[2]}", text
+    )
+
+
+def _size(kind: str, sizes: Mapping[str, int]) -> int:
+    """Bytes of a structure or of another type, by its text."""
+    plain = kind.replace('"', "")
+    return sizes[plain] if plain in sizes else size_of(kind)
+
+
+def _with_copies(found: re.Match[str], sizes: Mapping[str, int]) -> str:
+    """A kernel whose arguments by value are references, from which it copies."""
+    head, body = found.groups()
+    copies = []
+    for _, kind, alignment, name in _BY_VALUE.findall(head):
+        at = f"align {alignment}"
+        copies += [
+            f"  %own.{name} = alloca {kind}, {at}, addrspace(5)\n",
+            f"  %copy.{name} = addrspacecast ptr addrspace(5) %own.{name} to ptr\n",
+            f"  call void @llvm.memcpy.p5.p4.i64(ptr addrspace(5) {at} %own.{name}, "
+            f"ptr addrspace(4) {at} %{name}, i64 {_size(kind, sizes)}, i1 false)\n",
+        ]
+        body = re.sub(rf"%{re.escape(name)}(?![\w.$-])", f"%copy.{name}", body)
+    return (
+        _BY_VALUE.sub(r"ptr addrspace(4) \1byref(\2) align \3 %\4", head) + "".join(copies) + body
+    )

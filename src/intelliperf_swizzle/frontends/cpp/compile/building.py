@@ -1,0 +1,274 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The user's project, copied and built so that its executable keeps device bitcode."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit.copy import copy_project, moved_command, run_build
+from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
+from intelliperf_swizzle.frontends.cpp.code.binaries import (
+    CodeObject,
+    holds_device_code,
+    read_code_objects,
+)
+from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda, loads_extension
+from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS, Flavour
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
+
+PROJECT = "project"
+"""The copy that is built, in the folder of a recording."""
+_MOST_BYTES = 1 << 30
+"""Of a file that is looked at."""
+_CMAKE_CACHE = "CMakeCache.txt"
+_CMAKE_TEXT = (".txt", ".make", ".cmake", ".ninja", ".marks", ".json", ".internal")
+_REBUILD = "give the build with -b/--build_command, so that it keeps what is needed"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a program is made and started.
+
+    Attributes:
+        command: the application.
+        project: where it runs, links followed.
+        build_command: as the user types it; None = it is built already, with bitcode.
+        arch: the GPU of which code objects are taken where there are several.
+        language: `HIP` or `CUDA`.
+        build_files: of an extension of PyTorch, once they are known (`extensions`); None = it is a
+            program.
+    """
+
+    command: tuple[str, ...]
+    project: str
+    build_command: str | None
+    arch: str
+    language: str
+    build_files: Mapping[str, str] | None = field(default=None, repr=False)
+
+    @property
+    def builds(self) -> bool:
+        """Whether it can be built, with an edit too."""
+        return bool(self.build_command) or self.build_files is not None
+
+    @property
+    def flavour(self) -> Flavour:
+        """What its language is like."""
+        return FLAVOURS[self.language]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A project that can be recorded.
+
+    Attributes:
+        folder: where it is: a copy, or the project where nothing was to be built.
+        command: the application, paths into the project turned into the copy's.
+        objects: its code objects with bitcode, one GPU's of each translation unit.
+        notes: sentences for the report.
+    """
+
+    folder: Path
+    command: tuple[str, ...]
+    objects: tuple[CodeObject, ...]
+    notes: tuple[str, ...]
+
+
+def built(
+    recipe: Recipe,
+    folder: Path,
+    toolchain: Toolchain,
+    environment: Mapping[str, str],
+    edit: Edit | None = None,
+) -> Built:
+    """Builds a copy of the project, and reads its device code.
+
+    Args:
+        recipe: how.
+        folder: for the copy.
+        toolchain: that is used where the user has none.
+        environment: of the build.
+        edit: of files of the project, for the copy.
+
+    Raises:
+        SwizzleError: the build failed.
+        CaptureError: there is no device code, or none with bitcode.
+    """
+    command, flavour = recipe.command, recipe.flavour
+    place, files = Path(recipe.project), []
+    builds = recipe.builds
+    if builds:
+        place = folder / PROJECT
+        copy_project(Path(recipe.project), place, edit)
+        try:
+            files = _build(recipe, place, toolchain, toolchain.build_environment(environment))
+        except SwizzleError as error:
+            raise _with_hint(error, toolchain, flavour) from None
+    moved = tuple(moved_command(command, Path(recipe.project), place))
+    files = files or device_files(moved, place, flavour, below=builds)
+    if not files:
+        hint = f"{flavour.compiler} builds one" if builds else _REBUILD
+        raise CaptureError(f"`{' '.join(command)}` names no program with device code", hint=hint)
+    objects, without = _read(files, recipe.arch)
+    if not objects:
+        raise CaptureError(
+            f"{', '.join(sorted(without))} was built without device bitcode"
+            + (", although the build was asked to keep it" if builds else ""),
+            hint=flavour.keeping if builds else _REBUILD,
+        )
+    notes = [f"{name} was built without device bitcode" for name in sorted(without)]
+    return Built(place, moved, tuple(objects), tuple(notes))
+
+
+def _build(
+    recipe: Recipe, place: Path, toolchain: Toolchain, environment: Mapping[str, str]
+) -> list[Path]:
+    """Builds a copy so that bitcode is kept; where it is, if that is not to be looked for."""
+    if recipe.build_files is not None:
+        nvcc = toolchain.root / "bin" / "nvcc"
+        return compile_cuda(recipe.build_files, place, environment, nvcc)
+    _forget_builds_without_bitcode(place)
+    move_cmake(Path(recipe.project), place, toolchain.root)
+    run_build(str(recipe.build_command), place, environment)
+    return []
+
+
+def as_build_error(error: SwizzleError, fact: str, place: Path) -> BuildError:
+    """The error of a build in a copy, with the first that a compiler says, or Python."""
+    patterns = ("error|fatal", "Error: ")
+    wrong = (line for one in patterns for line in error.details if re.search(one, line))
+    said = next(wrong, error.fact).replace(f"{place}/", "")
+    return BuildError(f"{fact}: {said}", details=error.details)
+
+
+def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> SwizzleError:
+    """The error of a build that wants what is not here, with a hint that says so."""
+    said = "\n".join(error.details)
+    call = re.search(r"undefined reference to `((?:cuda|hip|cu)[A-Z]\w+)'", said)
+    header = re.search(r"fatal error: '([^']+)' file not found", said)
+    library = re.search(r"cannot find -l(\w+)|unable to find library -l(\w+)", said)
+    vendors, name = flavour.vendors, flavour.name
+    whole = re.search(rf"(/\S+/{flavour.compiler}): (?:No such file|not found)", said)
+    threads = library and "omp" in library.groups()
+    known = whole or call or threads or "Failed to find HIP root" in said
+    if not known and (toolchain.has_vendors or not (header or library)):
+        return error
+    if call:
+        hint = (
+            f"launches are recorded on a stand-in for the {name} runtime, which has no `{call[1]}`"
+        )
+    elif "Failed to find HIP root" in said:
+        hint = "CMake's language HIP needs ROCm; without it -DCMAKE_CXX_COMPILER=hipcc builds C++"
+    elif whole:
+        hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
+    elif header:
+        hint = f"if `{header[1]}` is of {vendors}, install it: Triton has {name}'s main headers"
+    elif threads:
+        hint = f"clang's OpenMP: sudo apt install libomp-{toolchain.version}-dev"
+    else:
+        hint = f"if the library is of {vendors}, install it: there are none of its libraries here"
+    return SwizzleError(error.fact, hint=hint, details=error.details)
+
+
+def names_program(command: Sequence[str], project: Path, language: str) -> bool:
+    """Whether a word is a program with a fat binary, or a Python file that builds an extension."""
+    python = language == "CUDA" and loads_extension(command, project)
+    return python or names_device_code(command, project, language)
+
+
+def names_device_code(command: Sequence[str], project: Path, language: str) -> bool:
+    """Whether a word of a command is a program with a fat binary of a language."""
+    return any(True for _ in _named(command, project, language))
+
+
+def device_files(
+    command: Sequence[str], place: Path, flavour: Flavour, *, below: bool
+) -> list[Path]:
+    """Programs, libraries and files of device code that a command names, or are in its folder."""
+    found = _below(place, flavour) if below else ()
+    return list(dict.fromkeys((*_named(command, place, flavour.name), *found)))
+
+
+def _named(command: Sequence[str], place: Path, language: str) -> Iterator[Path]:
+    for word in command:
+        file = place / word
+        if file.is_file() and holds_device_code(file, language):
+            yield file.resolve()
+
+
+def _below(place: Path, flavour: Flavour) -> Iterator[Path]:
+    """Programs, libraries and files of device code in a folder."""
+    for file in sorted(place.rglob("*")):
+        alone = file.suffix in flavour.suffixes
+        if _is_linked(file, alone) and (alone or holds_device_code(file, flavour.name)):
+            yield file.resolve()
+
+
+def _is_linked(file: Path, alone: bool) -> bool:
+    """Whether it is no object file and no link."""
+    if file.is_symlink() or not file.is_file() or not 64 < file.stat().st_size < _MOST_BYTES:
+        return False
+    with file.open("rb") as stream:
+        head = stream.read(18)
+    if head[:4] != b"\x7fELF":
+        return alone
+    return bool(struct.unpack_from("<H", head, 16)[0] != 1)
+
+
+def _read(files: Sequence[Path], arch: str) -> tuple[list[CodeObject], set[str]]:
+    """One GPU's code objects with bitcode, and the names of files that have some without."""
+    objects: list[CodeObject] = []
+    without: set[str] = set()
+    for file in files:
+        found = read_code_objects(file)
+        kept = [one for one in found if one.bitcode]
+        if len(kept) < len(found):
+            without.add(file.name)
+        archs = list(dict.fromkeys(one.arch for one in kept))
+        chosen = arch if arch in archs else archs[0] if archs else ""
+        objects += [one for one in kept if one.arch == chosen]
+    return objects, without
+
+
+def _forget_builds_without_bitcode(copy: Path) -> None:
+    """Removes what was built without bitcode, so that it is built again."""
+    for file in built_files(copy):
+        try:
+            stale = not all(one.bitcode for one in read_code_objects(file))
+        except BuildError:
+            stale = True
+        if stale:
+            file.unlink()
+
+
+def built_files(copy: Path) -> Iterator[Path]:
+    """Objects, libraries and programs with device code in a folder."""
+    for file in copy.rglob("*"):
+        if file.is_file() and not file.is_symlink() and holds_device_code(file):
+            yield file
+
+
+def move_cmake(project: Path, copy: Path, root: Path | None) -> None:
+    """Moves CMake's paths to a copy.
+
+    Args:
+        project: where CMake was run.
+        copy: of it.
+        root: of the toolchain whose compiler is to be used; None = the one that CMake has found.
+    """
+    for cache in copy.rglob(_CMAKE_CACHE):
+        for file in cache.parent.glob("CMakeFiles/*/CMakeCUDACompiler.cmake") if root else ():
+            file.unlink()  # so that CMake looks at a compiler again, which is ours
+            ours = f"CMAKE_CUDA_COMPILER:FILEPATH={root}/bin/nvcc"
+            kept = cache.read_text("utf-8")
+            cache.write_text(re.sub(r"(?m)^CMAKE_CUDA_COMPILER:.*", ours, kept), "utf-8")
+        for file in cache.parent.rglob("*"):
+            if file.is_file() and (file.suffix in _CMAKE_TEXT or file.name.startswith("Makefile")):
+                text = file.read_bytes()
+                file.write_bytes(text.replace(str(project).encode(), str(copy).encode()))

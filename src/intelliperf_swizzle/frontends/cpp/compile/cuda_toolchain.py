@@ -1,0 +1,149 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What CUDA programs are built with: an `nvcc` and a `clang++` of our own, with CUDA's headers.
+
+The headers and libdevice are those of the user's CUDA toolkit, else of Triton's wheel; nvcc itself
+is not needed, as it keeps no bitcode. The runtime is a stand-in, also where a program asks for the
+static library.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from intelliperf_swizzle.disk import cache_folder
+from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import (
+    APT,
+    RUNTIME,
+    Toolchain,
+    build_standin,
+    digest_of,
+    find_clang,
+    find_gap,
+    make_once,
+    triton_folder,
+)
+from intelliperf_swizzle.frontends.ports import Compiler
+
+_ABSENT = ("curand_mtgp32_kernel.h",)
+"""Headers that clang includes in every CUDA source, and cuRAND brings; empty where it is not."""
+_LINKER_SCRIPT = "INPUT(-lcudart)\n"
+_ARCHIVE = b"!<arch>\n"
+_DRIVER = "libcuda.so.1"
+
+
+class CudaToolchain(Toolchain):
+    """CUDA's."""
+
+    runtime = "libcudart.so"
+
+    def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The user's environment for a build, in which our nvcc is the first."""
+        root = str(self.root)
+        path = {
+            name: os.pathsep.join(filter(None, (one, environment.get(name))))
+            for name, one in (
+                ("PATH", f"{root}/bin"), ("CPATH", f"{root}/include"),
+                ("LIBRARY_PATH", f"{root}/lib"),
+            )
+        }  # fmt: skip
+        own = dict.fromkeys(("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CUDAToolkit_ROOT"), root)
+        return {**environment, **path, **own, "CUDACXX": f"{root}/bin/nvcc"}
+
+
+def find_toolchain(environment: Mapping[str, str] = os.environ) -> CudaToolchain:
+    """The user's toolchain, with a root made once per version in the cache folder.
+
+    Raises:
+        CaptureError: there is no clang that can do it, or Triton or llvmlite is missing.
+    """
+    clang, version = find_clang("CUDA", environment)
+    toolkit = next(_toolkits(environment), None)
+    headers = toolkit or triton_folder("nvidia", "CUDA")
+    digest = digest_of(clang, headers, Path(__file__))
+    root = cache_folder(environment) / f"cuda-toolkit-{digest}"
+    make_once(root, lambda partial: _make(partial, clang, headers))
+    return CudaToolchain(clang, version, root, toolkit is not None)
+
+
+def _toolkits(environment: Mapping[str, str]) -> Iterator[Path]:
+    """The user's CUDA toolkits that have headers."""
+    named = [environment.get(name) for name in ("CUDA_PATH", "CUDA_HOME")]
+    nvcc = shutil.which("nvcc", path=environment.get("PATH"))
+    folders = [*named, str(Path(nvcc).resolve().parents[1]) if nvcc else None, "/usr/local/cuda"]
+    for folder in filter(None, folders):
+        if (Path(folder) / "include" / "cuda_runtime.h").is_file() and _libdevice(Path(folder)):
+            yield Path(folder).resolve()
+
+
+def _libdevice(folder: Path) -> Path | None:
+    places = (folder / place / "libdevice.10.bc" for place in ("nvvm/libdevice", "lib"))
+    return next((one for one in places if one.is_file()), None)
+
+
+def version_of(root: Path) -> str:
+    """CUDA's version, of its headers: `13.0`."""
+    text = (root / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
+    found = re.search(r"#define CUDA_VERSION (\d+)", text)
+    number = int(found[1]) if found else 0
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _make(root: Path, clang: str, headers: Path) -> None:
+    for folder in ("bin", "lib", "llvm", "nvvm/libdevice", "more"):
+        (root / folder).mkdir(parents=True)
+    (root / "llvm" / "clang++").symlink_to(clang)
+    (root / "include").symlink_to(headers / "include")
+    (root / "lib64").symlink_to("lib")
+    library = _libdevice(headers)
+    if library:
+        (root / "nvvm" / "libdevice" / library.name).symlink_to(library)
+    for name in _ABSENT:
+        (root / "more" / name).touch()
+    shutil.copy(RUNTIME / "cuda_host.h", root / "more")
+    text = (RUNTIME / "nvcc.py").read_text(encoding="utf-8")
+    (root / "bin" / "nvcc").write_text(f"#!{sys.executable} -SE\n{text}", encoding="utf-8")
+    (root / "bin" / "nvcc").chmod(0o755)
+    for name in ("clang++", Path(clang).name):
+        (root / "bin" / name).unlink(missing_ok=True)
+        (root / "bin" / name).symlink_to("nvcc")
+    number = version_of(root)
+    major = "11.0" if number.startswith("11.") else number.partition(".")[0]
+    soname = f"libcudart.so.{major}"
+    build_standin("CUDA", clang, RUNTIME / "cuda.cpp", root / "lib" / soname)
+    for name in ("libcudart.so", "libcuda.so", _DRIVER):
+        (root / "lib" / name).symlink_to(soname)
+    (root / "lib" / "libcudart_static.a").write_text(_LINKER_SCRIPT, encoding="utf-8")
+    (root / "lib" / "libcudadevrt.a").write_bytes(_ARCHIVE)
+
+
+def find_compiler(environment: Mapping[str, str]) -> Compiler:
+    """The clang++ that is found, tried on ten lines: it must compile CUDA and keep bitcode."""
+    try:
+        toolchain = find_toolchain(environment)
+        build = toolchain.build_environment(environment)
+        gap = find_gap("CUDA", [str(toolchain.root / "bin" / "nvcc")], PROBE, build)
+    except SwizzleError as error:
+        return Compiler(None, error.fact, error.hint)
+    whose = "the user's" if toolchain.has_vendors else "Triton's"
+    found = f"clang {toolchain.version} ({toolchain.clang}), {whose} headers of CUDA "
+    return Compiler(found + version_of(toolchain.root), gap, APT)
+
+
+PROBE = """__global__ void scale(float* x, float by, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= by;
+}
+int main() {
+  float* x = nullptr;
+  if (cudaMalloc(&x, 1024) != cudaSuccess) return 1;
+  scale<<<1, 256>>>(x, 2.0f, 256);
+  return cudaDeviceSynchronize() != cudaSuccess;
+}
+"""

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""HIP and CUDA: in what they differ, as far as it is more than names in device code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from intelliperf_swizzle.frontends.cpp.compile import cuda_toolchain, toolchain
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
+from intelliperf_swizzle.frontends.ports import Compiler
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """C++ for the GPUs of one vendor.
+
+    Attributes:
+        name: `HIP` or `CUDA`.
+        compiler: as a user calls it.
+        backend: of the targets that its programs run on.
+        default_target: where no GPU is named and none is there.
+        default_arch: of which code objects are taken if the target has no name for it.
+        vendors: what the vendor's own software is called.
+        suffixes: of files that hold device code alone.
+        keeping: why a build may not have kept bitcode.
+        find_toolchain: what its programs are built and run with.
+        find_compiler: that, tried on ten lines.
+    """
+
+    name: str
+    compiler: str
+    backend: str
+    default_target: str
+    default_arch: str
+    vendors: str
+    suffixes: tuple[str, ...]
+    keeping: str
+    find_toolchain: Callable[[Mapping[str, str]], Toolchain]
+    find_compiler: Callable[[Mapping[str, str]], Compiler]
+
+
+HIP = Flavour(
+    name="HIP",
+    compiler="hipcc",
+    backend="hip",
+    default_target="mi300x",
+    default_arch="gfx942",
+    vendors="ROCm",
+    suffixes=(".hsaco", ".co"),
+    keeping="CCC_OVERRIDE_OPTIONS must reach clang, which must be 18 or newer and not link device "
+    "code itself (-fgpu-rdc)",
+    find_toolchain=toolchain.find_toolchain,
+    find_compiler=toolchain.find_compiler,
+)
+CUDA = Flavour(
+    name="CUDA",
+    compiler="nvcc",
+    backend="cuda",
+    default_target="h200",
+    default_arch="sm_90",
+    vendors="the CUDA toolkit",
+    suffixes=(".fatbin", ".cubin", ".ptx"),
+    keeping="the build must call `nvcc` by this name or as $CUDA_PATH/bin/nvcc, not by another "
+    "path, so that it finds ours",
+    find_toolchain=cuda_toolchain.find_toolchain,
+    find_compiler=cuda_toolchain.find_compiler,
+)
+FLAVOURS: Mapping[str, Flavour] = {one.name: one for one in (HIP, CUDA)}

@@ -1,0 +1,244 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The user's project, copied and built by the vendor's own compiler, for runs on a GPU."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.edit.copy import copy_project, moved_command, run_build
+from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError, ValidationError
+from intelliperf_swizzle.frontends.cpp.code.binaries import read_fat_binaries
+from intelliperf_swizzle.frontends.cpp.compile.building import (
+    PROJECT,
+    Recipe,
+    as_build_error,
+    built_files,
+    device_files,
+    move_cmake,
+)
+from intelliperf_swizzle.frontends.cpp.compile.extensions import (
+    compile_cuda,
+    objects,
+    read_build_files,
+    run_variables,
+)
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import RUNTIME
+
+LINKER = RUNTIME / "linker"
+"""Folder of a linker that takes the shared CUDA runtime for the static one, which is nvcc's and
+CMake's default: another library can stand before that one alone."""
+GPU_BUILDS = "gpu"
+"""Folder of a recording in which programs are built for a GPU."""
+_SHIM_FLAGS = (
+    "-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,initfirst",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class GpuProgram:
+    """A program built for a real GPU.
+
+    Attributes:
+        folder: where it runs.
+        command: the application, paths into the project turned into the copy's.
+        code: files of device code that a driver can load.
+        variables: that it runs with besides the environment of its build.
+    """
+
+    folder: Path
+    command: tuple[str, ...]
+    code: tuple[Path, ...]
+    variables: Mapping[str, str]
+
+
+def preloaded(shim: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment with a library that stands before the runtime."""
+    libraries = (str(shim), environment.get("LD_PRELOAD"))
+    return {**environment, "LD_PRELOAD": ":".join(filter(None, libraries))}
+
+
+def builds_for_gpu(language: str, environment: Mapping[str, str]) -> bool:
+    """Whether the vendor's compiler of a language and g++ are on the path."""
+    names = ("nvcc" if language == "CUDA" else "hipcc", "g++")
+    return all(shutil.which(name, path=environment.get("PATH")) for name in names)
+
+
+def gpu_environment(recipe: Recipe, environment: Mapping[str, str]) -> dict[str, str]:
+    """The user's environment for a build and a run with the vendor's own software."""
+    if recipe.language != "CUDA" or recipe.build_files is not None:  # PyTorch brings libraries
+        return dict(environment)
+    search = (environment.get("LD_LIBRARY_PATH"), *_library_folders(environment))
+    programs = (str(LINKER), environment.get("COMPILER_PATH"))
+    return {
+        **environment,
+        "LD_LIBRARY_PATH": os.pathsep.join(filter(None, search)),
+        "COMPILER_PATH": os.pathsep.join(filter(None, programs)),
+        "SWIZZLE_LINKER": _output(["g++", "-print-prog-name=ld"], environment).strip(),
+    }
+
+
+def _library_folders(environment: Mapping[str, str]) -> list[str]:
+    """Where nvcc links libraries from, which is not always where they are looked for later."""
+    said = _output(["nvcc", "--dryrun", "-x", "cu", os.devnull, "-o", "a.out"], environment)
+    named = dict.fromkeys(re.findall(r'"-L([^"]+)"', said))
+    return [str(Path(one).resolve()) for one in named if not one.endswith("/stubs")]
+
+
+def _output(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """What a program of the build's environment prints; empty if there is none."""
+    try:
+        ran = subprocess.run(
+            command, env=dict(environment), capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return ran.stdout + ran.stderr
+
+
+def build_program(
+    recipe: Recipe,
+    folder: Path,
+    environment: Mapping[str, str],
+    edit: Edit | None = None,
+    *,
+    whole: bool = False,
+) -> GpuProgram:
+    """Builds a copy of the project and takes out its device code; once for each edit.
+
+    Args:
+        recipe: how the program that was recorded is made.
+        folder: for all builds.
+        environment: as of `gpu_environment`.
+        edit: of files of the project.
+        whole: whether a program with an edit is to be run; else only its device code stays.
+
+    Raises:
+        BuildError: it does not build, or has no device code.
+    """
+    made_of = f"{recipe} {edit.diff if edit else None} {whole}".encode()
+    folder = folder / f"built-{hashlib.blake2b(made_of, digest_size=8).hexdigest()}"
+    place = folder / PROJECT
+    command = tuple(moved_command(recipe.command, Path(recipe.project), place))
+    variables: dict[str, str] = {}
+    if recipe.build_files is not None:
+        variables = run_variables(environment, Path(recipe.project), place)
+    if not (folder / "done").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            _build(recipe, command, folder, {**environment, **variables}, edit, whole=whole)
+            (folder / "done").touch()
+        finally:
+            if edit and not whole:
+                shutil.rmtree(place, ignore_errors=True)
+    return GpuProgram(place, command, tuple(sorted(folder.glob("*.code"))), variables)
+
+
+def _build(
+    recipe: Recipe,
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    edit: Edit | None,
+    *,
+    whole: bool,
+) -> None:
+    project, place = Path(recipe.project), folder / PROJECT
+    folder.mkdir(parents=True)
+    if not recipe.builds:
+        raise BuildError(
+            f"a {recipe.language} program is compared on a GPU only if it can be built",
+            hint="give the build with -b/--build_command",
+        )
+    copy_project(project, place, edit)
+    if recipe.build_files is not None:
+        parts = edit is not None and not whole
+        files = _build_extension(recipe, command, folder, environment, parts=parts)
+    else:
+        build_copy(str(recipe.build_command), project, place, environment)
+        files = device_files(command, place, recipe.flavour, below=True)
+    code = [binary for file in files for binary in read_fat_binaries(file)]
+    if not code:
+        raise BuildError(f"the build for the GPU has left no device code in {place}")
+    for number, binary in enumerate(code):
+        (folder / f"{number}.code").write_bytes(binary)
+
+
+def _build_extension(
+    recipe: Recipe,
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    parts: bool,
+) -> list[Path]:
+    """Builds an extension of PyTorch, or parts of it: the objects of its CUDA sources.
+
+    An application that builds it itself runs up to the first launch of a kernel of it.
+
+    Raises:
+        BuildError: a build fails.
+        CaptureError: the application fails, or builds no source of the project.
+    """
+    place, build = folder / PROJECT, recipe.build_command or shlex.join(command)
+    if parts:
+        try:
+            return compile_cuda(recipe.build_files or {}, place, environment)
+        except SwizzleError as error:
+            raise as_build_error(error, "the extension does not build", place) from None
+    if recipe.build_command is not None:
+        build_copy(build, Path(recipe.project), place, environment)
+    else:
+        stop = {**environment, "SWIZZLE_TRIAL_STOP": str(place)}
+        try:
+            run_build(build, place, preloaded(build_shim("CUDA", folder, environment), stop))
+        except SwizzleError as error:
+            failure = as_build_error(error, f"`{build}` fails", place)
+            raise CaptureError(failure.fact, details=failure.details) from None
+    return objects(read_build_files(place, build), place)
+
+
+def build_copy(command: str, project: Path, copy: Path, environment: Mapping[str, str]) -> None:
+    """Builds a copy of a project, all of its device code anew; as of `frontends.ports`.
+
+    Raises:
+        BuildError: it does not build.
+    """
+    for file in built_files(copy):
+        file.unlink()
+    move_cmake(project, copy, None)
+    try:
+        run_build(command, copy, environment)
+    except SwizzleError as error:
+        fact = f"`{command}` fails with the compiler for the GPU"
+        raise as_build_error(error, fact, copy) from None
+
+
+def build_shim(language: str, folder: Path, environment: Mapping[str, str]) -> Path:
+    """The library that is preloaded into the program, from the source that is shipped.
+
+    Raises:
+        ValidationError: it does not compile.
+    """
+    library = folder / "trial_shim.so"
+    flavour = ["-DFOR_HIP"] if language == "HIP" else []
+    command = ["g++", *_SHIM_FLAGS, *flavour, str(RUNTIME / "trial_shim.cpp")]
+    built = subprocess.run(
+        [*command, "-ldl", "-o", str(library)],
+        env=dict(environment), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if built.returncode:
+        raise ValidationError(
+            "what is preloaded into the program does not compile with g++",
+            details=tuple((built.stdout + built.stderr).splitlines()[:20]),
+        )
+    return library

@@ -1,0 +1,342 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What HIP programs are built with: the user's clang, and a ROCm root where there is no ROCm.
+
+Triton's wheel holds HIP's headers and two of the device libraries. What clang wants beside them is
+small and written here: two files with a version, and modules that hold one constant each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import util
+from pathlib import Path
+from typing import ClassVar
+
+from intelliperf_swizzle.disk import cache_folder, temporary_folder
+from intelliperf_swizzle.errors import CaptureError, SwizzleError
+from intelliperf_swizzle.frontends.cpp.code.binaries import read_code_objects
+from intelliperf_swizzle.frontends.cpp.code.llvm import MODULE_HEAD, assemble
+from intelliperf_swizzle.frontends.ports import Compiler
+
+APT = "sudo apt install clang-22 clang-tools-22 lld-22"
+"""Debian's and Ubuntu's; https://apt.llvm.org has them for older releases."""
+_OLDEST_CLANG = 18
+"""ROCm 6.2's."""
+RUNTIME = Path(__file__).parents[1] / "runtime"
+_SWITCHES = {
+    "daz_opt": "__oclc_daz_opt",
+    "finite_only": "__oclc_finite_only_opt",
+    "unsafe_math": "__oclc_unsafe_math_opt",
+    "correctly_rounded_sqrt": "__oclc_correctly_rounded_sqrt32",
+    "wavefrontsize64": "__oclc_wavefrontsize64",
+}
+"""Libraries of one constant that clang links as `_on` or `_off`."""
+_ISA_VERSIONS = {"90a": 9010, "908": 9008, "906": 9006, "942": 9402, "950": 9500}
+_SONAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7")
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """What a program is built and run with here.
+
+    Attributes:
+        clang: path of clang++.
+        version: its major version.
+        root: headers, device libraries, a `hipcc` or `nvcc`, and the stand-in runtime in `lib`.
+        has_vendors: whether the user has a hipcc of his own on the path, or a CUDA toolkit.
+        runtime: the file name of the runtime that the stand-in stands for.
+    """
+
+    clang: str
+    version: int
+    root: Path
+    has_vendors: bool
+    runtime: ClassVar[str]
+
+    @property
+    def standin(self) -> Path:
+        """The stand-in runtime."""
+        return self.root / "lib" / self.runtime
+
+    def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The user's environment for a build, in which bitcode is kept."""
+        raise NotImplementedError
+
+    def run_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The user's environment in which the stand-in is the runtime."""
+        search = filter(None, (str(self.root / "lib"), environment.get("LD_LIBRARY_PATH")))
+        return {**environment, "LD_LIBRARY_PATH": os.pathsep.join(search)}
+
+
+class HipToolchain(Toolchain):
+    """HIP's."""
+
+    runtime = "libamdhip64.so"
+
+    def build_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The user's environment for a build: a hipcc is on the path, bitcode is kept."""
+        added = {"CCC_OVERRIDE_OPTIONS": _appended(environment, "CCC_OVERRIDE_OPTIONS", OVERRIDE)}
+        flags = " ".join(FLAGS)
+        added["HIPCC_COMPILE_FLAGS_APPEND"] = (
+            f"{environment.get('HIPCC_COMPILE_FLAGS_APPEND', '')} {flags}"
+        )
+        if not self.has_vendors:
+            added["PATH"] = os.pathsep.join((str(self.root / "bin"), environment.get("PATH", "")))
+            added |= {"ROCM_PATH": str(self.root), "HIP_PATH": str(self.root)}
+            added["HIP_CLANG"] = self.clang
+        return {**environment, **added}
+
+
+FLAGS = (
+    "-Xclang",
+    "-fembed-bitcode=all",
+    "-gline-tables-only",
+    "-fno-discard-value-names",
+    "--no-offload-compress",
+)
+"""What makes clang keep what is needed in the executable: bitcode as it is before optimisation,
+lines, names of arguments."""
+OVERRIDE = "#" + " ".join(f"+{flag}" for flag in FLAGS)
+"""The same for every clang that a build starts, silently. Source: clang/tools/driver/driver.cpp."""
+
+
+def _appended(environment: Mapping[str, str], name: str, value: str) -> str:
+    given = environment.get(name, "").lstrip("#").strip()
+    return f"#{given} {value[1:]}" if given else value
+
+
+def find_toolchain(environment: Mapping[str, str] = os.environ) -> HipToolchain:
+    """The user's toolchain, with a root made once per version in the cache folder.
+
+    Raises:
+        CaptureError: there is no clang that can do it, or Triton or llvmlite is missing.
+    """
+    clang, version = find_clang("HIP", environment)
+    hipcc = shutil.which("hipcc", path=environment.get("PATH"))
+    triton = triton_folder("amd", "HIP")
+    root = cache_folder(environment) / f"rocm-{digest_of(clang, triton, Path(__file__))}"
+    make_once(root, lambda partial: _make(partial, clang, triton))
+    return HipToolchain(clang, version, root, hipcc is not None)
+
+
+def find_clang(language: str, environment: Mapping[str, str]) -> tuple[str, int]:
+    """ROCm's clang++, else the newest on the path.
+
+    Raises:
+        CaptureError: there is none that can do it.
+    """
+    rocm = environment.get("ROCM_PATH", "/opt/rocm")
+    names = [
+        f"{rocm}/llvm/bin/clang++",
+        *(f"clang++-{n}" for n in range(30, _OLDEST_CLANG - 1, -1)),
+    ]
+    seen: list[str] = []
+    for name in (*names, "clang++"):
+        path = shutil.which(name, path=environment.get("PATH"))
+        if path is None:
+            continue
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        found = re.search(r"clang version (\d+)", said.stdout)
+        if found and int(found[1]) >= _OLDEST_CLANG:
+            return path, int(found[1])
+        seen.append(f"{path}: {said.stdout.splitlines()[0] if said.stdout else 'no version'}")
+    raise CaptureError(
+        f"{language} programs need clang {_OLDEST_CLANG} or newer (ROCm 6.2's or Debian's), "
+        "and there is none",
+        hint=APT,
+        details=tuple(seen),
+    )
+
+
+def triton_folder(backend: str, language: str) -> Path:
+    """The folder of Triton's wheel with the headers of a language.
+
+    Raises:
+        CaptureError: Triton is not installed, or has none.
+    """
+    spec = util.find_spec("triton")
+    folder = Path(spec.origin).parent / "backends" / backend if spec and spec.origin else None
+    if folder is None or not (folder / "include").is_dir():
+        raise CaptureError(
+            f"Triton, which brings {language}'s headers, is not installed",
+            hint="pip install 'intelliperf-swizzle[triton]'",
+        )
+    return folder
+
+
+def digest_of(clang: str, headers: Path, maker: Path) -> str:
+    """Changes with whatever a root is made of.
+
+    Args:
+        clang: path of clang++.
+        headers: their folder.
+        maker: the file that makes the root.
+    """
+    versions = (headers / "include" / name for name in ("hip/hip_version.h", "cuda.h"))
+    parts = [clang.encode(), sys.executable.encode(), bytes(headers), maker.read_bytes()]
+    parts += [file.read_bytes() for file in versions if file.is_file()]
+    parts += [file.read_bytes() for file in sorted(RUNTIME.iterdir()) if file.is_file()]
+    return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
+
+
+def make_once(root: Path, make: Callable[[Path], None]) -> None:
+    """Makes a root, unless it is there; beside its place first, so that it is whole.
+
+    Raises:
+        CaptureError: it cannot be written.
+    """
+    if root.is_dir():
+        return
+    root.parent.mkdir(parents=True, exist_ok=True)
+    partial = root.with_name(f"{root.name}.{os.getpid()}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        make(partial)
+        partial.rename(root)
+    except OSError as error:
+        if not root.is_dir():  # else another process was faster
+            raise CaptureError(f"{root} cannot be made: {error}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _make(root: Path, clang: str, triton: Path) -> None:
+    for folder in ("bin", "lib", "share/hip", "amdgcn/bitcode"):
+        (root / folder).mkdir(parents=True)
+    (root / "include").symlink_to(triton / "include")
+    version = (triton / "include" / "hip" / "hip_version.h").read_text(encoding="utf-8")
+    numbers = re.findall(r"#define (HIP_VERSION_(?:MAJOR|MINOR|PATCH)) (\d+)", version)
+    text = "".join(f"{name}={number}\n" for name, number in numbers)
+    for place in ("share/hip/version", "bin/.hipVersion"):
+        (root / place).write_text(text, encoding="utf-8")
+    libraries = root / "amdgcn" / "bitcode"
+    for name in ("ocml", "ockl", "asanrtl"):
+        (libraries / f"{name}.bc").symlink_to(triton / "lib" / f"{name}.bc")
+    for name, module in _small_modules():
+        (libraries / f"{name}.bc").write_bytes(module)
+    shutil.copy(RUNTIME / "hipcc.sh", root / "bin" / "hipcc")
+    (root / "bin" / "ar").write_text(_archiver(), encoding="utf-8")
+    for name in ("hipcc", "ar"):
+        (root / "bin" / name).chmod(0o755)
+    flags = ["-D__HIP_PLATFORM_AMD__"]
+    build_standin("HIP", clang, RUNTIME / "hip.cpp", root / "lib" / _SONAMES[-1], flags)
+    for name in _SONAMES[:-1]:
+        (root / "lib" / name).symlink_to(_SONAMES[-1])
+
+
+def _archiver() -> str:
+    """An `ar` with GCC's plugin alone: an older LLVM's takes host objects with bitcode for its."""
+    command = [shutil.which("cc") or "true", "-print-file-name=liblto_plugin.so"]
+    plugin = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    chosen = f' --plugin "{plugin}"' if Path(plugin).is_file() else ""
+    return f'#!/bin/sh\nexec "{shutil.which("ar") or "ar"}"{chosen} "$@"\n'
+
+
+def _small_modules() -> Iterator[tuple[str, bytes]]:
+    """Name and bitcode of the device libraries that hold at most a constant."""
+    for name in ("hip", "opencl"):
+        yield name, assemble(MODULE_HEAD)
+
+    def constant(symbol: str, value: str) -> bytes:
+        return assemble(
+            f"{MODULE_HEAD}@{symbol} = linkonce_odr hidden addrspace(4) constant {value}\n"
+        )
+
+    for version in (500, 600):
+        yield f"oclc_abi_version_{version}", constant("__oclc_ABI_version", f"i32 {version}")
+    for name, number in _ISA_VERSIONS.items():
+        yield f"oclc_isa_version_{name}", constant("__oclc_ISA_version", f"i32 {number}")
+    for name, symbol in _SWITCHES.items():
+        yield f"oclc_{name}_on", constant(symbol, "i8 1")
+        yield f"oclc_{name}_off", constant(symbol, "i8 0")
+
+
+def build_standin(
+    language: str, clang: str, source: Path, library: Path, flags: Sequence[str] = ()
+) -> None:
+    """The stand-in for a runtime, from the source that is shipped.
+
+    Args:
+        language: for messages.
+        clang: path of clang++.
+        source: of the stand-in.
+        library: to be made, in a folder beside the headers' `include`.
+        flags: more of clang's.
+
+    Raises:
+        CaptureError: it does not compile.
+    """
+    command = [
+        clang, "-std=c++17", "-O2", "-fPIC", "-shared", *flags, "-Wno-unused-value",
+        f"-I{library.parent.parent / 'include'}", str(source), "-ldl",
+        f"-Wl,-soname,{library.name}", "-o", str(library),
+    ]  # fmt: skip
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    if built.returncode:
+        raise CaptureError(
+            f"the stand-in for the {language} runtime does not compile with {clang}",
+            details=tuple((built.stdout + built.stderr).splitlines()[:20]),
+            hint="g++ or libstdc++-dev may be missing: sudo apt install g++",
+        )
+
+
+def find_compiler(environment: Mapping[str, str]) -> Compiler:
+    """The clang++ that is found, tried on ten lines: it must keep device bitcode."""
+    try:
+        toolchain = find_toolchain(environment)
+        build = toolchain.build_environment(environment)
+        hipcc = shutil.which("hipcc", path=build["PATH"]) or "hipcc"
+        gap = find_gap("HIP", [hipcc, "--offload-arch=gfx942"], PROBE, build)
+    except SwizzleError as error:
+        return Compiler(None, error.fact, error.hint)
+    hipcc = "the user's hipcc" if toolchain.has_vendors else "its own hipcc, no ROCm"
+    return Compiler(f"clang {toolchain.version} ({toolchain.clang}), {hipcc}", gap, APT)
+
+
+def find_gap(
+    language: str, compiler: Sequence[str], probe: str, environment: Mapping[str, str]
+) -> str | None:
+    """Why a program has no bitcode after a build; None if it has.
+
+    Args:
+        language: `HIP` or `CUDA`.
+        compiler: and its options.
+        probe: the program's source.
+        environment: of the build.
+    """
+    with temporary_folder("probe") as folder:
+        source, program = folder / f"probe.{'hip' if language == 'HIP' else 'cu'}", folder / "probe"
+        source.write_text(probe, encoding="utf-8")
+        command = [*compiler, "-O2", str(source), "-o", str(program)]
+        built = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False
+        )
+        if built.returncode:
+            errors = [line for line in built.stderr.splitlines() if "error" in line]
+            return f"it compiles no {language}: {(errors or ['no message'])[0].strip()}"
+        if not all(one.bitcode for one in read_code_objects(program)):
+            how = " with -fembed-bitcode" if language == "HIP" else ""
+            return f"it keeps no device bitcode{how}"
+    return None
+
+
+PROBE = """#include <hip/hip_runtime.h>
+__global__ void scale(float* x, float by, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= by;
+}
+int main() {
+  float* x = nullptr;
+  if (hipMalloc(&x, 1024) != hipSuccess) return 1;
+  scale<<<1, 256>>>(x, 2.0f, 256);
+  return hipDeviceSynchronize() != hipSuccess;
+}
+"""

@@ -1,0 +1,222 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Edits of a HIP or CUDA kernel on the GPU, in the application's own process.
+
+The program is built by the vendor's compiler and started with `runtime/trial_shim.cpp` preloaded,
+which loads the device code of edited builds beside the original's at the recorded launches. If that
+cannot be, the edited builds are run whole (`gpu_whole_runs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
+from os import cpu_count
+from pathlib import Path
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import SwizzleError, ValidationError
+from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
+    GPU_BUILDS,
+    GpuProgram,
+    build_program,
+    build_shim,
+    gpu_environment,
+)
+from intelliperf_swizzle.frontends.cpp.gpu.gpu_process import start_program, why_absent
+from intelliperf_swizzle.frontends.cpp.gpu.gpu_whole_runs import WholeRuns
+from intelliperf_swizzle.frontends.cpp.gpu.recorded_calls import RecordedCall, recorded_calls
+from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
+from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
+from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
+from intelliperf_swizzle.frontends.trials.processes import Known, Limits, Process, try_out
+from intelliperf_swizzle.frontends.trials.trial import Trial
+from intelliperf_swizzle.hardware import Device, Target
+from intelliperf_swizzle.records import Launch, Padding, Timing, Trace
+
+LOADED_FIRST = {"CUDA_MODULE_LOADING": "EAGER"}
+"""So that a kernel is not loaded in the time of its first launch (CUDA C++ Programming Guide, lazy
+loading)."""
+RUN_SECONDS = 20.0
+"""What a candidate may take in any case; more if the original is slow."""
+
+
+class CppOnGpu:
+    """Validates and times edits of one kernel in its program, on the GPU.
+
+    Args:
+        request: how the program is started; its folder is for builds and journals.
+        gpu: that it runs on.
+        traced: launches at which the kernel is compared and timed, and what they touch.
+        tolerance: absolute and relative, for floats that atomics add up in any order.
+    """
+
+    def __init__(
+        self,
+        request: RecordRequest,
+        gpu: tuple[Device, Target],
+        traced: Sequence[tuple[Launch, Trace]],
+        tolerance: float,
+    ):
+        self._request = request
+        self._device, self._target = gpu
+        self._traced = traced
+        self._tolerance = tolerance
+        recording = Path(traced[0][0].options["device_kernel"]).parents[1]
+        self._recipe = replace(
+            recipe_of(recording),
+            command=tuple(request.command),
+            project=str(request.cwd.resolve()),
+            build_command=request.build_command,
+        )
+        self._builds = recording / GPU_BUILDS
+        self._folder = Path(request.folder).resolve() / "gpu"
+        self._environment = gpu_environment(self._recipe, request.variables)
+        self._journal: Path | None = None
+
+    def validate_and_time(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
+        """Builds each edit, compares it with the unmodified kernel, and times those that agree.
+
+        Raises:
+            ValidationError: the program does not build or fails, or never launches the kernel.
+        """
+        programs, refused = self._build(edits)
+        tiles = [one.launch.tiles for one in self._calls]
+        trials = self._try_out(programs, edits, checked=False) if programs else {}
+        outcomes = {n: outcome_of(one, tiles, self._tolerance) for n, one in trials.items()}
+        return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
+
+    def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
+        """Times edits that agree once more, against the unmodified kernel and each other."""
+        programs, refused = self._build(edits)
+        trials = self._try_out(programs, edits, checked=True) if programs else {}
+        return {**dict.fromkeys(refused), **{n: one.timing for n, one in trials.items()}}
+
+    def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
+        """Refuses: rows of C++ are not lengthened."""
+        return GpuOutcome(("not measured", "longer rows are tried on Triton kernels alone"))
+
+    @cached_property
+    def _calls(self) -> tuple[RecordedCall, ...]:
+        return recorded_calls(self._traced)
+
+    @cached_property
+    def _program(self) -> GpuProgram:
+        """The unmodified program."""
+        return build_program(self._recipe, self._builds, self._environment)
+
+    @cached_property
+    def _shim(self) -> Path:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return build_shim(self._recipe.language, self._folder, self._environment)
+
+    def _build(
+        self, edits: Mapping[int, Edit], *, whole: bool = False
+    ) -> tuple[dict[int, GpuProgram], dict[int, GpuOutcome]]:
+        """The program of each edit, and those that do not build."""
+        try:
+            _ = self._program, self._shim
+        except SwizzleError as error:
+            raise ValidationError(error.fact, hint=error.hint, details=error.details) from None
+
+        where = self._recipe, self._builds, self._environment
+
+        def build(edit: Edit) -> GpuProgram | GpuOutcome:
+            try:
+                return build_program(*where, edit, whole=whole)
+            except SwizzleError as error:
+                return GpuOutcome(("does not build", error.fact))
+
+        unique = {edit.diff: edit for edit in edits.values()}
+        with ThreadPoolExecutor(cpu_count() or 1) as pool:
+            built = dict(zip(unique, pool.map(build, unique.values()), strict=True))
+        found = {number: built[edit.diff] for number, edit in edits.items()}
+        return (
+            {n: one for n, one in found.items() if not isinstance(one, GpuOutcome)},
+            {n: one for n, one in found.items() if isinstance(one, GpuOutcome)},
+        )
+
+    def _try_out(
+        self, programs: Mapping[int, GpuProgram], edits: Mapping[int, Edit], *, checked: bool
+    ) -> dict[int, Trial]:
+        counts = [one.launch.count for one in self._calls]
+        limits = Limits(self._device.product, self._request.limit_seconds)
+        code = {number: one.code for number, one in programs.items()}
+        trials = try_out(
+            lambda known: self._start(code, known), counts, code, limits, checked=checked
+        )
+        apart = {n: edits[n] for n, one in trials.items() if one.needs_whole_runs}
+        if not apart:
+            return trials
+        whole, _ = self._build(apart, whole=True)
+        written = [one.written_bytes for one in self._calls]
+
+        def start(number: int | None, hashed: bool) -> Process:
+            program = self._program if number is None else whole[number]
+            order = [f"whole {int(hashed)}"]
+            return self._start_program(program, self._fresh_folder(), order, LOADED_FIRST)
+
+        return {
+            **trials,
+            **WholeRuns(start, counts, written, limits).try_out(whole, checked=checked),
+        }
+
+    def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Process:
+        """The program with what is to be tried, in a fresh folder."""
+        folder = self._fresh_folder()
+        lines = [
+            f"race_seconds {RACE_SECONDS}", f"run_seconds {RUN_SECONDS}",
+            f"tolerance {self._tolerance!r}",
+            *(f"checked {task} {candidate}" for task, candidate in sorted(known.checked)),
+            *(f"failed {candidate}" for candidate in sorted(known.failed)),
+            *(f"raced {task}" for task in sorted(known.raced)),
+        ]  # fmt: skip
+        for candidate, files in code.items():
+            names = [f"{candidate}-{number}.code" for number in range(len(files))]
+            for name, file in zip(names, files, strict=True):
+                (folder / name).symlink_to(file)
+            lines.append(f"candidate {candidate} {' '.join(names)}")
+        return self._start_program(self._program, folder, lines)
+
+    def _fresh_folder(self) -> Path:
+        number = 1
+        while (folder := self._folder / f"trial-{number}").exists():
+            number += 1
+        folder.mkdir()
+        self._journal = folder
+        return folder
+
+    def _start_program(
+        self,
+        program: GpuProgram,
+        folder: Path,
+        order: Sequence[str],
+        variables: Mapping[str, str] = {},
+    ) -> Process:
+        target = self._target
+        caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
+        calls = [line for one in self._calls for line in one.lines()]
+        lines = [f"cache_bytes {caches}", *calls, *order, ""]
+        (folder / "order.txt").write_text("\n".join(lines), "utf-8")
+        environment = {**self._environment, **variables}
+        return start_program(program, self._shim, folder, environment)
+
+    def _explain(self, outcome: GpuOutcome) -> GpuOutcome:
+        """The outcome with a reason why launches did not come again, as far as one is known."""
+        if outcome.refusal is None or not outcome.refusal[1].endswith("did not come again"):
+            return outcome
+        kind, text = outcome.refusal
+        return replace(outcome, refusal=(kind, f"{text}: {why_absent(self._journal)}"))
+
+
+def on_gpu(
+    request: RecordRequest,
+    gpu: tuple[Device, Target],
+    traced: Sequence[tuple[Launch, Trace]],
+    *,
+    tolerance: float,
+) -> CppOnGpu:
+    """Runs edits in the program's own process, beside the unmodified kernel."""
+    return CppOnGpu(request, gpu, traced, tolerance)

@@ -1,0 +1,258 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The device code of a built program, prepared for recording: in the child process of `record`.
+
+For each kernel: its metadata, its address slice, its source, and code for the host.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from intelliperf_swizzle.codec import decode, dumps, encode, loads
+from intelliperf_swizzle.errors import SwizzleError, TraceError
+from intelliperf_swizzle.frontends.cpp.code import llvm, nvptx
+from intelliperf_swizzle.frontends.cpp.code.binaries import CodeObject, KernelCode
+from intelliperf_swizzle.frontends.cpp.code.block_index_reads import CallGraph, Reader
+from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
+from intelliperf_swizzle.frontends.cpp.compile import ptx
+from intelliperf_swizzle.frontends.cpp.execute import native
+from intelliperf_swizzle.frontends.cpp.slice.slicing import (
+    VARIABLES,
+    AddressSlice,
+    optimised,
+    slice_kernel,
+)
+from intelliperf_swizzle.records import KernelSource, Launch
+
+_OTHER_UNIT = "it calls `{}` of another translation unit (-fgpu-rdc, -rdc=true)"
+_PRINTS = "it calls `printf`, which prints in the order in which workgroups run"
+STANDIN = "standin.so"
+"""A link to the stand-in runtime, in the folder of a recording."""
+GLOBALS = 15 << 30
+"""Where device variables lie; `kGlobals` of the stand-in."""
+
+
+@dataclass(frozen=True)
+class DeviceKernel:
+    """A kernel of the program, ready to be recorded and traced.
+
+    Attributes:
+        code: its metadata.
+        slice: what decides its addresses.
+        source: its text and that of what it calls; None if lines do not lead there.
+        readers: itself, and the functions in which it reads the number of its workgroup.
+        variables: address and bytes of each device variable of its module, by name.
+        types: of its parameters, as LLVM has them; `byref` of those passed by reference.
+        foreign: what it uses that no CPU has; None if it can be executed on one.
+    """
+
+    code: KernelCode
+    slice: AddressSlice
+    source: KernelSource | None
+    readers: tuple[Reader, ...]
+    variables: Mapping[str, tuple[int, int]]
+    types: tuple[str, ...]
+    foreign: str | None = None
+
+    def variable_at(self, address: int) -> str | None:
+        """The device variable that an address lies in, as the source calls it."""
+        for name, (begin, size) in self.variables.items():
+            if begin <= address < begin + size:
+                return source_name(name)
+        return None
+
+
+def source_name(mangled: str) -> str:
+    """Of a variable: `table` of `_ZN5outer5tableE`, with a length before each part."""
+    at, name = 2, mangled
+    while part := re.compile(r"[NKL]*(\d+)").match(mangled, at):
+        at = part.end() + int(part[1])
+        name = mangled[part.end() : at]
+    return name
+
+
+def recording_of(launch: Launch) -> Path:
+    """The folder of the recording that a launch is of."""
+    return Path(launch.options["device_kernel"]).parents[1]
+
+
+def read_kernels(folder: Path) -> dict[str, tuple[Path, DeviceKernel]]:
+    """The kernels that were prepared in a folder, each with its file, by symbol."""
+    found = {}
+    for path in sorted((folder / "kernels").glob("*.json")):
+        kernel = decode(DeviceKernel, loads(path.read_bytes()))
+        found[kernel.code.symbol] = (path, kernel)
+    return found
+
+
+def read_kernel(launch: Launch) -> DeviceKernel:
+    """The kernel of a launch, as it was prepared when the launch was recorded."""
+    return decode(DeviceKernel, loads(Path(launch.options["device_kernel"]).read_bytes()))
+
+
+@dataclass(frozen=True)
+class PreparationRequest:
+    """What is to be prepared.
+
+    Attributes:
+        objects: the code objects, at most one GPU's of each translation unit.
+        folder: of the recording.
+        moved: the copy that was built, and the project that it is a copy of.
+        clang: links them.
+    """
+
+    objects: tuple[CodeObject, ...]
+    folder: Path
+    moved: tuple[Path, Path]
+    clang: str
+
+
+def prepare(request: PreparationRequest, _: Path) -> None:
+    """Writes the tables of the stand-in, a file for each kernel and the library of the host."""
+    folder = request.folder
+    for name in ("kernels", "contents", "objects"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    preparation = _Preparation(request)
+    for code in request.objects:
+        for bitcode in code.bitcode:
+            preparation.add(bitcode, code)
+    preparation.write()
+
+
+class _Preparation:
+    def __init__(self, request: PreparationRequest):
+        self._request = request
+        self._kernels: dict[str, DeviceKernel] = {}
+        self._variables: dict[str, tuple[int, int]] = {}
+        self._definitions: dict[str, tuple[str, str, str]] = {}
+        self._users: dict[str, list[str]] = {}
+        self._objects: list[Path] = []
+        self._foreign: dict[str, str] = {}
+        self._places: dict[str, tuple[str, str, int, int] | None] = {}
+        self._next = GLOBALS
+
+    def add(self, bitcode: bytes, code: CodeObject) -> None:
+        """The kernels of one module that no module before has."""
+        copy, project = self._request.moved
+        codes, arch = code.kernels, code.arch
+        if arch.startswith("sm_"):
+            cuda, bitcode = bitcode, nvptx.retargeted(bitcode, arch)
+            codes, arch = ptx.read_kernels(cuda, arch, llvm.parse(bitcode)), nvptx.STANDS_FOR
+        as_written = str(llvm.parse(bitcode)).replace(str(copy), str(project))  # for messages
+        whole = DebugInfo(as_written)
+        calls = CallGraph(as_written, whole)
+        module = optimised(bitcode, arch)
+        text = str(module).replace(str(copy), str(project))
+        debug = DebugInfo(text)
+        variables = self._place(module, text)
+        several = self._defined_otherwise(text)
+        found = llvm.kernels(module)
+        for one in found:
+            place = whole.function(one.name)
+            if self._places.setdefault(one.name, place) != place:
+                self._refuse(one.name, "two files have a kernel of this name")
+        new = [one for one in found if one.name not in self._kernels]
+        for kernel in new:
+            for variable in calls.variables(kernel.name):
+                self._users.setdefault(variable, []).append(kernel.name)
+            try:
+                if unfit := nvptx.unfit(kernel):
+                    raise TraceError(unfit)
+                if calls.prints(kernel.name):
+                    raise TraceError(_PRINTS)
+                if elsewhere := calls.missing(kernel.name):
+                    raise TraceError(nvptx.unknown(elsewhere) or _OTHER_UNIT.format(elsewhere))
+                sliced = slice_kernel(text, kernel, debug)
+            except TraceError as error:
+                sliced = AddressSlice("", error.fact, frozenset(), frozenset())
+            self._kernels[kernel.name] = DeviceKernel(
+                codes[kernel.name],
+                sliced,
+                whole.source(kernel.name, calls.reached(kernel.name), project, copy),
+                calls.readers(kernel.name),
+                variables,
+                tuple("byref" if by else kind for kind, by in native.parameters_of(kernel)),
+            )
+        for variable in several:
+            for user in self._users.get(variable, ()):
+                self._refuse(user, f"two files have a variable `{source_name(variable)}`")
+        if new:
+            self._compile(text, new)
+
+    def _defined_otherwise(self, text: str) -> list[str]:
+        """Variables that a file before has, too, each its own: they would share one address."""
+        found = []
+        for name, definition in native.device_variables(text).items():
+            known = self._definitions.setdefault(name, definition)
+            if "_odr" not in definition[0] and (
+                known is not definition and ("constant" not in definition[0] or known != definition)
+            ):
+                found.append(name)
+        return found
+
+    def _refuse(self, symbol: str, reason: str) -> None:
+        kernel = self._kernels[symbol]
+        self._kernels[symbol] = replace(kernel, slice=replace(kernel.slice, refusal=reason))
+
+    def _place(self, module: llvm.Module, text: str) -> dict[str, tuple[int, int]]:
+        """Address and size of the module's variables."""
+        layout = llvm.binding().create_target_data(module.data_layout)
+        types = native.device_variables(text)
+        for variable in module.global_variables:
+            if variable.name in types and variable.name not in self._variables:
+                size = int(layout.get_abi_size(variable.global_value_type))
+                self._variables[variable.name] = (self._next, size)
+                self._next += -(-max(size, 1) // 256) * 256
+        return {name: self._variables[name] for name in types if name in self._variables}
+
+    def _compile(self, text: str, kernels: Sequence[llvm.Function]) -> None:
+        parameters = {one.name: native.parameters_of(one) for one in kernels}
+        try:
+            host, foreign = native.host_text(native.positioned(text, kernels), parameters)
+            self._foreign |= foreign
+            if len(foreign) < len(parameters):
+                path = self._request.folder / "objects" / f"{len(self._objects)}.o"
+                path.write_bytes(native.compile_for_host(host))
+                self._objects.append(path)
+        except (SwizzleError, RuntimeError) as error:
+            self._foreign |= dict.fromkeys(parameters, str(error).splitlines()[0])
+
+    def write(self) -> None:
+        """The tables, a file for each kernel, and the library."""
+        folder = self._request.folder
+        if self._objects and (failure := self._link()):
+            self._foreign |= dict.fromkeys(self._kernels, failure)
+        rows = []
+        for number, (symbol, kernel) in enumerate(self._kernels.items()):
+            kernel = replace(kernel, foreign=self._foreign.get(symbol))
+            (folder / "kernels" / f"{number}.json").write_text(dumps(encode(kernel)), "utf-8")
+            parameters = (f"{one.offset}:{one.bytes}" for one in kernel.code.parameters)
+            rows.append(" ".join((symbol, contents_of(kernel.slice), *parameters)))
+        lines = (f"{name} {at} {size}\n" for name, (at, size) in self._variables.items())
+        (folder / "globals.txt").write_text("".join(lines), "utf-8")
+        (folder / "kernels.txt").write_text("".join(f"{row}\n" for row in rows), "utf-8")
+
+    def _link(self) -> str | None:
+        """Why the library cannot be linked; None if it is."""
+        places = (f"-Wl,--defsym={name}={at:#x}" for name, (at, _) in self._variables.items())
+        library = self._request.folder / "kernels.so"
+        objects = map(str, self._objects)
+        command = [self._request.clang, "-shared", "-o", str(library), *objects, *places, "-lm"]
+        linked = subprocess.run(command, capture_output=True, text=True, check=False)
+        lines = (linked.stdout + linked.stderr).splitlines() or ["no message"]
+        return lines[0].strip() if linked.returncode else None
+
+
+def contents_of(sliced: AddressSlice) -> str:
+    """Whose buffers' contents the stand-in keeps, in its words."""
+    if sliced.refusal is not None:
+        return "-"
+    if sliced.contents is None:
+        return "*"
+    words = ("v" if one == VARIABLES else str(one) for one in sorted(sliced.contents))
+    return ",".join(words) or "-"

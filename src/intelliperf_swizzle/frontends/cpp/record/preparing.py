@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A program that is built and ready to be run on the stand-in; with an edit, too."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from intelliperf_swizzle.children import CallError, call
+from intelliperf_swizzle.codec import decode, dumps, encode, loads
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import CaptureError, SwizzleError
+from intelliperf_swizzle.frontends.cpp.compile.building import (
+    PROJECT,
+    Built,
+    Recipe,
+    as_build_error,
+    built,
+)
+from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
+from intelliperf_swizzle.frontends.cpp.record.device_code import STANDIN, PreparationRequest
+
+_RECIPE = "recipe.json"
+_LIMIT_SECONDS = 900.0
+_LAST_LINES = 20
+
+
+def make(
+    recipe: Recipe,
+    folder: Path,
+    toolchain: Toolchain,
+    environment: Mapping[str, str],
+    edit: Edit | None = None,
+) -> Built:
+    """Builds a program in a folder and prepares its device code there.
+
+    Raises:
+        SwizzleError: as of `built`.
+        CaptureError: its device code cannot be read.
+    """
+    (folder / _RECIPE).write_text(dumps(encode(recipe)), "utf-8")
+    (folder / STANDIN).symlink_to(toolchain.standin)
+    program = built(recipe, folder, toolchain, environment, edit)
+    asked = PreparationRequest(
+        program.objects, folder, (program.folder, Path(recipe.project)), toolchain.clang
+    )
+    try:  # LLVM may crash on it
+        function = "intelliperf_swizzle.frontends.cpp.record.device_code:prepare"
+        call(function, asked, limit_seconds=_LIMIT_SECONDS)
+    except CallError as error:
+        raise CaptureError(
+            f"reading the device code {error.how}", details=error.ended.last_lines(_LAST_LINES)
+        ) from None
+    return program
+
+
+def recipe_of(recording: Path) -> Recipe:
+    """How the program of a recording was built."""
+    return decode(Recipe, loads((recording / _RECIPE).read_bytes()))
+
+
+_MAKING = threading.Lock()
+"""A program is built while it is asked for a second time."""
+
+
+def make_edited(recording: Path, edit: Edit) -> Path:
+    """The folder of the recorded program with an edit, built and prepared; once for each edit.
+
+    Raises:
+        BuildError: it does not compile.
+    """
+    with _MAKING:
+        digest = hashlib.blake2b(edit.diff.encode(), digest_size=8).hexdigest()
+        folder = recording / f"edited-{digest}"
+        if (folder / "kernels.txt").is_file():
+            return folder
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        try:
+            recipe = recipe_of(recording)
+            make(recipe, folder, recipe.flavour.find_toolchain(os.environ), os.environ, edit)
+        except SwizzleError as error:
+            fact = "the swizzled program does not build"
+            raise as_build_error(error, fact, folder / PROJECT) from None
+        finally:
+            shutil.rmtree(folder / PROJECT, ignore_errors=True)
+        return folder

@@ -1,0 +1,402 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Runs a HIP or CUDA program on the stand-in for the runtime and reads what it has launched."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import struct
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from intelliperf_swizzle.children import Child, signal_name
+from intelliperf_swizzle.errors import CaptureError
+from intelliperf_swizzle.frontends.cpp.compile.building import Built, Recipe, names_device_code
+from intelliperf_swizzle.frontends.cpp.compile.extensions import is_python
+from intelliperf_swizzle.frontends.cpp.compile.flavours import Flavour
+from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernels
+from intelliperf_swizzle.frontends.cpp.record.gpu_recording import make_on_gpu
+from intelliperf_swizzle.frontends.cpp.record.preparing import make
+from intelliperf_swizzle.launch_files import save_launch
+from intelliperf_swizzle.records import Argument, Capture, Launch, Storage, TensorArgument
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.frontends.ports import RecordRequest
+
+LOG = "app.log"
+LAUNCHES = "launches.jsonl"
+"""What the stand-in says of each launch, in the folder of a recording."""
+LINES_VARIABLE = "SWIZZLE_HIP_LINES"
+"""Names a file for the lines that executed workgroups touch: native execution's trace."""
+_POLL_SECONDS = 0.05
+KEYS = "keys.json"
+"""The stand-in's hash of each launch, by ordinal."""
+_PATIENCE_SECONDS = 2.0
+_BUDGET_SECONDS = 20.0
+_LAST_LINES = 20
+_DTYPES = {"float": "fp32", "double": "fp64", "half": "fp16", "bfloat": "bf16"}
+_FLOATS = {"float": "f", "double": "d", "half": "e"}
+
+
+def capture(request: RecordRequest, flavour: Flavour) -> Capture:
+    """Builds and runs a program that launches kernels of C++, and records the launches.
+
+    Args:
+        request: the command; its folder also gets the copy that is built, and `app.log`.
+        flavour: of its C++.
+
+    Raises:
+        SwizzleError: the build failed.
+        CaptureError: a tool is missing, or no launch was recorded.
+    """
+    begun = time.monotonic()
+    folder = Path(request.folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    folder = folder.resolve()
+    if request.target and request.target.backend != flavour.backend:
+        raise CaptureError(
+            f"{flavour.name} programs do not run on the target {request.target.name}",
+            hint=f"--target {flavour.default_target}",
+        )
+    arch = str(request.target.arch) if request.target else flavour.default_arch
+    project = str(request.cwd.resolve())
+    recipe = Recipe(tuple(request.command), project, request.build_command, arch, flavour.name)
+    program, environment = _make(request, recipe, folder)
+    journal = _LaunchJournal(folder)
+    ended_by, exit_code = _run(request, program, folder, environment, journal, begun)
+    ending = last_lines(folder)
+    kernels = read_kernels(folder)
+    launches = tuple(_launches(journal, kernels, folder))
+    if not launches:
+        raise _no_launch(flavour, journal, ended_by, exit_code, request, ending)
+    return Capture(
+        launches=launches,
+        ended_by=ended_by,
+        exit_code=exit_code,
+        seconds=time.monotonic() - begun,
+        notes=(*program.notes, *journal.notes, *_computed(journal, kernels)),
+        cautions=journal.cautions(ended_by, exit_code),
+        last_lines=ending,
+        folder=folder,
+    )
+
+
+def _make(request: RecordRequest, recipe: Recipe, folder: Path) -> tuple[Built, Mapping[str, str]]:
+    """What is to be run, on the stand-in or, if it is PyTorch, on a GPU; and its environment."""
+    named = names_device_code(request.command, request.cwd, recipe.language)
+    if recipe.language == "CUDA" and is_python(request.command) and not named:
+        return make_on_gpu(request, recipe, folder)
+    toolchain = recipe.flavour.find_toolchain(request.environment)
+    variables = {
+        "SWIZZLE_HIP_FOLDER": str(folder),
+        "SWIZZLE_HIP_COMPUTE": request.compute,
+        "SWIZZLE_HIP_BUDGET": f"{_BUDGET_SECONDS:g}",
+    }
+    program = make(recipe, folder, toolchain, request.environment)
+    return program, {**toolchain.run_environment(request.environment), **variables}
+
+
+# --- running --------------------------------------------------------------------------------------
+
+_EndedBy = Literal["exit", "quiet", "limit"]
+
+
+def _run(
+    request: RecordRequest,
+    program: Built,
+    folder: Path,
+    environment: Mapping[str, str],
+    journal: _LaunchJournal,
+    begun: float,
+) -> tuple[_EndedBy, int | None]:
+    command = list(program.command)
+    try:
+        with (folder / LOG).open("wb") as log:
+            child = Child(command, cwd=program.folder, environment=environment, output=log)
+    except (OSError, ValueError) as error:
+        raise CaptureError(
+            f"the application `{' '.join(command)}` cannot be started: {error}",
+            hint="-b/--build_command builds it",
+        ) from error
+    try:
+        ended_by = _wait(child, journal, request, begun)
+        exit_code = child.exit_code
+    finally:
+        child.end(_PATIENCE_SECONDS)
+    journal.read()
+    return ended_by, exit_code
+
+
+def _wait(child: Child, journal: _LaunchJournal, request: RecordRequest, begun: float) -> _EndedBy:
+    """Waits until the application exits, is quiet, or its time is up."""
+    last_new = time.monotonic()
+    while child.exit_code is None:
+        now = time.monotonic()
+        if journal.read() or journal.running:
+            last_new = now
+        if now - begun > request.limit_seconds:
+            return "limit"
+        quiet = request.quiet_seconds
+        if quiet is not None and journal.new and now - last_new > quiet:
+            return "quiet"
+        child.wait(_POLL_SECONDS)
+    return "exit"
+
+
+@dataclass
+class _LaunchJournal:
+    """What the stand-in has written so far."""
+
+    folder: Path
+    new: dict[str, dict[str, Any]] = field(default_factory=dict)
+    ran: dict[str, dict[str, Any]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    refused: dict[str, None] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+    running: set[str] = field(default_factory=set)
+    _position: int = 0
+
+    def read(self) -> bool:
+        """Takes in complete lines; whether a launch is new."""
+        path = self.folder / LAUNCHES
+        if not path.exists():
+            return False
+        with path.open("rb") as stream:
+            stream.seek(self._position)
+            text = stream.read()
+        complete = text[: text.rfind(b"\n") + 1]
+        self._position += len(complete)
+        before = len(self.new)
+        for line in complete.splitlines():
+            self._take(json.loads(line))
+        return len(self.new) > before
+
+    def _take(self, event: dict[str, Any]) -> None:
+        if event["event"] == "new":
+            self.new[event["id"]] = event
+            self.running.add(event["id"])
+        elif event["event"] == "ran":
+            self.ran[event["id"]] = event
+            self.counts[event["id"]] += 1
+            self.running.discard(event["id"])
+        elif event["event"] == "refused":
+            self.refused[event["kernel"]] = None
+        elif event["event"] == "note":
+            self.notes[event["text"]] = None
+
+    def cautions(self, ended_by: _EndedBy, exit_code: int | None) -> tuple[str, ...]:
+        """Why launches may be missing, for beside the verdict."""
+        refused = [
+            f"a launch of {name} was not recorded: it has no bitcode" for name in self.refused
+        ]
+        sentence = _ending(ended_by, exit_code)
+        if ended_by == "exit":
+            sentence += ", after its launches were recorded"
+        if ended_by == "exit" and not all(one["computed"] for one in self.ran.values()):
+            sentence += "; not all of them were computed, so a check of its own may have failed"
+        return (*([] if exit_code == 0 else [sentence]), *refused)
+
+
+def _ending(ended_by: _EndedBy, exit_code: int | None) -> str:
+    if ended_by == "quiet":
+        return "the application was ended by the recording, as it launched nothing new"
+    if ended_by == "limit":
+        return "the application was ended at the time limit"
+    if exit_code is not None and exit_code < 0:
+        return f"the application was killed by {signal_name(-exit_code)}"
+    return f"the application ended with exit status {exit_code}"
+
+
+def last_lines(folder: Path) -> tuple[str, ...]:
+    """The last lines that the application printed, in the folder that it was started with."""
+    text = (folder / LOG).read_bytes()[-16384:].decode("utf-8", "replace")
+    return tuple("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+                 for line in text.splitlines()[-_LAST_LINES:])  # fmt: skip
+
+
+# --- launches -------------------------------------------------------------------------------------
+
+
+def _launches(
+    journal: _LaunchJournal, kernels: Mapping[str, tuple[Path, DeviceKernel]], folder: Path
+) -> list[Launch]:
+    """The recorded launches; processes that launched the same are one."""
+    (folder / "launches").mkdir(exist_ok=True)
+    by_key: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    for name, event in journal.new.items():
+        by_key.setdefault(event["key"], (event, []))[1].append(name)
+    launches: list[Launch] = []
+    keys: list[str] = []
+    for event, names in by_key.values():
+        path, kernel = kernels[event["kernel"]]
+        if kernel.source is None:
+            journal.notes[
+                f"a launch of {event['kernel']} was not recorded: its source is not here"
+            ] = None
+            continue
+        launch = replace(
+            _launch(event, path, kernel, folder),
+            count=max(1, sum(journal.counts[name] for name in names)),
+            computed=any(journal.ran.get(name, {}).get("computed") for name in names),
+            ordinal=len(launches),
+        )
+        save_launch(launch, folder / "launches" / f"{launch.ordinal}.json")
+        launches.append(launch)
+        keys.append(event["key"])
+    (folder / KEYS).write_text(json.dumps(keys), "utf-8")
+    return launches
+
+
+def _launch(event: Mapping[str, Any], path: Path, kernel: DeviceKernel, folder: Path) -> Launch:
+    assert kernel.source is not None
+    storages: dict[int, Storage] = {}
+    addresses: dict[int, int] = {}
+    for number, (address, size, contents) in enumerate(event["buffers"]):
+        kept = str(folder / "contents" / contents) if contents else None
+        storages[number] = Storage(size, kept)
+        addresses[number] = address
+    arguments = {}
+    for number, (parameter, kind, text) in enumerate(
+        zip(kernel.code.parameters, kernel.types, event["arguments"], strict=True)
+    ):
+        element = kernel.slice.elements.get(number, "i8")
+        arguments[parameter.name] = _argument(kind, text, element, addresses, storages)
+    x, y, z = event["grid"]
+    return Launch(
+        kernel=kernel.source.entry.name,
+        source=kernel.source,
+        grid=(x, y, z),
+        arguments=arguments,
+        constexprs=(),
+        options={
+            "block": tuple(event["block"]),
+            "shared": event["shared"],
+            "num_warps": -(-math.prod(event["block"]) // kernel.code.wave_lanes),
+            "device_kernel": str(path),
+            "addresses": tuple(addresses.values()),
+        },
+        storages=storages,
+    )
+
+
+def _argument(
+    kind: str,
+    text: str,
+    element: str,
+    addresses: Mapping[int, int],
+    storages: Mapping[int, Storage],
+) -> Argument:
+    """An argument from its bytes: a number, a buffer, or the bytes themselves as hexadecimal."""
+    raw = bytes.fromhex(text)
+    if kind.startswith("ptr"):
+        address = int.from_bytes(raw, "little")
+        for number, begin in addresses.items():
+            if begin <= address < begin + max(1, storages[number].bytes):
+                size = _element_bytes(element)
+                return TensorArgument(
+                    storage=number,
+                    dtype=_dtype(element.split()[0], size),
+                    shape=(storages[number].bytes // size,),
+                    strides=(1,),
+                    offset_bytes=address - begin,
+                )
+        return address or None
+    if re.match(r"i\d+$", kind):
+        return int.from_bytes(raw, "little", signed=True)
+    if kind in _FLOATS:
+        value: float = struct.unpack(_FLOATS[kind], raw)[0]
+        return value
+    return text
+
+
+def _dtype(element: str, size: int) -> str:
+    """`int32`, `fp16`; of what is no number, a pointer or a struct, `b64`."""
+    kind = "int" if re.match(r"i\d+$", element) else "b"
+    return _DTYPES.get(element, f"{kind}{8 * size}")
+
+
+def _element_bytes(element: str) -> int:
+    found = re.match(r"i(\d+)$", element)
+    return (
+        max(1, int(found[1]) // 8)
+        if found
+        else {"float": 4, "half": 2, "bfloat": 2}.get(element, 8)
+    )
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _computed(
+    journal: _LaunchJournal, kernels: Mapping[str, tuple[Path, DeviceKernel]]
+) -> list[str]:
+    """Which launches were recorded and not executed."""
+    why: dict[str, str] = {}
+    for name, event in journal.ran.items():
+        if not event["computed"] and event["why"] != "off":
+            symbol = journal.new[name]["kernel"]
+            kernel = kernels[symbol][1]
+            source = kernel.source
+            reason = "its code for the CPU cannot be loaded"
+            if kernel.foreign:
+                reason = f"`{kernel.foreign}` is the GPU's alone"
+            if event["why"] == "budget":
+                reason = f"about {event['seconds']:.0f} s; the budget is {_BUDGET_SECONDS:g} s"
+            why[source.entry.name if source else symbol] = reason
+    return [
+        f"`{name}` was recorded and not computed ({reason}): what the application makes of its "
+        "output means nothing"
+        for name, reason in why.items()
+    ]
+
+
+_MISSING = (
+    (
+        r"undefined symbol: (\w+)",
+        "the stand-in for the {1} runtime does not know `{0}`",
+        "record a build that does not call it; please report the name",
+    ),
+    (
+        r"error while loading shared libraries: (\S+):",
+        "{} is not here, and there is no stand-in for it",
+        "install it, or add its folder to LD_LIBRARY_PATH; or record a build without it",
+    ),
+)
+
+
+def _no_launch(
+    flavour: Flavour,
+    journal: _LaunchJournal,
+    ended_by: _EndedBy,
+    exit_code: int | None,
+    request: RecordRequest,
+    last_lines: Sequence[str],
+) -> CaptureError:
+    for pattern, fact, remedy in _MISSING:
+        found = re.search(pattern, "\n".join(last_lines))
+        if found:
+            return CaptureError(
+                fact.format(found[1], flavour.name), hint=remedy, details=tuple(last_lines)
+            )
+    hint = None
+    if journal.refused:
+        hint = f"{', '.join(journal.refused)}: built without device bitcode; rebuild all of it"
+    elif journal.new:
+        hint = "what cannot be recorded is named above"
+    elif ended_by == "limit":
+        hint = "give it smaller inputs, or raise the time limit"
+    elif exit_code:
+        hint = "it failed before its first launch; its last lines are above"
+    return CaptureError(
+        f"no {flavour.name} launch was recorded: {_ending(ended_by, exit_code)}",
+        hint=hint or (None if journal.notes else "it launched no kernel"),
+        details=tuple(last_lines) + tuple(journal.notes),
+    )

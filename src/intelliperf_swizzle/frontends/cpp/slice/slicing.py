@@ -1,0 +1,476 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The address slice of a kernel: what decides which memory it touches, and no more.
+
+Every access to global memory becomes a call of `sw_touch`. What decides no address and no branch
+becomes poison, and LLVM deletes the arithmetic, the shared memory and the loops that only compute.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.cpp.code import llvm
+from intelliperf_swizzle.frontends.cpp.code.llvm import (
+    Function,
+    Instruction,
+    Value,
+    identity,
+    rows_of,
+)
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import (
+    CONSTANT,
+    GLOBAL,
+    LDS,
+    LOCAL,
+    MEMORY,
+    MOVES,
+    POINTER,
+    moved,
+    moves,
+    place_of,
+    pointers_of,
+    read_pointers,
+    size_of,
+    space,
+    writes_local,
+)
+from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
+from intelliperf_swizzle.frontends.cpp.slice.arithmetic import Counts, LaneWork
+
+_CROSS_LANE = re.compile(
+    r"@llvm\.amdgcn\.(ds|readlane|readfirstlane|ballot|update\.dpp|mov\.dpp|permlane|icmp|fcmp|"
+    r"set\.inactive|wqm|wwm|strict|s\.memtime|s\.getreg)"
+)
+_PLACES = re.compile(r"@llvm\.amdgcn\.(workitem|workgroup|implicitarg|dispatch)")
+_ASSEMBLY = re.compile(
+    r' asm [^"]*"[^"]*(?:\b(?:ldu?|st|atom|red|cp|wgmma|suld|sust|tex)\.(?!shared)'
+    r"|\b(?:global|flat|buffer|s)_(?:load|store|atomic))"
+)
+"""Accesses memory that is not of the workgroup alone, in PTX or in AMD's assembly."""
+_LOCAL_ASSEMBLY = re.compile(r"\b(?:ds|scratch)_\w|\b(?:ld|st|atom|red)\.(?:\w+\.)?shared")
+VARIABLES = -1
+UPDATES = ("xchg", "cas")
+"""Atomic operations by number: those that do not commute; further ones as they are met."""
+
+
+@dataclass(frozen=True)
+class AddressSlice:
+    """The slice of one kernel.
+
+    Attributes:
+        text: of a module with the sliced kernel.
+        refusal: why it cannot be traced, with file and line; None if it can.
+        executed: why threads must be executed for it, in the same words; None if it is interpreted.
+        counting: of a module whose kernel also counts what threads compute, with calls of
+            `sw_count`; empty if it does not, or would have to be executed.
+        contents: numbers of the parameters whose buffers' contents decide, `VARIABLES` for those of
+            device variables; None = of any buffer.
+        decisive: numbers of the parameters whose values decide.
+        updates: names of the atomic operations by the number that `sw_touch` is told.
+        elements: types (`float`) of what the parameters' buffers hold, by number, where it shows.
+    """
+
+    text: str
+    refusal: str | None
+    contents: frozenset[int] | None
+    decisive: frozenset[int]
+    updates: tuple[str, ...] = ()
+    elements: Mapping[int, str] = field(default_factory=dict)
+    executed: str | None = None
+    counting: str = ""
+
+
+def optimised(bitcode: bytes, cpu: str) -> llvm.Module:
+    """The module as clang optimises it, with nothing in it but its kernels and what they use."""
+    module = llvm.parse(bitcode)
+    names = {kernel.name for kernel in llvm.kernels(module)}
+    for function in module.functions:
+        if not function.is_declaration and function.name not in names:
+            function.linkage = "internal"
+    llvm.optimise(module, llvm.TRIPLE, cpu, level=3)
+    llvm.optimise(module, llvm.TRIPLE, cpu)
+    return module
+
+
+def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
+    """The slice of one kernel of an optimised module.
+
+    What only threads know (shared memory, scratch, other lanes) is in it where it is needed.
+
+    Args:
+        text: of the module.
+        kernel: one of its kernels; it stays as it is.
+        debug: of the module.
+
+    Raises:
+        TraceError: it is not optimised, or LLVM cannot read what is left of it.
+    """
+    if any(b"optnone" in one for one in kernel.attributes):
+        raise TraceError("it is built with -O0, which keeps every variable in scratch; use -O1")
+    sliced = _slice(text, kernel, debug)
+    if sliced.refusal is not None:
+        sliced = replace(_slice(text, kernel, debug, executed=True), executed=sliced.refusal)
+    if sliced.refusal is not None:
+        return sliced
+    counting = _slice(text, kernel, debug, counting=True)
+    counts = counting.refusal is None and "call void @sw_count(" in counting.text
+    return replace(sliced, counting=counting.text if counts else "")
+
+
+def _slice(
+    text: str,
+    kernel: Function,
+    debug: DebugInfo,
+    *,
+    executed: bool = False,
+    counting: bool = False,
+) -> AddressSlice:
+    draft = _Draft(kernel, debug, executed, counting)
+    body = "\n".join(draft.edited())
+    sliced = llvm.parse("\n".join((_without_functions(text), body, *draft.declarations())))
+    machine = llvm.optimise(sliced, llvm.TRIPLE, "gfx942")
+    llvm.tidy(sliced, machine)
+    left = sliced.get_function(kernel.name)
+    return AddressSlice(
+        text=str(sliced),
+        refusal=draft.refusal(str(left)),
+        contents=_contents(left),
+        decisive=_used_parameters(left),
+        updates=tuple(draft.updates),
+        elements=_elements(left, draft.types),
+    )
+
+
+def _without_functions(text: str) -> str:
+    """A module's text without bodies of functions."""
+    return re.sub(r"(?ms)^define .*?^\}\n", "", text)
+
+
+class _Draft:
+    """A kernel's text before LLVM deletes what decides nothing.
+
+    Args:
+        kernel: of an optimised module.
+        debug: of the module.
+        executed: whether its threads will be, so that they may ask each other.
+        counting: whether it counts what threads compute.
+    """
+
+    def __init__(self, kernel: Function, debug: DebugInfo, executed: bool, counting: bool):
+        self._debug, self._executed = debug, executed
+        instructions = [one for block in kernel.blocks for one in block.instructions]
+        self._rows = list(rows_of(str(kernel), instructions))
+        self._used = {identity(value) for one in instructions for value in one.operands}
+        self._needed, self._kept = _reached(instructions, executed)
+        self._counts = _counts(kernel) if counting else {}
+        self._opaque: dict[int, tuple[str, str]] = {}  # site -> what it is, its text
+        self._returned: dict[str, str] = {}
+        self.types: dict[int, str] = {}
+        self.updates = list(UPDATES)
+
+    def edited(self) -> Iterator[str]:
+        """Its lines."""
+        for site, (line, one) in enumerate(self._rows):
+            if one is not None and (counts := self._counts.get(identity(one))):
+                yield "  call void @sw_count(i32 {}, i32 {}, i32 {})".format(*counts)
+            yield from [line] if one is None else self._edit(line, one, site)
+
+    def declarations(self) -> Iterator[str]:
+        """Of what the lines call."""
+        yield "declare void @sw_touch(ptr, i32, i32, i32, i32) nounwind willreturn " + _MEMORY
+        yield f"declare void @sw_unknown(i32) nounwind willreturn {_MEMORY}"
+        yield f"declare void @sw_count(i32, i32, i32) nounwind willreturn {_MEMORY}"
+        for name, kind in self._returned.items():
+            yield f"declare {kind} @{name}(i32) nounwind willreturn memory(none)"
+
+    def refusal(self, left: str) -> str | None:
+        """Why what is left of it cannot be followed."""
+        for site in re.findall(r"@sw_(?:opaque\.\d+|unknown)\(i32 (\d+)\)", left):
+            what, text = self._opaque[int(site)]
+            place = self._debug.place(text)
+            return f"{what} decides what is accessed{f' ({place})' if place else ''}"
+        return None
+
+    def _edit(self, plain: str, one: Instruction, site: int) -> Iterable[str]:
+        """What stands for an instruction in the slice."""
+        if one.opcode == "fence":
+            return [plain] if self._executed else []
+        if one.opcode in MEMORY:
+            return self._edit_access(plain, one, site)
+        if one.opcode != "call":
+            return [plain]
+        if _ORDERING.search(plain) or "@llvm.assume" in plain:
+            return [plain] if self._executed and ".barrier" in plain else []
+        if move := MOVES.search(plain):
+            kept = [plain] if identity(one) in self._kept else []
+            return [*self._edit_move(plain, move[1], site), *kept]
+        if _PLACES.search(plain):
+            return [plain]
+        if _ASSEMBLY.search(plain):
+            self._opaque[site] = ("inline assembly that accesses memory", plain)
+            return [f"  call void @sw_unknown(i32 {site})", *self._poison(plain, one)]
+        what = _what_is_opaque(plain)
+        if identity(one) not in self._needed:
+            return [*self._hidden(plain, site, what), *self._poison(plain, one)]
+        if what is None or (self._executed and what == _OF_A_LANE):
+            return [plain]
+        return self._unknown(plain, one, site, what)
+
+    def _hidden(self, plain: str, site: int, what: str | None) -> list[str]:
+        """What stands for accesses that are in here and cannot be seen: they refuse the slice."""
+        if what == _A_FUNCTION:
+            callee = re.search(r'call [^@(]*@("[^"]+"|[\w.$]+)\(', plain)
+            users = callee is None or self._debug.is_users(callee[1].strip('"'))
+            hides = users or self._executed  # else it is a library's, as of an assertion
+        else:
+            local = _LOCAL_ASSEMBLY.search(plain) is not None
+            hides = what == _OF_ASSEMBLY and self._executed and local
+        if not hides:
+            return []
+        self._opaque[site] = (what or "", plain)
+        return [f"  call void @sw_unknown(i32 {site})"]
+
+    def _edit_access(self, plain: str, one: Instruction, site: int) -> list[str]:
+        operands = list(one.operands)
+        where = space(operands[1 if one.opcode == "store" else 0])
+        needed = identity(one) in self._needed
+        after = self._poison(plain, one)
+        if needed and one.opcode != "load":
+            after = self._unknown(plain, one, site, "the result of an atomic")
+        elif needed and where in LOCAL and not self._executed:
+            what = "a value in shared memory" if where == LDS else "a value in scratch"
+            after = self._unknown(plain, one, site, what)
+        elif needed or identity(one) in self._kept:
+            after = [plain]
+        if where not in GLOBAL:
+            return after
+        kind, update = {"load": 0, "store": 1}.get(one.opcode, 2), 0
+        if kind == 2:
+            update = self._update(plain, one)
+        of = one if kind == 0 else operands[0 if kind == 1 else 1]
+        self.types[site] = str(of.type)
+        pointer = _pointer(plain, one.opcode)
+        return [*_touch(pointer, size_of(str(of.type)), kind, update, site), *after]
+
+    def _edit_move(self, plain: str, how: str, site: int) -> list[str]:
+        """A copy or a fill of a constant size is one access."""
+        size, pointers = moved(plain, how)
+        touched: list[str] = []
+        for kind, pointer in zip((1, 0), pointers, strict=False):
+            if pointer[0] not in ("", "0", "1"):
+                continue
+            if not size.isdecimal():
+                self._opaque[site] = (f"the size of a {how}", plain)
+                return [f"  call void @sw_unknown(i32 {site})"]
+            touched += _touch(pointer, int(size), kind, 0, site)
+        return touched
+
+    def _update(self, plain: str, one: Instruction) -> int:
+        """The number of an atomic operation, and in bit 0 whether its answer is used."""
+        found = re.search(r"atomicrmw (?:volatile )?(\w+)", plain)
+        name = found[1] if found else "cas"
+        if name not in self.updates:
+            self.updates.append(name)
+        return self.updates.index(name) << 1 | int(identity(one) in self._used)
+
+    def _unknown(self, plain: str, one: Instruction, site: int, what: str) -> list[str]:
+        """A value that must not be left when LLVM is done."""
+        self._opaque[site] = (what, plain)
+        kind = str(one.type)
+        name = next((n for n, known in self._returned.items() if known == kind), None)
+        name = name or f"sw_opaque.{len(self._returned)}"
+        self._returned[name] = kind
+        return [f"  {_result(plain)} = call {kind} @{name}(i32 {site})"]
+
+    def _poison(self, plain: str, one: Instruction) -> list[str]:
+        result = _result(plain)
+        return [f"  {result} = freeze {one.type} poison"] if result else []
+
+
+_MEMORY = "memory(inaccessiblemem: readwrite)"
+_ORDERING = re.compile(
+    r"@llvm\.amdgcn\.(s\.barrier|wave\.barrier|sched|s\.wait|s\.sleep|s\.setprio|iglp)"
+)
+
+
+def _counts(kernel: Function) -> dict[int, Counts]:
+    """What a lane computes in each block, by the identity of the block's last instruction."""
+    blocks = [list(block.instructions) for block in kernel.blocks]
+    work = LaneWork(blocks)
+    found = ((identity(block[-1]), work.of(block)) for block in blocks)
+    return {end: counts for end, counts in found if any(counts)}
+
+
+def _reached(instructions: list[Instruction], executed: bool) -> tuple[set[int], set[int]]:
+    """What addresses of accesses to global memory, and branches, are computed from.
+
+    Args:
+        instructions: of a kernel.
+        executed: whether what is in shared memory and scratch counts.
+
+    Returns:
+        Values, and what writes those of them that are in shared memory or scratch.
+    """
+    known = {identity(one): one for one in instructions}
+    writers: dict[str | int | None, list[Instruction]] = {}
+    todo: list[Value] = []
+    for one in instructions:
+        if one.opcode in MEMORY:
+            address = pointers_of(one)[0]
+            todo += [address] if space(address) in GLOBAL else []
+        elif one.opcode in ("br", "switch"):
+            todo += list(one.operands)[:1]
+        elif one.opcode == "call" and moves(one):
+            todo += one.operands
+        if executed and writes_local(one):
+            writers.setdefault(place_of(pointers_of(one)[0], known), []).append(one)
+    found: set[int] = set()
+    kept: set[int] = set()
+    while todo:
+        key = identity(todo.pop())
+        if key not in known or key in found:
+            continue
+        found.add(key)
+        reading = [known[key]]
+        while reading:
+            one = reading.pop()
+            todo += one.operands
+            for pointer in read_pointers(one):
+                place = place_of(pointer, known) if space(pointer) in LOCAL else ""
+                for at in () if place == "" else writers if place is None else (place, None):
+                    new = [w for w in writers.get(at, ()) if identity(w) not in kept]
+                    kept.update(map(identity, new))
+                    reading += new
+    return found, kept
+
+
+_OF_A_LANE = "a value of another lane"
+_OF_ASSEMBLY = "inline assembly"
+_A_FUNCTION = "a function that is not inlined"
+
+
+def _what_is_opaque(plain: str) -> str | None:
+    """What a call's value comes from, if it cannot be known without running the threads."""
+    if _CROSS_LANE.search(plain):
+        return _OF_A_LANE
+    if " asm " in plain:
+        return _OF_ASSEMBLY
+    if "@llvm.read" in plain:
+        return "a clock or a register"
+    if not re.search(r"call [^@]*@llvm\.", plain):
+        return _A_FUNCTION
+    return None
+
+
+def _contents(left: Function) -> frozenset[int] | None:
+    """The parameters whose buffers hold what decides, of a slice; see `AddressSlice.contents`."""
+    parameters = {identity(a): (number, space(a)) for number, a in enumerate(left.arguments)}
+    known = {identity(one): one for block in left.blocks for one in block.instructions}
+    found: set[int] = set()
+    for one in known.values():
+        reads = one.opcode == "load" or (one.opcode == "call" and moves(one))
+        for pointer in read_pointers(one) if reads else ():
+            bases = set() if space(pointer) in LOCAL else _bases(pointer, parameters, known)
+            if bases is None:
+                return None
+            found |= bases
+    return frozenset(found)
+
+
+def _elements(left: Function, types: Mapping[int, str]) -> dict[int, str]:
+    """What the buffers of parameters hold, by the accesses that are made of one parameter alone."""
+    parameters = {identity(a): (number, space(a)) for number, a in enumerate(left.arguments)}
+    known = {identity(one): one for block in left.blocks for one in block.instructions}
+    found: dict[int, str] = {}
+    for one in known.values():
+        values = list(one.operands)
+        if one.opcode == "call" and values[-1].name == "sw_touch":
+            bases = _bases(values[0], parameters, known)
+            kind = types.get(int(str(values[4]).split()[-1]), "")
+            if bases is not None and len(bases) == 1 and kind:
+                found.setdefault(bases.pop(), re.sub(r"[<\[]\d+ x (.+)[>\]]", r"\1", kind))
+    return found
+
+
+def _bases(
+    address: Value, parameters: Mapping[int, tuple[int, int]], known: Mapping[int, Instruction]
+) -> set[int] | None:
+    """The parameters that a load's address is made of; None if it is made of memory's contents."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    todo = [address]
+    while todo:
+        value = todo.pop()
+        key = identity(value)
+        if key in seen:
+            continue
+        seen.add(key)
+        part = known.get(key)
+        if key in parameters:
+            number, where = parameters[key]
+            found |= {number} if where != CONSTANT else set()  # else the argument itself
+        elif part is None:
+            found |= {VARIABLES} if "@" in str(value) else set()
+        elif part.opcode == "load":
+            argument = _argument_of(part, parameters, known)
+            if argument is None:
+                return None
+            found.add(argument)
+        elif part.opcode == "getelementptr":
+            todo += list(part.operands)[:1]
+        elif part.opcode in ("phi", "select", "addrspacecast", "freeze"):
+            todo += part.operands
+        elif part.opcode != "call":  # a call gives what the launch itself says
+            return None
+    return found
+
+
+def _argument_of(
+    load: Instruction, parameters: Mapping[int, tuple[int, int]], known: Mapping[int, Instruction]
+) -> int | None:
+    """The structure passed by value that a pointer is loaded from; None if it is from elsewhere."""
+    value: Value = next(iter(load.operands))
+    while (part := known.get(identity(value))) is not None:
+        if part.opcode not in ("getelementptr", "addrspacecast"):
+            return None
+        value = next(iter(part.operands))
+    number, where = parameters.get(identity(value), (0, 0))
+    return number if where == CONSTANT else None
+
+
+def _used_parameters(left: Function) -> frozenset[int]:
+    used = {
+        identity(value)
+        for block in left.blocks
+        for one in block.instructions
+        for value in one.operands
+    }
+    return frozenset(n for n, argument in enumerate(left.arguments) if identity(argument) in used)
+
+
+def _result(plain: str) -> str | None:
+    found = re.match(r"\s+(%\S+) = ", plain)
+    return found[1] if found else None
+
+
+def _pointer(plain: str, opcode: str) -> tuple[str, str]:
+    """Address space and text of the pointer of an access."""
+    rest = plain.split(f"{opcode} ", 1)[1]
+    if opcode == "load":  # what is loaded may be a pointer itself
+        rest = rest[rest.index(", ptr") :]
+    found: list[tuple[str, str]] = POINTER.findall(rest)
+    return found[-1 if opcode == "store" else 0]
+
+
+def _touch(pointer: tuple[str, str], size: int, kind: int, update: int, site: int) -> list[str]:
+    where, address = pointer
+    before = []
+    if where not in ("", "0"):
+        before = [f"  %sw.{site}.{kind} = addrspacecast ptr addrspace({where}) {address} to ptr"]
+        address = f"%sw.{site}.{kind}"
+    call = f"  call void @sw_touch(ptr {address}, i32 {size}, i32 {kind}, i32 {update}, i32 {site})"
+    return [*before, call]

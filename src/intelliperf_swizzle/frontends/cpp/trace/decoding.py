@@ -1,0 +1,270 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""An address slice in steps that need no more of LLVM."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.cpp.code.block_order import order_of
+from intelliperf_swizzle.frontends.cpp.code.llvm import (
+    Instruction,
+    Module,
+    Value,
+    binding,
+    identity,
+    is_block,
+    parse,
+)
+from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of, space
+from intelliperf_swizzle.frontends.cpp.trace import floats
+from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory
+from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
+
+Number: TypeAlias = "Sum | tuple[Sum, ...]"
+"""A value of all threads; vectors are tuples."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """An instruction that needs no more of LLVM."""
+
+    opcode: str
+    id: int
+    operands: tuple[Number | int, ...]
+    bits: int
+    text: str
+    lanes: int = 0
+    exact: bool = True
+    source_bits: int = 64
+    how: str = ""
+    kinds: tuple[str, str] = ("", "")
+    strides: tuple[int, ...] = ()
+    bytes: int = 0
+    space: int = 0
+    targets: tuple[int, ...] = ()
+    incoming: Mapping[int, Number | int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A slice that can be run.
+
+    Attributes:
+        steps: by block.
+        order: of blocks: loops are contiguous, their headers first, what follows them later.
+        entry: the first block.
+        parameters: identities of the parameters, in order.
+        casts: identity of a pointer that is another one cast -> that of the other.
+    """
+
+    steps: Mapping[int, tuple[Step, ...]]
+    order: Mapping[int, int]
+    entry: int
+    parameters: tuple[int, ...]
+    casts: Mapping[int, Number | int]
+
+
+def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Program:
+    """The slice as steps.
+
+    Args:
+        text: of the slice, LLVM's.
+        symbol: of the sliced kernel in it.
+        variables: addresses of device variables by name.
+
+    Raises:
+        TraceError: an address is made in a way that is not known.
+    """
+    module = parse(text)
+    function = module.get_function(symbol)
+    blocks = list(function.blocks)
+    instructions = {identity(one): one for block in blocks for one in block.instructions}
+    decoder = _TermDecoder(variables, module, instructions)
+    steps = {identity(block): tuple(decoder.steps(block)) for block in blocks}
+    return Program(
+        steps,
+        {block: place for place, block in enumerate(order_of(blocks).depth)},
+        identity(blocks[0]),
+        tuple(identity(one) for one in function.arguments),
+        {
+            step.id: step.operands[0]
+            for block in steps.values()
+            for step in block
+            if step.opcode == "addrspacecast"
+        },
+    )
+
+
+def magnitude(value: Value, instructions: Mapping[int, Instruction]) -> str:
+    """The text of what a value is, or is the negative or a wider form of."""
+    found = instructions.get(identity(value))
+    while found is not None and found.opcode in ("fneg", "fpext"):
+        value = next(iter(found.operands))
+        found = instructions.get(identity(value))
+    return str(value)
+
+
+class _TermDecoder:
+    def __init__(
+        self, variables: Mapping[str, int], module: Module, instructions: Mapping[int, Instruction]
+    ):
+        self._variables = variables
+        self._instructions = instructions
+        self._layout = binding().create_target_data(module.data_layout)
+        self._structures = {one.name: one for one in module.struct_types}
+
+    def steps(self, block: Any) -> Iterator[Step]:
+        """The instructions of a block."""
+        for one in block.instructions:
+            yield self._step(one)
+
+    def _step(self, one: Any) -> Step:
+        text = str(one).strip()
+        values = list(one.operands)
+        kind = str(one.type)
+        vector = re.match(r"<(\d+) x (.+)>$", kind)
+        element = vector[2] if vector else kind
+        known: dict[str, Any] = {"lanes": int(vector[1]) if vector else 0}
+        operands = tuple(self._operand(o) for o in values if not is_block(o))
+        if one.opcode == "phi":
+            blocks = (identity(block) for block in one.incoming_blocks)
+            known["incoming"] = dict(zip(blocks, operands, strict=True))
+        elif one.opcode in ("icmp", "zext", "sext", "trunc", "bitcast"):
+            found = re.search(r"icmp (?:samesign )?(\w+)", text)
+            known["how"] = found[1] if found else ""
+            known["source_bits"] = _bits(_element(values[0]))
+        elif one.opcode[0] == "f" or one.opcode in ("sitofp", "uitofp"):
+            made = [magnitude(value, self._instructions) for value in values]
+            known |= _float_operation(one.opcode, text, values, element, made)
+        elif one.opcode == "getelementptr":
+            flags = r"(?:inbounds |nuw |nusw |inrange\([^)]*\) )*"
+            found = re.search(rf"getelementptr {flags}(.+?), (?:ptr|<)", text)
+            known["strides"], operands = self._strides(found[1] if found else "", operands)
+        elif one.opcode == "call":
+            found = re.search(r'@([\w.$]+|"[^"]+")\(', text)
+            known["how"] = found[1] if found else "a pointer to a function"
+            known["kinds"] = (_element(values[0]), element)
+        elif one.opcode == "load":
+            known |= {"space": space(values[0]), "bytes": size_of(element)}
+        elif one.opcode == "br":
+            known["targets"] = tuple(identity(o) for o in values if is_block(o))
+        elif one.opcode == "or":
+            known["how"] = "disjoint" if " disjoint " in text else ""
+        elif one.opcode == "shufflevector":
+            known["how"] = _shuffle(text)
+        return Step(one.opcode, identity(one), operands, _bits(element), text, **known)
+
+    def _operand(self, value: Value) -> Number | int:
+        kinds = binding().ValueKind
+        text = str(value)
+        kind = str(value.type)
+        vector = re.match(r"<(\d+) x ", kind)
+        if value.value_kind == kinds.constant_int:
+            return Sum(_constant(text.split()[-1]))
+        if value.value_kind == kinds.constant_fp:
+            return Sum(_constant(text.split()[-1], kind))
+        if value.value_kind in (kinds.poison_value, kinds.undef_value, kinds.constant_pointer_null):
+            return (Sum(0),) * int(vector[1]) if vector else Sum(0)
+        if value.value_kind in (kinds.instruction, kinds.argument):
+            return identity(value)
+        if vector:
+            return _constants(text, int(vector[1]), _element(value))
+        if "@" in text and kind.startswith("ptr"):
+            return Sum(self._address(text))
+        return Sum(0)
+
+    def _address(self, text: str) -> int:
+        """Of a device variable, or of a place in it."""
+        names = re.findall(r'@([\w.$]+|"[^"]+")', text)
+        if names[0] not in self._variables:
+            return DeviceMemory.elsewhere
+        steps = re.findall(r"getelementptr [^(]*\(i8, [^@]*@[\w.$]+\)?[^,]*, i64 (-?\d+)\)", text)
+        return self._variables[names[0]] + sum(map(int, steps))
+
+    def _strides(
+        self, source: str, operands: tuple[Number | int, ...]
+    ) -> tuple[tuple[int, ...], tuple[Number | int, ...]]:
+        """Bytes per index; an index into a structure becomes the bytes that it skips."""
+        strides = [self._size(source)]
+        for _ in operands[2:]:
+            array = re.match(r"[\[<](\d+) x (.+)[\]>]$", source)
+            if array is None:
+                raise TraceError(
+                    f"an address goes into a structure in a way unknown here: {source}"
+                )
+            source = array[2]
+            strides.append(self._size(source))
+        return tuple(strides), operands
+
+    def _size(self, kind: str) -> int:
+        array = re.match(r"\[(\d+) x (.+)\]$", kind)
+        if array:
+            return int(array[1]) * self._size(array[2])
+        if kind.startswith("%"):
+            structure = self._structures[kind[1:].strip('"')]
+            return int(self._layout.get_abi_size(structure))
+        return size_of(kind)
+
+
+def _bits(kind: str) -> int:
+    found = re.match(r"i(\d+)$", kind)
+    return int(found[1]) if found else _FLOAT_BITS.get(kind, 64)
+
+
+_FLOAT_BITS = {"half": 16, "float": 32}
+
+
+def _element(value: Value) -> str:
+    """The type of a value, or of a vector's elements."""
+    return str(value.type).strip("<>").rpartition(" x ")[2]
+
+
+def _float_operation(
+    opcode: str, text: str, values: list[Value], element: str, operands: list[str]
+) -> dict[str, Any]:
+    """What a step has of an operation on floating-point numbers."""
+    found = re.search(rf"= {opcode} ((?:[a-z]+ )*)", text)
+    words = found[1].split() if found and opcode == "fcmp" else []
+    predicates = [word for word in words if word in _FLOAT_PREDICATES]
+    return {
+        "how": " ".join((opcode, *predicates[-1:])),
+        "kinds": (_element(values[0]), element),
+        "exact": floats.is_exact(opcode, text, operands),
+    }
+
+
+_FLOAT_PREDICATES = (
+    "oeq", "one", "olt", "ogt", "ole", "oge", "ord",
+    "ueq", "une", "ult", "ugt", "ule", "uge", "uno", "true", "false",
+)  # fmt: skip
+
+
+def _constant(word: str, kind: str = "") -> int:
+    if kind in (*floats.KINDS, "bfloat"):
+        return floats.constant(word, kind)
+    return int(word == "true") if word in ("true", "false") else int(word)
+
+
+def _constants(text: str, lanes: int, kind: str) -> tuple[Sum, ...]:
+    """A constant vector."""
+    if found := re.search(r"splat \(\w+ ([-+.\w]+)\)", text):
+        return (Sum(_constant(found[1], kind)),) * lanes
+    inner = re.search(r"> <(.*)>$", text)
+    if inner is None:
+        return (Sum(0),) * lanes
+    words = [part.split()[-1] for part in inner[1].split(",")]
+    return tuple(Sum(0 if word in ("poison", "undef") else _constant(word, kind)) for word in words)
+
+
+def _shuffle(text: str) -> str:
+    """The lanes that a shuffle takes, joined by commas; -1 for any."""
+    if lanes := re.search(r"<(\d+) x i32> zeroinitializer(?:, !dbg !\d+)?$", text):
+        return ",".join("0" * int(lanes[1]))
+    end = text.rindex(">")
+    words = [part.split()[-1] for part in text[text.rindex("<", 0, end) + 1 : end].split(",")]
+    return ",".join("-1" if word in ("poison", "undef") else word for word in words)

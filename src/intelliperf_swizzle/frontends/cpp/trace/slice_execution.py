@@ -1,0 +1,209 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Executes an address slice on the CPU, thread by thread, where it cannot be interpreted.
+
+Each thread says at which place of the kernel, and in which iteration of the loops around it, it
+accesses what; what threads access at one place is one access of their workgroup, as the
+interpreter has it. Nothing is written but shared memory and scratch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.cpp.code import llvm
+from intelliperf_swizzle.frontends.cpp.code.llvm import Instruction, identity
+from intelliperf_swizzle.frontends.cpp.execute import native
+from intelliperf_swizzle.frontends.cpp.record.device_code import STANDIN, DeviceKernel, recording_of
+from intelliperf_swizzle.frontends.cpp.trace import floats
+from intelliperf_swizzle.frontends.cpp.trace.decoding import magnitude
+from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer
+from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import AccessObserver, CurrentUpdate
+from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Launch, UInt8Array
+
+_MOST_LANES = 1 << 22
+"""Lanes of an access of the workgroups that are executed together (32 MB of addresses)."""
+_NOT_HELD = 1
+_FAILURES = {
+    2: "a pointer that may lead to global memory leads to shared memory or scratch",
+    3: "what its threads access depends on their order: a race, or shared memory that is read "
+    "before it is written",
+    4: "the threads of a workgroup make more than 33,554,432 accesses",
+    5: "the kernel does not come to an end",
+    6: "what a lane that is not there has left in a register decides what is accessed",
+}
+"""By the stand-in's number."""
+
+
+class SliceExecution:
+    """A launch's slice, compiled for the CPU; a process has one at a time.
+
+    Args:
+        kernel: whose slice it is.
+        launch: of it.
+        arguments: the bytes of each.
+        buffers: of the launch.
+        update: is told what atomics do.
+
+    Attributes:
+        read: by the address of each buffer whose contents were kept, uint8[sectors]: 1 where
+            threads have read what decides.
+
+    Raises:
+        TraceError: the slice uses what no CPU has.
+    """
+
+    def __init__(
+        self,
+        kernel: DeviceKernel,
+        launch: Launch,
+        arguments: Sequence[bytes],
+        buffers: Sequence[Buffer],
+        update: CurrentUpdate,
+    ):
+        self._launch, self._buffers, self._update = launch, buffers, update
+        block = launch.options["block"]
+        self._threads = math.prod(block)
+        self._library = ctypes.CDLL(str(recording_of(launch) / STANDIN))
+        self._library.sw_trace.restype = self._library.sw_trace_next.restype = ctypes.c_bool
+        self._library.sw_trace_groups.restype = ctypes.c_int64
+        self._library.sw_trace_groups.argtypes = (ctypes.c_int64, ctypes.c_int64)
+        entry, shared = self._compile(kernel)
+        held = [one for one in buffers if one.contents is not None]
+        self.read: dict[int, UInt8Array] = {
+            one.begin: np.zeros(-(-one.bytes // SECTOR_BYTES), np.uint8) for one in held
+        }
+        contents = [np.ascontiguousarray(one.contents) for one in held]
+        self._arguments = [ctypes.create_string_buffer(one, len(one)) for one in arguments]
+        self._passed = np.array([ctypes.addressof(one) for one in self._arguments], np.int64)
+        request = [
+            entry, self._passed.ctypes.data, *launch.grid, *block, launch.options["shared"],
+            bool(shared), len(held), len(shared),
+        ]  # fmt: skip
+        for one, data in zip(held, contents, strict=True):
+            read = self.read[one.begin]
+            request += [one.begin, one.bytes, data.ctypes.data, read.ctypes.data]
+        for at, size in shared:
+            request += [at, size]
+        if not self._library.sw_trace(_pointer(np.array(request, np.int64))):
+            raise TraceError(f"there is no room for the memory of {launch.kernel}")
+
+    def run(self, programs: Int64Array, recorder: AccessObserver) -> int:
+        """Executes the first of these workgroups; as many as memory is meant for.
+
+        Args:
+            programs: numbers in a row.
+            recorder: is told of accesses.
+
+        Returns:
+            How many were executed.
+
+        Raises:
+            TraceError: what they access cannot be known.
+        """
+        most = max(1, _MOST_LANES // self._threads)
+        first, last = int(programs[0]), int(programs[:most][-1]) + 1
+        count = self._library.sw_trace_groups(first, last)
+        self._check()
+        everyone = np.ones(count, np.bool_)
+        bx, by, bz = self._launch.options["block"]
+        recorder.begin(programs[:count])
+        told = np.zeros(7, np.int64)
+        while self._library.sw_trace_next(_pointer(told)):
+            size, kind, self._update.code, site, threads, addresses, lanes = told.tolist()
+            at = _array(lanes, threads, np.uint32)
+            found = np.zeros(count * self._threads, np.int64)
+            active = np.zeros(found.shape, np.bool_)
+            found[at], active[at] = _array(addresses, threads, np.int64), True
+            rows, bits = found.reshape(count, -1), active.reshape(count, -1)
+            rows = np.where(bits, rows, rows.max(axis=1, keepdims=True))  # alike where masks are
+            shape = (count, bz, by, bx)
+            terms, masks = [rows.reshape(shape)], [bits.reshape(shape)]
+            recorder.access(Access(kind), terms, masks, size, everyone, site=site)
+        recorder.end(everyone, {})
+        return int(count)
+
+    def _check(self) -> None:
+        failure = np.zeros(2, np.int64)
+        self._library.sw_trace_failure(_pointer(failure))
+        number, address = failure.tolist()
+        if not number:
+            return
+        fact = _FAILURES.get(number, "what decides is read outside of every buffer")
+        for one in self._buffers if number == _NOT_HELD else ():
+            if one.begin <= address < one.begin + one.bytes:
+                fact = f"what {one.name} holds decides what is accessed, and was not kept"
+        raise TraceError(f"{self._launch.kernel} cannot be traced: {fact}")
+
+    def _compile(self, kernel: DeviceKernel) -> tuple[int, list[tuple[int, int]]]:
+        """The address of its entry; address and bytes of each variable of shared memory."""
+        symbol = kernel.code.symbol
+        sliced = llvm.parse(kernel.slice.text)
+        function = sliced.get_function(symbol)
+        text = native.positioned(str(sliced), [function])
+        host, foreign = native.host_text(text, {symbol: native.parameters_of(function)})
+        if foreign:
+            raise TraceError(
+                f"{self._launch.kernel} cannot be traced: `{foreign[symbol]}` decides what is "
+                "accessed, and no CPU has it"
+            )
+        names = _SHARED.findall(host)
+        module, machine = native.host_module(_SHARED.sub(r"@\1 = global", host))
+        sizes = {
+            one.name: machine.target_data.get_abi_size(one.global_value_type)
+            for one in module.global_variables
+            if one.name in names
+        }
+        known = {name: address for name, (address, _) in kernel.variables.items()}
+        for one in (*module.functions, *module.global_variables):
+            if one.is_declaration and one.name.startswith("sw_"):  # HIP's and CUDA's have one name
+                known[one.name] = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, one.name))
+        for name, address in known.items():
+            llvm.binding().add_symbol(name, address)
+        self._engine = llvm.binding().create_mcjit_compiler(module, machine)
+        self._engine.finalize_object()
+        shared = [(self._engine.get_global_value_address(name), sizes[name]) for name in sizes]
+        if host.count("@sw_dynamic_lds") > 1:
+            at = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, "sw_dynamic_lds"))
+            shared.append((at, self._launch.options["shared"]))
+        return self._engine.get_function_address(f"sw_entry_{symbol}"), shared
+
+
+_SHARED = re.compile(r"(?m)^@([\w.$]+) = internal global(?=[^\n]* zeroinitializer, align 128$)")
+
+
+def _pointer(array: Int64Array) -> Any:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def _array(address: int, count: int, kind: Any) -> Any:
+    """Numbers in memory."""
+    size = count * np.dtype(kind).itemsize
+    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), kind)
+
+
+def rounding(text: str, symbol: str) -> str | None:
+    """An operation in a slice whose result a CPU and a GPU may round differently."""
+    function = llvm.parse(text).get_function(symbol)
+    known = {identity(one): one for block in function.blocks for one in block.instructions}
+    return next((str(one) for one in known.values() if _may_round(one, known)), None)
+
+
+def _may_round(one: Instruction, known: Mapping[int, Instruction]) -> bool:
+    text = str(one)
+    if one.opcode == "call":
+        kinds = " ".join(str(value.type) for value in (one, *list(one.operands)[:-1]))
+        exact = any(f"@{name}" in text for name in floats.CALLS)
+        return not exact and re.search(r"\b(half|b?float|double)\b", kinds) is not None
+    if one.opcode == "atomicrmw":
+        return " fadd " in text or " fsub " in text
+    if one.opcode in floats.OPCODES:
+        return not floats.is_exact(one.opcode, text, [magnitude(v, known) for v in one.operands])
+    return one.opcode == "frem"

@@ -1,0 +1,413 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Runs an address slice for thousands of workgroups at once and reports what it touches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.cpp.trace import floats, terms
+from intelliperf_swizzle.frontends.cpp.trace.decoding import Number, Program, Step
+from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory, NotGlobalError
+from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum
+from intelliperf_swizzle.records import Access, Grid, Int64Array
+from intelliperf_swizzle.trace.atomics import Update
+
+_MOST_PENDING = 8
+"""Ways into a block that are joined at once."""
+_MOST_STEPS = 4_000_000
+"""Instructions of a batch, some minutes."""
+
+
+class UnknownStepError(Exception):
+    """Something that is not interpreted decides what is accessed.
+
+    Attributes:
+        what: it is.
+        text: of the instruction.
+    """
+
+    def __init__(self, what: str, text: str):
+        super().__init__(what)
+        self.what, self.text = what, text
+
+
+class AccessObserver(Protocol):
+    """Takes accesses; `trace.recorder.TraceRecorder` does, and `trace.overwrites.ByteWatch`."""
+
+    def begin(self, programs: Int64Array) -> None:
+        """A batch begins."""
+
+    def access(
+        self,
+        kind: Access,
+        addresses: Sequence[npt.NDArray[np.int64]],
+        mask: Sequence[npt.NDArray[np.bool_]],
+        item_bytes: int,
+        active: npt.NDArray[np.bool_],
+        site: int | None = None,
+    ) -> int:
+        """The active programs access a block."""
+
+    def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
+        """A batch is over."""
+
+
+class CurrentUpdate:
+    """Says what an atomic does while it is reported; see `trace.atomics`."""
+
+    def __init__(self, names: Sequence[str]):
+        self._names = names
+        self.code = 0
+
+    def __call__(self) -> Update:
+        """The operation that is being reported."""
+        return Update(f"atomic_{self._names[self.code >> 1]}", bool(self.code & 1))
+
+
+class Interpreter:
+    """Runs the slice of a launch.
+
+    Args:
+        program: the slice.
+        grid: workgroups.
+        block: threads of a workgroup.
+        wave_lanes: threads of a wave.
+        values: of the parameters.
+        memory: what loads that decide read.
+        update: is told what atomics do.
+
+    Attributes:
+        computed: int64[workgroups, 3]; `arithmetic.Counts` of those that were run last, for the
+            lanes of each; 0 in slices that do not count.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        grid: Grid,
+        block: Grid,
+        wave_lanes: int,
+        values: Sequence[int],
+        memory: DeviceMemory,
+        update: CurrentUpdate,
+    ):
+        self._program, self._grid, self._block = program, grid, block
+        self._wave_lanes = wave_lanes
+        self._values, self._memory = values, memory
+        self._update = update
+        self._block_mask = np.ones((1, block[2], block[1], block[0]), np.bool_)
+
+    def run(
+        self, programs: Int64Array, recorder: AccessObserver, *, most_steps: int = _MOST_STEPS
+    ) -> int:
+        """Runs these workgroups and tells the recorder what they access; returns how many.
+
+        Raises:
+            UnknownStepError: an instruction is not interpreted.
+            TraceError: contents are missing, or the kernel does not end.
+        """
+        gx, gy, _ = self._grid
+        self._recorder = recorder
+        self._groups = [programs % gx, programs // gx % gy, programs // gx // gy]
+        self._everyone = np.ones(len(programs), np.bool_)
+        self.computed = np.zeros((len(programs), 3), np.int64)
+        self._env: dict[int, Number] = {
+            key: Sum(value)
+            for key, value in zip(self._program.parameters, self._values, strict=True)
+        }
+        self._loaded: dict[Number | int, int] = {}
+        self._value_loads: dict[int, int] = {}
+        self._pending: dict[int, tuple[list[Mask], dict[int, Number]]] = {}
+        self._pending[self._program.entry] = ([EVERYONE], {})
+        self._recorder.begin(programs)
+        left = most_steps
+        while self._pending:
+            block = min(self._pending, key=self._program.order.__getitem__)
+            masks, phis = self._pending.pop(block)
+            mask = terms.simplified(terms.union(masks))
+            self._env.update(phis)
+            steps = self._program.steps[block]
+            left -= len(steps)
+            if left < 0:
+                raise TraceError(f"it takes more than {most_steps:,} steps, or does not end")
+            for step in steps:
+                if step.opcode != "phi":
+                    self._execute(step, block, mask)
+        self._recorder.end(self._everyone, self._value_loads)
+        return len(programs)
+
+    def _get(self, operand: Number | int) -> Number:
+        return self._env[operand] if isinstance(operand, int) else operand
+
+    def _sum(self, operand: Number | int) -> Sum:
+        return _scalar_of(self._get(operand))
+
+    def _execute(self, step: Step, block: int, mask: Mask) -> None:
+        if step.opcode == "br":
+            self._branch(step, block, mask)
+        elif step.opcode == "load":
+            self._env[step.id] = self._load(step, mask)
+        elif step.opcode == "call":
+            self._call(step, mask)
+        elif step.opcode not in ("ret", "unreachable"):
+            self._env[step.id] = self._compute(step)
+
+    # --- control flow --------------------------------------------------------------------------
+
+    def _branch(self, step: Step, block: int, mask: Mask) -> None:
+        if len(step.targets) == 1:
+            self._go(block, step.targets[0], mask)
+            return
+        condition = self._sum(step.operands[0])
+        if_false, if_true = step.targets  # as llvmlite lists them
+        if not condition.terms:
+            self._go(block, if_true if condition.c else if_false, mask)
+            return
+        asked = terms.Condition(condition.array() != 0)
+        for target, holds in ((if_true, True), (if_false, False)):
+            taken = mask | {(asked, holds)}
+            if terms.whole(taken).any():
+                self._go(block, target, taken)
+
+    def _go(self, source: int, target: int, mask: Mask) -> None:
+        steps, order = self._program.steps[target], self._program.order
+        if order[target] <= order[source] and (not steps or steps[0].opcode != "phi"):
+            raise TraceError(
+                "it loops until memory changes, so what it writes decides its accesses"
+            )
+        masks, phis = self._pending.setdefault(target, ([], {}))
+        values = {}
+        for step in steps:
+            if step.opcode != "phi":
+                break
+            operand = step.incoming[source]
+            value = self._env.get(operand, Sum(0)) if isinstance(operand, int) else operand
+            values[step.id] = _joined(value, phis[step.id], mask) if step.id in phis else value
+        phis.update(values)
+        masks.append(mask)
+        if len(masks) > _MOST_PENDING:
+            masks[:] = [terms.union(masks)]
+
+    # --- memory --------------------------------------------------------------------------------
+
+    def _load(self, step: Step, mask: Mask) -> Number:
+        address = self._sum(step.operands[0])
+        number = self._loaded.get(self._uncast(step.operands[0]))
+        if number is not None:
+            self._value_loads[number] = self._memory.all_places
+        parts = tuple(
+            self._read(terms.add(address, Sum(lane * step.bytes)), step, mask)
+            for lane in range(step.lanes or 1)
+        )
+        return parts if step.lanes else parts[0]
+
+    def _read(self, address: Sum, step: Step, mask: Mask) -> Sum:
+        if not address.terms and address.c >= self._memory.arguments:
+            return Sum(self._memory.read_one(address.c, step.bytes))
+        try:
+            return terms.of(
+                self._memory.read(address.array(), step.bytes, lambda: terms.whole(mask))
+            )
+        except NotGlobalError:
+            raise UnknownStepError("a value in scratch", step.text) from None
+
+    def _touch(self, step: Step, mask: Mask) -> None:
+        address = self._sum(step.operands[0])
+        size, kind, update, site = (self._sum(one).c for one in step.operands[1:5])
+        if address.lo >= self._memory.not_global:
+            return
+        self._update.code = update
+        parts = [np.full(terms.ONE, terms.signed(address.c)), *address.terms.values()]
+        masks = [*terms.arrays_of(mask), self._block_mask]
+        number = self._recorder.access(Access(kind), parts, masks, size, self._everyone, site=site)
+        if kind == Access.READ:
+            self._loaded[self._uncast(step.operands[0])] = number
+
+    def _count(self, step: Step, mask: Mask) -> None:
+        lanes = terms.whole(mask) & self._block_mask
+        each = np.count_nonzero(lanes, axis=(1, 2, 3))
+        self.computed += each[:, None] * [self._sum(one).c for one in step.operands[:3]]
+
+    def _uncast(self, operand: Number | int) -> Number | int:
+        return self._program.casts.get(operand, operand) if isinstance(operand, int) else operand
+
+    # --- values --------------------------------------------------------------------------------
+
+    def _call(self, step: Step, mask: Mask) -> None:
+        name = step.how
+        if name == "sw_touch":
+            self._touch(step, mask)
+        elif name == "sw_count":
+            self._count(step, mask)
+        elif found := re.match(r"llvm\.amdgcn\.(workgroup|workitem)\.id\.([xyz])", name):
+            axis = "xyz".index(found[2])
+            if found[1] == "workgroup":
+                self._env[step.id] = terms.along(0, self._groups[axis])
+            else:
+                self._env[step.id] = terms.along(3 - axis, np.arange(self._block[axis]))
+        elif "implicitarg.ptr" in name:
+            self._env[step.id] = Sum(self._memory.implicit)
+        elif "dispatch.ptr" in name:
+            self._env[step.id] = Sum(self._memory.dispatch)
+        elif found := re.match(r"llvm\.([su](?:min|max))\.", name):
+            a, b = (self._sum(one) for one in step.operands[:2])
+            self._env[step.id] = terms.extreme(found[1], a, b, step.bits)
+        elif found := re.match(r"llvm\.(ctpop|cttz|ctlz)\.i", name):
+            self._env[step.id] = terms.count_bits(found[1], self._sum(step.operands[0]), step.bits)
+        elif name.startswith("llvm.abs."):
+            a = self._sum(step.operands[0])
+            self._env[step.id] = a if a.lo >= 0 else terms.of(abs(a.array()))
+        elif found := re.match(r"llvm\.amdgcn\.mbcnt\.(lo|hi)", name):
+            self._env[step.id] = self._lane(step, found[1])
+        elif name == "llvm.amdgcn.wavefrontsize":
+            self._env[step.id] = Sum(self._wave_lanes)
+        elif name.startswith(floats.CALLS) and floats.are_known(step.kinds) and not step.lanes:
+            function, value = name.rpartition(".")[0], self._sum(step.operands[0])
+            self._env[step.id] = floats.compute(function, [value], *step.kinds, step.bits)
+        elif not name.startswith(("llvm.lifetime", "llvm.experimental.noalias", "llvm.dbg")):
+            raise UnknownStepError(f"`{name}`", step.text)
+
+    def _lane(self, step: Step, half: str) -> Sum:
+        """How many lanes of a wave come before this one: `mbcnt` of all, in one half."""
+        mask, before = (self._sum(one) for one in step.operands[:2])
+        if mask.terms or mask.c != -1:
+            raise UnknownStepError("a value of another lane", step.text)
+        bx, by, bz = self._block
+        lane = np.arange(bx * by * bz).reshape(1, bz, by, bx) % self._wave_lanes
+        count = np.minimum(lane, 32) if half == "lo" else np.maximum(lane - 32, 0)
+        return terms.add(before, terms.of(count))
+
+    def _compute(self, step: Step) -> Number:
+        values = [self._get(one) for one in step.operands]
+        if step.opcode in ("extractelement", "insertelement"):
+            vector, at = _vector(values[0]), _scalar_of(values[-1])
+            if at.terms:
+                raise UnknownStepError("an element of a vector by a computed number", step.text)
+            if step.opcode == "extractelement":
+                return vector[at.c]
+            return (*vector[: at.c], _scalar_of(values[1]), *vector[at.c + 1 :])
+        if step.opcode == "shufflevector":
+            both = (*_vector(values[0]), *_vector(values[1]))
+            return tuple(both[int(one)] if one != "-1" else Sum(0) for one in step.how.split(","))
+        if step.opcode == "bitcast" and len(_lanes(values[0])) != (step.lanes or 1):
+            return _regroup(step, _lanes(values[0]))
+        if step.lanes:
+            rows = [one if isinstance(one, tuple) else (one,) * step.lanes for one in values]
+            return tuple(self._scalar(step, list(row)) for row in zip(*rows, strict=True))
+        return self._scalar(step, [one for one in values if isinstance(one, Sum)])
+
+    def _scalar(self, step: Step, values: list[Sum]) -> Sum:
+        function = _OPERATIONS.get(step.opcode)
+        if function is not None:
+            return function(step, values)
+        if step.opcode not in floats.OPCODES or not floats.are_known(step.kinds):
+            raise UnknownStepError(f"an instruction `{step.opcode}`", step.text)
+        if not step.exact:
+            what = "floating-point arithmetic that the compiler may fuse or approximate"
+            raise UnknownStepError(what, step.text)
+        return floats.compute(step.how, values, *step.kinds, step.bits)
+
+
+def _scalar_of(value: Number) -> Sum:
+    return cast(Sum, value)
+
+
+def _vector(value: Number) -> tuple[Sum, ...]:
+    return cast("tuple[Sum, ...]", value)
+
+
+def _lanes(value: Number) -> tuple[Sum, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _regroup(step: Step, parts: tuple[Sum, ...]) -> Number:
+    """The same bits in another number of lanes."""
+    if len(parts) * step.source_bits > 64:
+        raise UnknownStepError("a cast of more than 64 bits", step.text)
+    whole = Sum(0)
+    for place, part in enumerate(parts):
+        low = terms.wrap(part, step.source_bits, signed=False)
+        whole = terms.add(whole, terms.scale(low, 1 << place * step.source_bits))
+    whole = terms.wrap(whole, 64)
+    if not step.lanes:
+        return terms.wrap(whole, step.bits)
+    shifts = (Sum(place * step.bits) for place in range(step.lanes))
+    return tuple(terms.wrap(terms.bitwise("lshr", whole, by, 64), step.bits) for by in shifts)
+
+
+def _joined(value: Number, before: Number, mask: Mask) -> Number:
+    """The value where the mask holds, else what came another way."""
+    if value is before:
+        return value
+    if isinstance(value, tuple) and isinstance(before, tuple):
+        pairs = zip(value, before, strict=True)
+        return tuple(_scalar_of(_joined(a, b, mask)) for a, b in pairs)
+    value, before = _scalar_of(value), _scalar_of(before)
+    if not value.terms and not before.terms and value.c == before.c:
+        return value
+    return terms.of(np.where(terms.whole(mask), value.array(), before.array()))
+
+
+def _shift_left(step: Step, values: list[Sum]) -> Sum:
+    a, b = values
+    if not b.terms:
+        return terms.wrap(terms.scale(a, 1 << (b.c & 63)), step.bits)
+    return terms.bitwise("shl", a, b, step.bits)
+
+
+def _or(step: Step, values: list[Sum]) -> Sum:
+    if step.how == "disjoint":
+        return terms.wrap(terms.add(values[0], values[1]), step.bits)
+    return terms.bitwise("or", values[0], values[1], step.bits)
+
+
+def _extend(step: Step, values: list[Sum]) -> Sum:
+    if step.opcode == "sext":
+        return values[0] if step.source_bits > 1 else terms.scale(values[0], -1)
+    return (
+        terms.wrap(values[0], step.source_bits, signed=False) if step.source_bits > 1 else values[0]
+    )
+
+
+def _truncate(step: Step, values: list[Sum]) -> Sum:
+    if step.bits > 1:
+        return terms.wrap(values[0], step.bits)
+    return terms.of(values[0].array() & 1)
+
+
+def _element(step: Step, values: list[Sum]) -> Sum:
+    address = values[0]
+    for index, stride in zip(values[1:], step.strides, strict=True):
+        address = terms.add(address, terms.scale(index, stride))
+    return terms.wrap(address, 64)
+
+
+_OPERATIONS: Mapping[str, Callable[[Step, list[Sum]], Sum]] = {
+    "add": lambda step, v: terms.wrap(terms.add(v[0], v[1]), step.bits),
+    "sub": lambda step, v: terms.wrap(terms.add(v[0], v[1], -1), step.bits),
+    "mul": lambda step, v: terms.wrap(terms.multiply(v[0], v[1]), step.bits),
+    "shl": _shift_left,
+    "or": _or,
+    **{
+        name: lambda step, v: terms.bitwise(step.opcode, v[0], v[1], step.bits)
+        for name in ("and", "xor", "lshr", "ashr", "udiv", "sdiv", "urem", "srem")
+    },
+    "sext": _extend,
+    "zext": _extend,
+    "trunc": _truncate,
+    "icmp": lambda step, v: terms.compare(step.how, v[0], v[1], step.source_bits),
+    "select": lambda step, v: terms.choose(*v),
+    "getelementptr": _element,
+    "alloca": lambda step, v: Sum(DeviceMemory.elsewhere),
+    **{
+        name: lambda step, v: v[0]
+        for name in ("addrspacecast", "freeze", "bitcast", "ptrtoint", "inttoptr")
+    },
+}

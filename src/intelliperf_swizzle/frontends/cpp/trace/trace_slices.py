@@ -1,0 +1,234 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Traces launches in this process: their slices, interpreted or executed for all workgroups."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
+from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
+from intelliperf_swizzle.frontends.cpp.trace.decoding import decode_slice
+from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
+from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
+from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
+    AccessObserver,
+    CurrentUpdate,
+    Interpreter,
+    UnknownStepError,
+)
+from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
+from intelliperf_swizzle.records import (
+    LINE_BYTES,
+    Grid,
+    Int64Array,
+    Launch,
+    Segment,
+    TensorArgument,
+    Trace,
+)
+from intelliperf_swizzle.trace.overwrites import with_sharing
+from intelliperf_swizzle.trace.recorder import TraceRecorder
+from intelliperf_swizzle.trace.sharing import reads_what_is_written, writes_any
+
+_FIRST_BATCH, _LARGEST_BATCH = 256, 16384
+"""Workgroups that are interpreted at once: the first few show how large arrays become."""
+_LARGEST_ARRAY = 1 << 22
+_COUNTED = 16
+"""Workgroups, from first to last, whose arithmetic is counted."""
+_MOST_COUNTING_STEPS = 500_000
+"""Some seconds."""
+_MOST_ACCESSES = 200_000_000
+"""Accesses of a trace (3 GB while it is made)."""
+_FLOATS = {"float": "f", "double": "d", "half": "e"}
+
+
+def trace_here(launch: Launch, _: Path) -> Trace:
+    """Traces a launch in this process; see `trace`."""
+    kernel = read_kernel(launch)
+    if kernel.slice.refusal is not None:
+        raise TraceError(f"{launch.kernel} cannot be traced: {kernel.slice.refusal}")
+    if kernel.slice.executed is not None:
+        return execute_slice(launch, kernel, kernel.slice.executed)
+    try:
+        return _Tracing(launch, kernel).trace()
+    except UnknownStepError as error:
+        entry = launch.source.entry  # where optimisation has left the instruction no line
+        place = DebugInfo(kernel.slice.text).place(error.text) or f"{entry.file}:{entry.first_line}"
+        return execute_slice(launch, kernel, f"{error.what} decides what is accessed ({place})")
+
+
+def execute_slice(launch: Launch, kernel: DeviceKernel, reason: str) -> Trace:
+    """The trace by executing threads on the CPU, and why it is made so."""
+    tracing = _Tracing(launch, kernel, executed=True)
+    cautions = []
+    if (operation := rounding(kernel.slice.text, kernel.code.symbol)) is not None:
+        place = DebugInfo(kernel.slice.text).place(operation)
+        cautions = [
+            f"{launch.kernel} accesses what floating-point arithmetic says"
+            f"{f' ({place})' if place else ''}: here the CPU's, and a GPU may round otherwise"
+        ]
+    note = f"{launch.kernel} is traced by execution on the CPU: {reason}"
+    return replace(tracing.trace(), notes=(note,), cautions=tuple(cautions))
+
+
+class _Tracing:
+    def __init__(self, launch: Launch, kernel: DeviceKernel, *, executed: bool = False):
+        self._launch, self._kernel = launch, kernel
+        block: Grid = tuple(launch.options["block"])
+        self._values, by_reference = _values(launch, kernel.types)
+        buffers = _buffers(launch, kernel)
+        self._memory = DeviceMemory(buffers, by_reference, launch.grid, block)
+        self._update = CurrentUpdate(kernel.slice.updates)
+        self._begin = np.array([one.begin for one in buffers], np.int64)
+        self._end = np.array([one.begin + one.bytes for one in buffers], np.int64)
+        self._segments = tuple(_segment(launch, kernel, one) for one in buffers)
+        self._execution: SliceExecution | None = None
+        if executed:
+            numbers = (value % (1 << 64) for value in self._values)
+            passed = [
+                by_reference.get(number, value.to_bytes(8, "little"))
+                for number, value in enumerate(numbers)
+            ]
+            self._execution = SliceExecution(kernel, launch, passed, buffers, self._update)
+            self._runner: Interpreter | SliceExecution = self._execution
+        else:
+            self._runner = self._interpreter(kernel.slice.text)
+
+    def _interpreter(self, text: str) -> Interpreter:
+        launch, kernel = self._launch, self._kernel
+        variables = {name: at for name, (at, _) in kernel.variables.items()}
+        return Interpreter(
+            decode_slice(text, kernel.code.symbol, variables), launch.grid,
+            launch.options["block"], kernel.code.wave_lanes, self._values, self._memory,
+            self._update,
+        )  # fmt: skip
+
+    def _recorder(self) -> TraceRecorder:
+        lanes = self._kernel.code.wave_lanes
+        return TraceRecorder(self._begin, self._end, self._update, lanes)
+
+    def trace(self) -> Trace:
+        """Runs all workgroups, in batches."""
+        launch = self._launch
+        recorder = self._recorder()
+        self._run(recorder, recorder)
+        trace = recorder.trace(
+            launch.grid,
+            self._segments,
+            method="batched",
+            arithmetic=np.zeros((launch.programs, 3), np.int64),
+            immaterial=self._immaterial(),
+        )
+        if self._reads_what_is_written(trace, recorder):
+            raise TraceError(
+                f"{launch.kernel} cannot be traced: what a workgroup accesses depends on what the "
+                "launch itself writes"
+            )
+        arithmetic, waves = self._arithmetic(trace), launch.options["num_warps"]
+        trace = replace(trace, tile_arithmetic=arithmetic, waves=waves)
+        return with_sharing(trace, recorder, lambda watch: self._run(watch, None))
+
+    def _arithmetic(self, trace: Trace) -> Int64Array | None:
+        """What each workgroup computes: a few are counted, and for each access that of theirs."""
+        programs = self._launch.programs
+        some = np.unique(np.linspace(0, programs - 1, _COUNTED).astype(np.int64))
+        accesses = np.diff(trace.tile_offset)
+        if not self._kernel.slice.counting or not accesses[some].any():
+            return None
+        interpreter = self._interpreter(self._kernel.slice.counting)
+        try:
+            interpreter.run(some, self._recorder(), most_steps=_MOST_COUNTING_STEPS)
+        except (UnknownStepError, TraceError):
+            return None
+        each = interpreter.computed.sum(axis=0).max() / accesses[some].sum()
+        lanes = (accesses * each).astype(np.int64)
+        nothing = np.zeros_like(lanes)
+        return np.stack((nothing, nothing, lanes), axis=1) if lanes.any() else None
+
+    def _reads_what_is_written(self, trace: Trace, recorder: TraceRecorder) -> bool:
+        if self._execution is None:
+            return reads_what_is_written(trace, self._memory.all_places, recorder.value_loads)
+        return writes_any(trace, self._execution.read)
+
+    def _run(self, recorder: AccessObserver, counted: TraceRecorder | None) -> None:
+        programs, done, batch = self._launch.programs, 0, _FIRST_BATCH
+        while done < programs:
+            Sum.largest = 1
+            ran = self._runner.run(np.arange(done, min(programs, done + batch)), recorder)
+            each = max(1, Sum.largest // ran)
+            done += ran
+            batch = max(1, min(_LARGEST_BATCH, _LARGEST_ARRAY // each))
+            if counted is not None and counted.accesses * (programs / done) > _MOST_ACCESSES:
+                expected = int(counted.accesses * (programs / done))
+                raise TraceError(
+                    f"{self._launch.kernel} on grid {self._launch.grid} makes about {expected:,} "
+                    f"accesses, more than {_MOST_ACCESSES:,}",
+                    hint="trace a smaller launch",
+                )
+
+    def _immaterial(self) -> tuple[str, ...]:
+        """The arguments that decided nothing: of scalars the value, of buffers what they hold."""
+        sliced = self._kernel.slice
+        names = []
+        for number, (name, argument) in enumerate(self._launch.arguments.items()):
+            if isinstance(argument, TensorArgument):
+                material = sliced.contents is None or number in sliced.contents
+            else:
+                material = number in sliced.decisive
+            names += [] if material else [name]
+        return tuple(names)
+
+
+def _values(launch: Launch, types: Sequence[str]) -> tuple[list[int], dict[int, bytes]]:
+    """Each argument as a number, and the bytes of those that are passed by reference."""
+    addresses = launch.options["addresses"]
+    values: list[int] = []
+    by_reference: dict[int, bytes] = {}
+    for number, (kind, argument) in enumerate(zip(types, launch.arguments.values(), strict=True)):
+        if isinstance(argument, TensorArgument):
+            values.append(addresses[argument.storage] + argument.offset_bytes)
+        elif isinstance(argument, float):
+            values.append(int.from_bytes(struct.pack(_FLOATS[kind], argument), "little"))
+        elif isinstance(argument, str):
+            by_reference[number] = bytes.fromhex(argument)
+            values.append(DeviceMemory.address_of_argument(number))
+        else:
+            values.append(int(argument or 0))  # type: ignore[arg-type]
+    return values, by_reference
+
+
+def _buffers(launch: Launch, kernel: DeviceKernel) -> list[Buffer]:
+    """The storages, by address."""
+    addresses = launch.options["addresses"]
+    found = [
+        Buffer(
+            _names(launch, kernel, number)[0],
+            addresses[number],
+            storage.bytes,
+            np.load(storage.contents, mmap_mode="r") if storage.contents else None,
+        )
+        for number, storage in launch.storages.items()
+    ]
+    return sorted(found, key=lambda one: one.begin)
+
+
+def _names(launch: Launch, kernel: DeviceKernel, number: int) -> tuple[str, ...]:
+    """What arguments or, of none, the variable that lies there is called in the source."""
+    found = (name for name, tensor in launch.tensors() if tensor.storage == number)
+    variable = kernel.variable_at(launch.options["addresses"][number])
+    if variable is None or variable in launch.arguments:
+        variable = f"buffer {number}"
+    return tuple(found) or (variable,)
+
+
+def _segment(launch: Launch, kernel: DeviceKernel, buffer: Buffer) -> Segment:
+    addresses = launch.options["addresses"]
+    [number] = (n for n in launch.storages if addresses[n] == buffer.begin)
+    return Segment(_names(launch, kernel, number), buffer.begin // LINE_BYTES, buffer.bytes)

@@ -1,8 +1,0 @@
-# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
-# SPDX-License-Identifier: MIT
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))

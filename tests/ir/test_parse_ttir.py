@@ -1,0 +1,192 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Nothing of a printed kernel is lost: each operand is defined, each value has its type."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from launches_by_hand import (
+    GEMM,
+    atomics_launch,
+    descriptors_launch,
+    gemm_launch,
+    helper_launch,
+    indented_launch,
+    launch_of,
+    persistent_launch,
+    transpose_launch,
+    volume_launch,
+    write_kernel,
+)
+from printed import compiled
+
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.capture import capture
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
+from intelliperf_swizzle.records import Launch
+
+KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
+RUNNER = Path(__file__).parents[1] / "benchmark_kernels" / "run_applications.py"
+ROUNDABOUT = '''
+@triton.jit
+def added(a, b):
+    return a + b
+
+
+@triton.jit(noinline=True)
+def apart(x, at):
+    return tl.load(x + at) * 2
+
+
+@triton.jit
+def roundabout(x, y, flags, n, B: tl.constexpr):
+    """Branches, loops, regions, assembly with signs that mean something in MLIR, and a call."""
+    pid = tl.program_id(0)
+    if pid > n:
+        return
+    at = tl.arange(0, B)
+    total = tl.zeros([B], tl.float32)
+    turn = pid
+    while turn < n:
+        if turn % 2 == 0:
+            total += tl.load(x + at)
+        else:
+            total += tl.load(x + turn + at) * apart(x, turn)
+        turn += tl.num_programs(0)
+    first, last = total, total
+    for step in range(0, n, 2):
+        first, last = last + step, first
+    total = tl.associative_scan(first * last, 0, added)
+    shown = tl.inline_asm_elementwise(
+        "v_mov_b32 $0, $1 // { %1 : i32", "=v,v", [at], dtype=tl.int32, is_pure=True, pack=1
+    )
+    old = tl.atomic_cas(flags, 0, 1)
+    seen = tl.atomic_max(flags + 1, pid, sem="acquire")
+    tl.store(y + shown, total + tl.sum(total, 0) + old + seen)
+'''
+
+
+def roundabout_launch(folder: Path) -> Launch:
+    arguments = {"x": ("fp32", (64,)), "y": ("fp32", (64,)), "flags": ("int32", (4,)), "n": 7}
+    return launch_of(
+        write_kernel(folder, ROUNDABOUT), "roundabout", (5,), arguments, {"B": 16}, num_warps=1
+    )
+
+
+@pytest.fixture(scope="module")
+def launches(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Launch]:
+    folder = tmp_path_factory.mktemp("kernels")
+    makers = (
+        gemm_launch, transpose_launch, volume_launch, helper_launch, indented_launch,
+        persistent_launch, atomics_launch, descriptors_launch, roundabout_launch,
+    )  # fmt: skip
+    return [make(folder) for make in makers]
+
+
+@pytest.fixture(scope="module")
+def benchmarks(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
+    """The kernels of `benchmarks/`, recorded in one process; specialised and general."""
+    folder = tmp_path_factory.mktemp("benchmarks")
+    commands = [f"{path} --small" for path in sorted(KERNELS.glob("*.py"))]
+    request = RecordRequest(
+        [sys.executable, str(RUNNER), *commands], folder=folder, cwd=folder, compute="never"
+    )
+    launches = capture(request).launches
+    assert len({launch.source.entry.file for launch in launches}) == len(commands)
+    return [*compiled(launches), *compiled(launches, general=True)]
+
+
+@pytest.fixture(scope="module")
+def written(launches: Sequence[Launch]) -> Sequence[str]:
+    return compiled(launches)
+
+
+@pytest.fixture(scope="module")
+def texts(written: Sequence[str], benchmarks: Sequence[str]) -> Sequence[str]:
+    return [*benchmarks, *written]
+
+
+def every(kernel: Kernel) -> list[Op]:
+    return [op for function in kernel.functions for op in function.walk()]
+
+
+def test_every_operation_is_read_once_and_every_operand_is_defined(texts: Sequence[str]) -> None:
+    for text in texts:
+        kernel = Kernel.parse(text)
+        known = {*kernel.defs, *kernel.owner}
+        assert not [v for op in every(kernel) for v in op.operands if v not in known]
+        printed = re.findall(r'^ +(?:%\S+(?:, %\S+)* = )?"?([a-z_]+\.[a-z_.]+)', text, re.M)
+        assert Counter(printed) == Counter(op.name for op in every(kernel))
+
+
+def test_types_agree_wherever_the_text_tells_them_twice(texts: Sequence[str]) -> None:
+    compared = 0
+    for text in texts:
+        kernel = Kernel.parse(text)
+        assert all(kernel.types[value] for value in {*kernel.defs, *kernel.owner})
+        for op in every(kernel):
+            given = re.match(r"\(?((?:[^()<>]|<[^()]*?>)*?)\)? (?:->|to) ", op.types)
+            if not given or op.name.startswith("scf."):
+                continue
+            kinds = ", ".join(kernel.types[value] for value in op.operands)
+            assert kinds.startswith(given[1].replace(" * ", ", "))
+            compared += 1
+    assert compared > 50
+
+
+def test_places_are_those_of_the_users_file(
+    launches: Sequence[Launch], written: Sequence[str]
+) -> None:
+    for launch, text in zip(launches, written, strict=True):
+        kernel = Kernel.parse(text)
+        for op in kernel.ops():
+            if op.name == "tt.get_program_id":
+                file, line = kernel.place(op) or ("", 0)
+                assert "program_id" in Path(file).read_text().splitlines()[line - 1]
+                assert file == launch.source.entry.file
+
+
+def test_constants_names_and_roles(written: Sequence[str]) -> None:
+    kernel = Kernel.parse(written[0])
+    assert kernel.args[:3] == ["%a_ptr", "%b_ptr", "%c_ptr"]
+    assert kernel.arg_types[0] == "!tt.ptr<f16>"
+    (loop,) = [op for op in kernel.ops() if op.name == "scf.for"]
+    assert [kernel.constant(value) for value in (loop.start, loop.step)] == [0, 1]
+    assert len(loop.carried) == len(loop.inits) == len(loop.results) == len(loop.last().operands)
+    assert kernel.owner[loop.induction] == (loop, 0)
+    assert [kernel.name(op) for op in kernel.ops() if op.name == "tt.get_program_id"] == ["pid"]
+    (zeros,) = {kernel.constant(value) for value in loop.inits if value in kernel.defs} - {None}
+    assert zeros == 0.0
+
+
+def test_sibling_regions_and_functions_keep_their_values_apart(written: Sequence[str]) -> None:
+    kernel = Kernel.parse(written[-1])
+    assert [function.symbol.split(".")[-1][:5] for function in kernel.functions[1:]] == [
+        op.symbol.split(".")[-1][:5] for op in kernel.ops() if op.name == "tt.call"
+    ]
+    defined = [value for op in every(kernel) for value in op.results]
+    assert len(set(defined)) == len(defined)
+    (assembly,) = [op for op in every(kernel) if op.name == "tt.elementwise_inline_asm"]
+    assert len(assembly.operands) == 1
+
+
+def test_a_general_kernel_keeps_arguments_that_a_specialised_one_folds(tmp_path: Path) -> None:
+    arguments = {"a_ptr": ("fp16", (16, 16)), "b_ptr": ("fp16", (16, 16)),
+                 "c_ptr": ("fp16", (16, 16)), "M": 16, "N": 1, "K": 16}  # fmt: skip
+    launch = launch_of(
+        write_kernel(tmp_path, GEMM), "gemm", (1,), arguments, {"BLOCK": 16, "GROUP_M": 1}
+    )
+    special, general = (Kernel.parse(compiled([launch], general=one)[0]) for one in (False, True))
+    assert "%N" not in special.args
+    assert "%N" in general.args
+
+
+def test_what_is_no_module_is_refused_with_its_line() -> None:
+    with pytest.raises(ValueError, match="line 2"):
+        Kernel.parse("module {\n  tt.func\n}")

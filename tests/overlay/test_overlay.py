@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Swizzles applied when Triton compiles a kernel: real kernels, compiled for an MI300X."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler.compiler import ASTSource, CompiledKernel
+
+from intelliperf_swizzle.frontends.triton import overlay
+from intelliperf_swizzle.language import emit_triton, parse
+
+MI300X = GPUTarget("hip", "gfx942", 64)
+
+
+@triton.jit
+def number():
+    return tl.program_id(0)
+
+
+@triton.jit
+def rows(x, M, N, B: tl.constexpr):
+    tl.store(x + number() * M + tl.program_id(1) + N, B)
+
+
+@triton.jit
+def reversed_rows(x, M, N, B: tl.constexpr):
+    pid = tl.num_programs(0) - 1 - tl.program_id(0)
+    tl.store(x + pid * M + tl.program_id(1) + N, B)
+
+
+@triton.jit(noinline=True)
+def far_number(x):
+    return x + tl.program_id(0)
+
+
+@triton.jit
+def far_rows(x, M, N, B: tl.constexpr):
+    tl.store(x + far_number(N) * M, B)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(overlay, "_warned", set())
+
+
+def compiled(kernel: Any, **signature: str) -> CompiledKernel:
+    types = {"x": "*fp32", "M": "i32", "N": "i32", "B": "constexpr", **signature}
+    return triton.compile(ASTSource(kernel, types, {(3,): 5}), target=MI300X)
+
+
+def instructions(kernel: CompiledKernel) -> list[str]:
+    """Its code, without directives, comments and names."""
+    lines = [line.strip() for line in kernel.asm["amdgcn"].splitlines() if line.startswith("\t")]
+    return [line for line in lines if not line.startswith((".", ";"))]
+
+
+def swizzles(folder: Path, kernel: Any, text: str, **changed: object) -> Path:
+    """A file with one rule for a kernel."""
+    code = emit_triton(parse(text), [0, 1], axes=2, num_xcds=8, cus_per_xcd=38)
+    rule = {
+        "module": kernel.fn.__module__,
+        "kernel": kernel.fn.__name__,
+        "source": overlay.source_digest(kernel),
+        "triton": ".".join(triton.__version__.split(".")[:2]),
+        "lines": code.lines,
+        "outputs": code.outputs,
+        "reads": sorted({"M", "N", "B"} & parse(text).names),
+        **changed,
+    }
+    file = folder / "swizzles.json"
+    file.write_text(json.dumps({"format": 1, "kernels": [rule]}))
+    return file
+
+
+def test_the_ir_is_that_of_the_kernel_written_so(tmp_path: Path) -> None:
+    file = swizzles(tmp_path, rows, "pid_0 = grid_0 - 1 - pid_0")
+    with overlay.applied(file) as kernels:
+        assert instructions(compiled(rows)) == instructions(compiled(reversed_rows))
+        assert kernels[-1] == "rows"
+    assert instructions(compiled(rows)) != instructions(compiled(reversed_rows))
+
+
+def test_a_swizzle_may_read_arguments_and_what_is_compiled_in(tmp_path: Path) -> None:
+    file = swizzles(tmp_path, rows, "pid_0 = where(M % B == 0, grid_0 - 1 - pid_0, pid_0)")
+    plain = compiled(rows)
+    with overlay.applied(file):
+        changed, wide = compiled(rows), compiled(rows, M="i64")
+    assert "arith.remsi %M" in changed.asm["ttir"]
+    assert "arith.remsi %M" in wide.asm["ttir"]
+    assert "arith.remsi" not in plain.asm["ttir"]
+
+
+def test_caches_see_another_kernel(tmp_path: Path) -> None:
+    plain = compiled(rows)
+    with overlay.applied(swizzles(tmp_path, rows, "pid_0 = grid_0 - 1 - pid_0")):
+        first = compiled(rows)
+        assert compiled(rows).hash == first.hash
+    with overlay.applied(swizzles(tmp_path, rows, "pid_1 = grid_1 - 1 - pid_1")):
+        second = compiled(rows)
+    assert len({plain.hash, first.hash, second.hash}) == 3
+    assert compiled(rows).hash == plain.hash
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [({"source": "0" * 32}, "its source has changed"), ({"triton": "3.5"}, "with Triton 3.5"),
+     ({"reads": ["x"]}, "no integer")],
+)  # fmt: skip
+def test_another_kernel_than_was_proved_is_left_alone(
+    tmp_path: Path, changed: Mapping[str, object], reason: str
+) -> None:
+    plain = compiled(rows)
+    file = swizzles(tmp_path, rows, "pid_0 = grid_0 - 1 - pid_0", **changed)
+    with overlay.applied(file), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert instructions(compiled(rows)) == instructions(plain)
+        compiled(rows)
+    assert [reason in str(one.message) for one in seen] == [True]
+
+
+def test_a_function_that_is_not_inlined(tmp_path: Path) -> None:
+    with overlay.applied(swizzles(tmp_path, far_rows, "pid_0 = grid_0 - 1 - pid_0")):
+        assert "tt.get_num_programs" in compiled(far_rows).asm["ttir"]
+    reading = swizzles(tmp_path, far_rows, "pid_0 = where(M == 1, grid_0 - 1 - pid_0, pid_0)")
+    with overlay.applied(reading), pytest.warns(UserWarning, match="not inlined"):
+        assert "tt.get_num_programs" not in compiled(far_rows).asm["ttir"]
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "other.json"
+    for text in ("[]", "{", '{"format": 99, "kernels": []}', '{"format": 1, "kernels": [{}]}'):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=r"other\.json"):
+            overlay.install(file)
+
+
+def test_it_runs_beside_triton_alone(tmp_path: Path) -> None:
+    source = Path(overlay.__file__).read_text()
+    lines = [line.split() for line in source.splitlines()]
+    imports = [words[1] for words in lines if words[:1] in (["import"], ["from"])]
+    assert not [one for one in imports if one.startswith(("intelliperf", "torch", "numpy"))]
+    assert source.count("\n") <= 250
