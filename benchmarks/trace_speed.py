@@ -103,7 +103,7 @@ def hip(program: str, *sizes: int) -> Launch:
 
 
 def language_of(launch: Launch) -> str:
-    """Its name in `frontends.ports.LANGUAGES`."""
+    """The name of its front end."""
     return "hip" if "device_kernel" in launch.options else "triton"
 
 
@@ -138,17 +138,11 @@ def measure(name: str) -> dict[str, Any]:
 
 
 def measure_inside(name: str) -> dict[str, Any]:
-    """The trace alone, and the plain interpreter on the same launch where that ends soon."""
-    import triton.runtime.interpreter as triton_interpreter
-
-    plain = triton_interpreter.GridExecutor.__call__
+    """The trace alone, the kernel's compilation included."""
     from intelliperf_swizzle.frontends.cpp.trace import trace_slices
-    from intelliperf_swizzle.frontends.triton.interpreter.fixes import fix_interpreter
-    from intelliperf_swizzle.frontends.triton.tracing.interpret import trace_here
+    from intelliperf_swizzle.frontends.triton.tracing.execute import trace_here
 
-    make, with_plain, _ = ROWS[name]
-    launch = make()
-    fix_interpreter()
+    launch = ROWS[name][0]()
     with tempfile.TemporaryDirectory() as folder:
         trace_here(gemm(128, 32, 32), Path(folder))  # loads the compiled functions
         traced = trace_slices.trace_here if language_of(launch) == "hip" else trace_here
@@ -156,10 +150,13 @@ def measure_inside(name: str) -> dict[str, Any]:
         traced(launch, Path(folder))
         seconds = {"trace_s": time.process_time() - begun}
         seconds["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    if with_plain:
-        triton_interpreter.GridExecutor.__call__ = plain
-        seconds["plain_s"] = _plain_seconds(launch)
     return seconds
+
+
+def measure_plain(name: str) -> dict[str, Any]:
+    """Triton's own interpreter on the same launch, if that ends soon."""
+    make, with_plain, _ = ROWS[name]
+    return {"plain_s": _plain_seconds(make())} if with_plain else {}
 
 
 def _plain_seconds(launch: Launch) -> float:
@@ -181,16 +178,16 @@ def main() -> None:
     """Print the table, or one row's numbers as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--row", choices=ROWS)
-    parser.add_argument("--inside", action="store_true")
+    parser.add_argument("--part", choices=PARTS, default="whole")
     options = parser.parse_args()
     if options.row:
-        print(json.dumps((measure_inside if options.inside else measure)(options.row)))
+        print(json.dumps(PARTS[options.part](options.row)))
         return
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
     heads = ("launch", "whole s", "trace s", "plain s", "ratio", "peak MB", "M lines", "reach")
     print("{:<42}{:>8}{:>8}{:>8}{:>7}{:>9}{:>9}  {}".format(*heads))
     for name, (_, _, reach) in ROWS.items():
-        row = {**_in_child(name, inside=False), **_in_child(name, inside=True)}
+        row = {key: value for part in PARTS for key, value in _in_child(name, part).items()}
         plain_s, trace_s = row.get("plain_s"), row["trace_s"]
         plain = "" if plain_s is None else f"{plain_s:.2f}"
         ratio = "" if plain_s is None else f"{plain_s / trace_s:.0f}"
@@ -201,12 +198,15 @@ def main() -> None:
         )
 
 
-def _in_child(name: str, *, inside: bool) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--row", name, *(["--inside"] if inside else [])]
-    environment = {**os.environ, **({"TRITON_INTERPRET": "1"} if inside else {})}
+def _in_child(name: str, part: str) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--row", name, "--part", part]
+    environment = {**os.environ, "TRITON_INTERPRET": str(int(part == "plain"))}
     output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     numbers: dict[str, Any] = json.loads(output.stdout.splitlines()[-1])
     return numbers
+
+
+PARTS = {"whole": measure, "trace": measure_inside, "plain": measure_plain}
 
 
 if __name__ == "__main__":

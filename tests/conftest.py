@@ -56,6 +56,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["INTELLIPERF_SWIZZLE_NO_CACHE"] = "1"  # a test finds nothing of another
+    compiled = Path.home() / ".cache" / "intelliperf-swizzle" / "compiled"
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(compiled))  # but for machine code
     if not _on_gpu(config) and any(Path(one).exists() for one in ("/dev/nvidiactl", "/dev/kfd")):
         os.environ.update(CUDA_VISIBLE_DEVICES="", HIP_VISIBLE_DEVICES="")
 

@@ -141,7 +141,6 @@ class FolderOfMeasurements:
                     target=target,
                 ),
                 compute_budget_seconds=COMPUTE_SECONDS,
-                fill=True,
             )
         except CaptureError as error:
             failure = error

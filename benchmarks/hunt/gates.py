@@ -291,15 +291,15 @@ class _WarmHere:
 
 
 def _start(
-    command: Sequence[str], folder: Path, cwd: Any, environment: Any, *, interpreted: bool
+    command: Sequence[str], folder: Path, cwd: Any, environment: Any, *, on_gpu: bool
 ) -> _Ended:
     """`process.start` here: the application runs to its end, watched."""
-    from intelliperf_swizzle.frontends.triton.capture import standin_triton
+    from intelliperf_swizzle.frontends.triton.capture import virtual_gpu
 
     settings: AgentSettings = load_settings(folder)
     (folder / process.LOG).touch()
     assert settings.gpu is not None
-    standin_triton.install(settings.gpu)
+    virtual_gpu.install(settings.gpu, lambda *_: None)
     sys.path.insert(0, str(cwd))
     exit_code = 0
     at_exit: list[Callable[[], object]] = []

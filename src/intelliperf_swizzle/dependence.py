@@ -67,6 +67,11 @@ def find_dependence(trace: Trace, launch: Launch) -> Dependence:
     """
     if launch.count > 1 and trace.method == "sequential" and _holds_floats(launch):
         return not_known("calls that differ in what float tensors hold were recorded as one launch")
+    decisive = [name for name in launch.varying if name not in trace.immaterial]
+    if decisive:
+        return not_known(f"launches with more values of `{decisive[0]}` were made than recorded")
+    if trace.unresolved and (trace.shape_kind != Access.READ).any():
+        return not_known(f"{trace.unresolved[0]} reaches outside of every tensor")
     if not trace.shared_writes and not trace.waits:
         return Dependence(NO_PAIRS)
     found = _found(_ByIdentity(trace))

@@ -1,25 +1,81 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Numba's decorators with types, which they lack. Numba loads slowly, so import this late."""
+"""Numba's decorators with types, which they lack, and one cache of ours for what they compile.
+
+Numba loads slowly, so import this late.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numba
 import numpy as np
+from numba.core import event
+
+from intelliperf_swizzle import progress
+from intelliperf_swizzle.disk import cache_folder
 
 Integer: TypeAlias = int | np.int64
 """In compiled code Python's and NumPy's are one."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_UNUSED_SECONDS = 30 * 86400.0
+
+
+def _folder() -> str:
+    """Where machine code is kept: a folder for these sources, whatever Python file they lie in.
+
+    Numba itself looks at the time of the caller's file alone, so it would run old code of others.
+    """
+    here = Path(__file__).parent
+    sources = (Path(__file__), *here.glob("cache/compiled/*.py"), *here.glob("trace/*.py"))
+    text = b"".join(source.read_bytes() for source in sorted(sources))
+    above = Path(numba.config.CACHE_DIR or cache_folder(os.environ) / "compiled")
+    folder = above / hashlib.blake2b(text, digest_size=8).hexdigest()
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        for other in above.iterdir():
+            if time.time() - other.stat().st_mtime > _UNUSED_SECONDS:
+                shutil.rmtree(other, ignore_errors=True)
+    return str(folder)
+
+
+_FOLDER = _folder()
+
+
+class _Compiling(event.Listener):  # type: ignore[misc]
+    def on_start(self, event: object) -> None:
+        for tell in tuple(progress.compiling):
+            tell()
+
+    def on_end(self, event: object) -> None:
+        pass
+
+
+event.register("numba:compile", _Compiling())
+
+
+def _compile(function: _Function, **options: bool) -> _Function:
+    theirs, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _FOLDER
+    try:
+        compiled: _Function = numba.njit(cache=True, nogil=True, **options)(function)
+    finally:
+        numba.config.CACHE_DIR = theirs
+    return compiled
 
 
 def jit(function: _Function) -> _Function:
     """Compile once per machine (cached on disk), without the interpreter lock."""
-    compiled: _Function = numba.njit(cache=True, nogil=True)(function)
-    return compiled
+    return _compile(function)
 
 
 def loop(function: _Function) -> _Function:
@@ -28,5 +84,4 @@ def loop(function: _Function) -> _Function:
     It borrows its arrays: they are not counted as references each time one is taken out of a tuple,
     which is an atomic instruction.
     """
-    compiled: _Function = numba.njit(cache=True, nogil=True, _nrt=False)(function)
-    return compiled
+    return _compile(function, _nrt=False)

@@ -26,7 +26,7 @@ _ARGUMENTS = (DescriptorArgument, DtypeArgument, FunctionArgument, TensorArgumen
 
 
 def save_launch(launch: Launch, path: str | os.PathLike[str]) -> None:
-    """Write a launch as JSON; paths of storage contents are kept relative to the file's folder.
+    """Write a launch as JSON; paths are kept relative to the file's folder.
 
     Raises:
         TypeError: an argument or option is of a kind that a launch cannot carry.
@@ -34,6 +34,7 @@ def save_launch(launch: Launch, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     stored = replace(
         launch,
+        ttir=_relative(launch.ttir, path.parent),
         storages={
             number: replace(storage, contents=_relative(storage.contents, path.parent))
             for number, storage in launch.storages.items()
@@ -45,7 +46,7 @@ def save_launch(launch: Launch, path: str | os.PathLike[str]) -> None:
 
 
 def load_launch(path: str | os.PathLike[str]) -> Launch:
-    """Read what `save_launch` wrote; paths of storage contents come back absolute.
+    """Read what `save_launch` wrote; paths come back absolute.
 
     Raises:
         UsageError: the file is missing or is not a launch.
@@ -57,6 +58,7 @@ def load_launch(path: str | os.PathLike[str]) -> Launch:
         raise UsageError(f"{path} is not a recorded launch: {error}") from error
     return replace(
         launch,
+        ttir=_absolute(launch.ttir, path.parent),
         storages={
             number: replace(storage, contents=_absolute(storage.contents, path.parent))
             for number, storage in launch.storages.items()
@@ -71,7 +73,7 @@ def as_text(launch: Launch) -> str:
         for number, storage in launch.storages.items()
     }
     storages = {number: replace(one, contents=None) for number, one in launch.storages.items()}
-    alike = replace(launch, storages=storages, count=1, computed=False, ordinal=0)
+    alike = replace(launch, storages=storages, count=1, computed=False, ordinal=0, ttir=None)
     arrays: dict[str, npt.NDArray[Any]] = {}
     text = dumps(encode(alike, arrays))
     held = {name: hashlib.blake2b(one.tobytes()).hexdigest() for name, one in arrays.items()}
@@ -86,9 +88,9 @@ def _digest(path: str) -> str:
     return state.hexdigest()
 
 
-def _relative(contents: str | None, folder: Path) -> str | None:
-    return None if contents is None else os.path.relpath(contents, folder)
+def _relative(file: str | None, folder: Path) -> str | None:
+    return None if file is None else os.path.relpath(file, folder)
 
 
-def _absolute(contents: str | None, folder: Path) -> str | None:
-    return None if contents is None else os.path.normpath(folder.resolve() / contents)
+def _absolute(file: str | None, folder: Path) -> str | None:
+    return None if file is None else os.path.normpath(folder.resolve() / file)

@@ -289,7 +289,9 @@ def add_options(
     host: bool | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> list[argparse.Action]:
-    """Adds the options that a verb uses to a parser; one that the parser has stays the parser's.
+    """Adds the options that a verb uses to a parser.
+
+    One that the parser has keeps its spellings and its default, and gets our help and reader.
 
     Args:
         parser: ours, or IntelliPerf's.
@@ -303,7 +305,12 @@ def add_options(
     Raises:
         UsageError: an environment variable holds no value of its option.
     """
-    taken = {string for action in parser._actions for string in action.option_strings}
+    taken = {string: action for action in parser._actions for string in action.option_strings}
+    for option in options_of(verb, host=True):
+        action, declared = taken.get(f"--{option.name}"), declaration(option)
+        if action is not None and option.name != "formula":
+            action.help = _with_default(option)
+            action.type = declared.read if action.type else None
     titles = {True: "options of IntelliPerf", False: "options of the swizzle formula"}
     groups = {
         one: parser.add_argument_group(title)

@@ -4,7 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
+
+compiling: list[Callable[[], None]] = []
+"""Called when a function of the cache model is compiled: the first time on a machine."""
 
 
 class Progress(Protocol):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from hunt.applications import EFFECTS, Application, application, programs
 from hunt.campaign import Campaign, pairs_of
 from hunt.swizzles import drops_tiles, patched, renumber

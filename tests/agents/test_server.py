@@ -3,6 +3,8 @@
 """The tools as a coding agent sees them: the SDK's own client, over standard input and output."""
 
 import os
+import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -54,7 +56,7 @@ def test_tools_are_typed() -> None:
         assert set(tools) == {"prove", "prove_source", "explain", "score", "optimize", "report"}
         for tool in tools.values():
             assert tool.description
-            assert tool.output_schema
+            assert tool.input_schema["additionalProperties"] is False
             assert "ctx" not in tool.input_schema["properties"]
         command = tools["optimize"].input_schema["properties"]["command"]
         assert (command["type"], command["items"]) == ("array", {"type": "string"})
@@ -76,6 +78,7 @@ def test_prove_gives_proof_and_witness_and_clean_errors() -> None:
             ({"swizzle": "no-such", "grid": [8]}, "no pattern is called `no-such`"),
             ({"swizzle": "identity", "grid": []}, "at least 1"),
             ({"swizzle": "identity", "grid": [0]}, "greater than or equal to 1"),
+            ({"swizzle": "identity", "grid": [8], "grids": [9]}, "grids"),
         ):
             result = await client.call_tool("prove", arguments)
             assert result.is_error
@@ -101,8 +104,13 @@ def test_a_run_from_proof_to_report(tmp_path: Path) -> None:
         known = answer(await client.call_tool("explain", common))["sections"]
         assert "mi300x" in known["target"].lower()
         scored = answer(await client.call_tool("score", {**common, "swizzle": "identity"}))
-        assert scored["before"]["source"] == "modelled"
-        assert scored["after"]["l2_hit_rate"] == scored["before"]["l2_hit_rate"]
+        assert scored["baseline"]["profiler"] == "model"
+        after = scored["attempt"]["measurement"]
+        assert after["l2_hit_rate"] == scored["baseline"]["l2_hit_rate"]
+        assert scored["times"]["after"]["measured_ms"] is None
+        assert (
+            scored["times"]["after"]["modelled_ms"] == scored["times"]["before"]["modelled_ms"] > 0
+        )
         found = answer(
             await client.call_tool(
                 "optimize",
@@ -110,11 +118,58 @@ def test_a_run_from_proof_to_report(tmp_path: Path) -> None:
                 progress_callback=listen,
             )
         )
-        assert found["before"]["time_ms"] is None
+        assert found["time_before_ms"] is None
+        assert found["times"]["before"]["modelled_ms"] > 0
+        assert found["metric_name"] == "L2 hit rate (modelled, mi300x)"
         assert any(one.startswith("recording") for one in heard)
         assert any("searching" in one for one in heard)
         told = await client.call_tool("report", {"result_file": found["result_file"]})
         assert "gemm_kernel" in answer(told)["markdown"]
+
+    with_client(use)
+
+
+def test_the_patch_is_for_the_project_directory(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    shutil.copy(CHECKOUT / "tests" / "host" / "application.py", project / "app.py")
+    shutil.copy(GEMM, project)
+    (tmp_path / "small.yaml").write_text(
+        "base: mi300x\nname: mi300x-small\nl2_bytes_per_xcd: 65536\nl2_channels_per_xcd: 1\n"
+        "l2_channel_bits: hashed\nl2_set_bits: hashed\ncus_per_xcd: 4\nllc_gb_s: 400\n"
+        "memory_gb_s: 100\n"
+    )
+
+    async def use(client: Client) -> None:
+        found = answer(
+            await client.call_tool(
+                "optimize",
+                {"command": [sys.executable, "app.py"], "candidates": 60,
+                 "project_directory": str(project), "report_dir": str(tmp_path / "out"),
+                 "target": str(tmp_path / "small.yaml")},
+            )
+        )  # fmt: skip
+        assert found["success"], found["report_message"]
+        assert found["apply_in"] == str(project)
+        apply = ["git", "apply", "-"]
+        subprocess.run(apply, cwd=project, input=found["diff"], text=True, check=True)
+        assert (project / "gemm.py").read_text() != GEMM.read_text()
+
+    with_client(use)
+
+
+def test_the_catalogue_the_gpus_and_the_language_are_resources() -> None:
+    async def use(client: Client) -> None:
+        listed = {str(one.uri) for one in (await client.list_resources()).resources}
+        assert listed == {"swizzle://patterns", "swizzle://targets", "swizzle://language"}
+        for uri, word in (
+            ("swizzle://patterns", "xcd-contiguous"),
+            ("swizzle://targets", "mi300x"),
+            ("swizzle://language", "num_pids"),
+        ):
+            [content] = (await client.read_resource(uri)).contents
+            assert word in content.text
 
     with_client(use)
 

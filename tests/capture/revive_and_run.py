@@ -7,16 +7,16 @@ python revive_and_run.py FOLDER RECORD...
 
 import json
 import sys
-from pathlib import Path
 
-from intelliperf_swizzle.frontends.triton.interpreter.revive import revive, run_sequential
+from intelliperf_swizzle.frontends.triton.tracing.execute import kernel_of, make_live
+from intelliperf_swizzle.frontends.triton.walk.run import run_one_by_one
 from intelliperf_swizzle.launch_files import load_launch
 
 folder, *records = sys.argv[1:]
 for record in records:
     launch = load_launch(record)
-    live = revive(launch, Path(folder) / "rendered")
-    run_sequential(live)
+    live = make_live(launch, kernel_of(launch), whole=True)
+    run_one_by_one(live)
     print(
         json.dumps(
             {number: live.memory.bytes(number).tobytes().hex() for number in launch.storages}

@@ -38,8 +38,8 @@ def call(x: object = X, y: object = Y, n: object = 64, grid: object = (2,), **ot
 )
 def test_launches_that_differ_only_in_what_tensors_hold_are_one(other: Call) -> None:
     identify = Identity()
-    assert identify(call()).key == identify(other).key
-    assert identify(other).key in {identify(call()).key}
+    assert identify(call()) == identify(other)
+    assert identify(other) in {identify(call())}
 
 
 @pytest.mark.parametrize(
@@ -65,17 +65,11 @@ def test_launches_that_differ_only_in_what_tensors_hold_are_one(other: Call) -> 
 )
 def test_launches_that_differ_in_anything_else_are_not(other: Call) -> None:
     identify = Identity()
-    assert identify(call()).key != identify(other).key
+    assert identify(call()) != identify(other)
 
 
 def test_views_of_one_tensor_are_not_views_of_two() -> None:
     identify = Identity()
     both = torch.zeros(2, 64)
     one, two = torch.zeros(2, 64), torch.zeros(2, 64)
-    assert identify(call(both[0], both[1])).key != identify(call(one[0], two[1])).key
-
-
-def test_tensors_within_tuples_and_descriptors_are_listed() -> None:
-    described = TensorDescriptor.from_tensor(X, [4, 4])
-    found = Identity()(call((X, (Y, 3)), described))
-    assert [tensor is wanted for tensor, wanted in zip(found.tensors, (X, Y, X))] == [True] * 3  # noqa: B905
+    assert identify(call(both[0], both[1])) != identify(call(one[0], two[1]))

@@ -296,7 +296,7 @@ def run_doctor(*arguments, **environment):
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

@@ -90,7 +90,7 @@ def add_gpu(folder: Path) -> None:
     for here, name, place in ((GPUS, "kfd", node.parent), (PROFILERS, "root", folder)):
         object.__setattr__(here, name, place)  # they are the default of every look-up
     trials.RACE_SECONDS = 0.0
-    ports.LANGUAGES["triton"] = "__main__:INTERPRETED"  # type: ignore[index]
+    ports._loaded["triton"] = INTERPRETED
 
 
 if __name__ == "__main__":

@@ -1,144 +1,156 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The patches of `docs/upstreaming` do on IntelliPerf what they say."""
+"""What is in `docs/upstreaming` does in IntelliPerf what it says; beside the double if it can."""
 
 from __future__ import annotations
 
-import importlib.util
+import ctypes.util
 import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
-CHECKOUT = HERE.parents[1]
-FORMULAS, GATE = sorted((CHECKOUT / "docs" / "upstreaming").glob("*.patch"))
-MODULE = "src/intelliperf/utils/permutation_gate.py"
-KERNEL = """\
-import triton
-import triton.language as tl
+UPSTREAMING = HERE.parents[1] / "docs" / "upstreaming"
+FORMULA = UPSTREAMING / "formulas_swizzle.py"
+[PATCH] = UPSTREAMING.glob("*.patch")
+DRIVE = """
+import sys
+from intelliperf.formulas.swizzle import swizzle
+
+kernel, in_place, *command = sys.argv[1:]
+formula = swizzle(
+    name="run", build_command=None, instrument_command=None, project_directory=".",
+    app_cmd=command, top_n=10, in_place=in_place == "True", unittest_command=None, num_attempts=1,
+)
+formula.build(), formula.profile_pass(), formula.source_code_pass(), formula.instrument_pass()
+optimized = formula.optimize_pass(target_kernel=kernel or None)
+if not optimized:
+    sys.exit(optimized.error_report)
+assert formula.build_pass(validate_build_result=False)
+assert formula.correctness_validation_pass(accordo_absolute_tolerance=1e-6)
+assert formula.performance_validation_pass()
+formula.write_results("out.json")
+"""
+"""The calls that IntelliPerf's `main` makes, in its order."""
 
 
-@triton.jit
-def add_kernel(x, y, n, BLOCK: tl.constexpr):
-    pid = tl.program_id(0)
-    at = pid * BLOCK + tl.arange(0, BLOCK)
-    tl.store(y + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
-"""
-READ = "    pid = tl.program_id(0)\n"
-EVEN = """\
-    pid = tl.program_id(axis=0)
-    num = tl.num_programs(0)
-    xcd = pid % 8
-    pid = xcd * (num // 8) + tl.minimum(xcd, num % 8) + pid // 8
-"""
-ACCEPTED = {
-    "the same": "",
-    "blocks of an even share": EVEN,
-    "another comment": "    # by XCD\n" + EVEN,
-    "backwards": "    pid = tl.num_programs(0) - 1 - tl.program_id(0)\n",
-}
-REFUSED = {
-    "a remainder": (
-        "    pid = tl.program_id(0)\n    pid = pid % 8 * (tl.num_programs(0) // 8) + pid // 8\n",
-        "not a permutation of 66 programs on 8 XCDs: tile 8 is computed by programs 1 and 64",
-    ),
-    "few tiles": ("    pid = tl.program_id(0) % 8\n", "never computed: 8 9 10"),
-    "half of them": ("    pid = tl.program_id(0)\n    pid //= 2\n", "is not a plain assignment"),
-    "a condition": (READ + "    if pid > 8:\n        pid = 0\n", "is not a plain assignment"),
-    "an unknown name": ("    pid = tl.program_id(0) + n\n", "unknown name `n`"),
-    "a loaded value": ("    pid = tl.load(x + tl.program_id(0))\n", "cannot be called"),
-    "read before": (READ + "    n = pid\n    pid = pid + 0\n", "what `pid` was before"),
-    "read beside": ("    old = tl.program_id(0)\n    pid = old\n    n = old\n", "what `pid` was"),
-    "read again": (READ + "    n = tl.program_id(0)\n", "reads a program id"),
-    "other work": (READ + "    n = 0\n", "More than the computation of `pid`"),
-    "no Python": ("    pid = = 0\n", "invalid syntax"),
-}
+def checkout(source, folder):
+    """A copy of a host."""
+    if source is None:
+        pytest.skip("INTELLIPERF_CHECKOUT names no checkout of IntelliPerf")
+    ignored = shutil.ignore_patterns(".git", "*.egg-info", "__pycache__")
+    return Path(shutil.copytree(source, folder / "intelliperf", ignore=ignored))
 
 
 @pytest.fixture(scope="module")
-def gate(tmp_path_factory):
-    """The module that the patch adds, which needs nothing of IntelliPerf."""
-    folder = tmp_path_factory.mktemp("gate")
-    apply(GATE, folder, f"--include={MODULE}")
-    spec = importlib.util.spec_from_file_location("permutation_gate", folder / MODULE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def rocm(tmp_path_factory):
+    """Where a library stands in for `libamdhip64.so`, which IntelliPerf loads to be imported."""
+    folder = tmp_path_factory.mktemp("rocm")
+    stub = Path("/lib/x86_64-linux-gnu") / str(ctypes.util.find_library("m"))
+    if not stub.exists():
+        pytest.skip("no shared library to stand in for ROCm's")
+    (folder / "libamdhip64.so").symlink_to(stub)
+    return str(folder)
 
 
-def apply(patch, folder, *options):
-    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
-    subprocess.run(
-        ["git", "apply", *options, str(patch)], cwd=folder, env=environment, check=True, timeout=60
-    )
+@pytest.fixture(scope="module")
+def with_formula(environment, source, tmp_path_factory):
+    """A host with the formula of our page in its tree, and our package."""
+    copy = checkout(source, tmp_path_factory.mktemp("formula"))
+    shutil.copy(FORMULA, copy / "src/intelliperf/formulas/swizzle.py")
+    made = environment("pip")
+    made.install("-e", str(copy), "-e", str(HERE.parents[1]))
+    return made, copy
 
 
-def rewritten(lines):
-    return KERNEL.replace(READ, lines or READ)
+@pytest.mark.parametrize("in_place", [True, False])
+def test_the_formula_in_their_tree_finds_what_ours_finds(
+    in_place, with_formula, project, rocm, tmp_path, read_result
+):
+    host, _ = with_formula
+    before = (project / "gemm.py").read_text()
+    ran = host.run(
+        "python", "-c", DRIVE, "gemm_kernel", str(in_place), "python", "app.py", cwd=project,
+        LD_LIBRARY_PATH=rocm, TMPDIR=str(tmp_path), TINY="1",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    result = read_result(project / "out.json")
+    assert result["kernel_name"] == "gemm_kernel"
+    changed = result["optimized"] if in_place and result["success"] else before
+    assert (project / "gemm.py").read_text() == changed
 
 
-def card(programs=66):
-    return {
-        "kernel": "add_kernel.kd", "grid": programs * 256.0, "workgroup": 256, "num_xcd": 8,
-        "cu_per_gpu": 304,
-    }  # fmt: skip
+def test_the_formula_says_how_to_get_what_is_missing_and_what_failed(
+    with_formula, project, rocm, tmp_path
+):
+    host, _ = with_formula
+    hidden = "import sys; sys.modules['intelliperf_swizzle'] = None\n"
+    for begin, said in ((hidden, "pip install"), ("", "nothing.py")):
+        ran = host.run(
+            "python", "-c", begin + DRIVE, "", "False", "python", "nothing.py", cwd=project,
+            LD_LIBRARY_PATH=rocm, TMPDIR=str(tmp_path),
+        )  # fmt: skip
+        assert ran.returncode == 1
+        assert said in ran.stderr
+        assert "Traceback" not in ran.stderr
 
 
-@pytest.mark.parametrize("what", ACCEPTED)
-def test_gate_accepts(what, gate):
-    assert gate.why_refused(KERNEL, rewritten(ACCEPTED[what]), card()) is None
+@pytest.mark.intelliperf
+def test_their_own_tests_pass_with_the_formula_and_it_has_their_format(
+    environment, tmp_path_factory, rocm
+):
+    copy = checkout(os.environ.get("INTELLIPERF_CHECKOUT"), tmp_path_factory.mktemp("formula"))
+    shutil.copy(FORMULA, copy / "src/intelliperf/formulas/swizzle.py")
+    host = environment("pip")
+    host.install("-e", str(copy))
+    ran = host.run(
+        "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_llm_validation.py",
+        "tests/test_version.py", cwd=copy, LD_LIBRARY_PATH=rocm,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout
+    formatted(copy, "src/intelliperf/formulas/swizzle.py")
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_gate_refuses(what, gate):
-    lines, reason = REFUSED[what]
-    assert reason in gate.why_refused(KERNEL, rewritten(lines), card())
-
-
-def test_gate_asks_for_the_grid_of_the_launch(gate):
-    text = rewritten(REFUSED["a remainder"][0])
-    assert gate.why_refused(KERNEL, text, card(64)) is None
-    assert "not whole workgroups" in gate.why_refused(KERNEL, text, {**card(), "grid": 100})
-    assert gate.why_refused(KERNEL, text, card(0)) is not None
-
-
-def test_gate_refuses_another_kernel(gate):
-    for text in ("", KERNEL.replace("add_kernel", "sub_kernel"), KERNEL + "add_kernel = None\n"):
-        assert gate.why_refused(KERNEL, text, card()) is not None
+def formatted(copy, *files):
+    ruff = [sys.executable, "-m", "ruff"]
+    for words in (("format", "--check"), ("check",)):
+        subprocess.run([*ruff, *words, *files], cwd=copy, check=True, timeout=60)
 
 
 @pytest.fixture(scope="module")
 def patched(environment, tmp_path_factory):
-    """IntelliPerf with both patches, and our formulas; the start-up file is switched off."""
-    checkout = os.environ.get("INTELLIPERF_CHECKOUT")
-    if checkout is None:
-        pytest.skip("INTELLIPERF_CHECKOUT names no checkout of IntelliPerf")
-    copy = tmp_path_factory.mktemp("patched") / "intelliperf"
-    shutil.copytree(checkout, copy, ignore=shutil.ignore_patterns(".git", "*.egg-info"))
-    for patch in (FORMULAS, GATE):
-        apply(patch, copy)
+    """IntelliPerf with the patch, and our formulas; without the hook."""
+    copy = checkout(os.environ.get("INTELLIPERF_CHECKOUT"), tmp_path_factory.mktemp("patched"))
+    ceiling = {**os.environ, "GIT_CEILING_DIRECTORIES": str(copy.parent)}
+    subprocess.run(["git", "apply", str(PATCH)], cwd=copy, env=ceiling, check=True, timeout=60)
     made = environment("pip")
-    made.install("-e", str(copy), "-e", str(CHECKOUT))
-    return made
-
-
-OWN_LOOP = {"INTELLIPERF_SWIZZLE_DISABLE": "1"}
+    made.install("-e", str(copy), "-e", str(HERE.parents[1]))
+    return made, copy
 
 
 @pytest.mark.intelliperf
-def test_our_formula_runs_through_the_loop_of_the_host(patched, project, read_result):
-    helped = patched.run("intelliperf", "--help", **OWN_LOOP).stdout
+def test_the_patch_brings_tests_that_pass_and_has_their_format(patched):
+    host, copy = patched
+    ran = host.run("python", "-m", "pytest", "-q", "tests/test_external_formulas.py", cwd=copy)
+    assert ran.returncode == 0, ran.stdout
+    formatted(copy, "src/intelliperf/__main__.py", "tests/test_external_formulas.py")
+
+
+@pytest.mark.intelliperf
+def test_our_formula_runs_under_the_patch(patched, project, read_result):
+    host, _ = patched
+    helped = host.run("intelliperf", "--help").stdout
     listed = helped.partition("swizzling, ")[2].partition(" (default")[0]
     assert sorted(listed.split(", ")) == ["swizzle", "swizzle-overload", "swizzle-unaware"]
     assert "--candidates" not in helped
-    ran = patched.run(
+    ran = host.run(
         "intelliperf", "-f", "swizzle", "--target", "mi300x", "--candidates", "7", "-k",
         "copy_kernel", "-o", "out.json", "-l", "--", "python", "copying.py", cwd=project,
-        **OWN_LOOP,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     result = read_result(project / "out.json")
@@ -148,39 +160,40 @@ def test_our_formula_runs_through_the_loop_of_the_host(patched, project, read_re
     assert list((project / "trace").glob("intelliperf_run*.json"))
 
 
-@pytest.mark.intelliperf
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (("-f", "swizzle", "--", "python", "nothing.py"), 1, "nothing.py"),
-        (("-vf", "swizzle", "--", "python", "nothing.py"), 1, "nothing.py"),
-        (("-f", "swizzle", "--candidates", "0", "--", "./a"), 2, "0 is not positive"),
-        (("-f", "swizzle", "-o", "a.xml", "--", "./a"), 2, "a.xml"),
-        (("-f", "swizzle"), 2, "Profiling command required"),
-        (("-f", "bankConflict", "--", "./a"), 2, "--project_directory is required"),
-        (("-f", "diagnoseOnly", "--candidates", "7", "--", "./a"), 2, ""),
-    ],
-)
-def test_failures_end_once_with_their_exit_code(arguments, code, said, patched, tmp_path):
-    ran = patched.run("intelliperf", *arguments, cwd=tmp_path, **OWN_LOOP)
-    assert ran.returncode == code, ran.stderr
-    assert said in ran.stderr
-    assert "Traceback" not in ran.stderr
+AS_WITH_THE_HOOK = [
+    ("-f", "swizzle", "--", "python", "nothing.py"),
+    ("-vf", "swizzle", "--", "python", "nothing.py"),
+    ("-vf", "swizzle", "--help"),
+    ("-f", "swizzle", "--num_attempts", "0", "--", "python", "nothing.py"),
+    ("-f", "swizzle", "--candidates", "0", "--", "./a"),
+    ("-f", "swizzle", "-o", "a.xml", "--", "./a"),
+]
+
+
+def told(ran):
+    """Exit code and messages; entry points are listed by name, and usage may end elsewhere."""
+    help_text = ran.stdout.replace(
+        "swizzle-overload, swizzle-unaware", "swizzle-unaware, swizzle-overload"
+    )
+    return ran.returncode, help_text, ran.stderr.splitlines()[-3:]
 
 
 @pytest.mark.intelliperf
-def test_their_own_swizzling_is_gated(patched, tmp_path):
-    kernel = tmp_path / "kernel.py"
-    kernel.write_text(KERNEL)
-    answers = [rewritten(EVEN), *(rewritten(lines) for lines, _ in REFUSED.values())]
-    (tmp_path / "answers.json").write_text(json.dumps(answers))
-    driver = str(HERE / "swizzling_with_a_gate.py")
-    ran = patched.run("python", driver, str(kernel), str(tmp_path / "answers.json"))
-    assert ran.returncode == 0, ran.stderr
-    accepted, *refused = json.loads(ran.stdout.splitlines()[-1])
-    assert accepted == [True, "", True]
-    assert len(refused) == len(REFUSED)
-    for (success, report, written), (_, reason) in zip(refused, REFUSED.values(), strict=True):
-        assert not success
-        assert reason in report
-        assert not written
+@pytest.mark.parametrize("arguments", AS_WITH_THE_HOOK)
+def test_the_patch_behaves_as_the_hook(arguments, patched, environment, tmp_path):
+    host, _ = patched
+    hooked = environment("pip")
+    hooked.install("-e", str(os.environ["INTELLIPERF_CHECKOUT"]), "-e", str(HERE.parents[1]))
+    hooked.hook()
+    with_patch = host.run("intelliperf", *arguments, cwd=tmp_path)
+    with_hook = hooked.run("intelliperf", *arguments, cwd=tmp_path)
+    assert told(with_patch) == told(with_hook)
+    assert "Traceback" not in with_patch.stderr
+
+
+@pytest.mark.parametrize("arguments", AS_WITH_THE_HOOK)
+def test_the_double_that_reads_entry_points_behaves_as_the_hook(arguments, host, tmp_path):
+    with_entry_points = host.run("intelliperf", *arguments, cwd=tmp_path, DOUBLE_PATCHED="1")
+    with_hook = host.run("intelliperf", *arguments, cwd=tmp_path)
+    assert told(with_entry_points) == told(with_hook)
+    assert json.dumps(with_hook.returncode) in "012"

@@ -13,13 +13,20 @@ from intelliperf_swizzle.records import Launch
 
 
 def compiled(
-    launches: Sequence[Launch], edits: Mapping[str, str] = {}, general: bool = False
+    launches: Sequence[Launch],
+    edits: Mapping[str, str] = {},
+    *,
+    general: bool = False,
+    raw: bool = False,
 ) -> list[str]:
-    """The TTIR of each, with edits; the general ones specialise nothing."""
+    """The TTIR of each, with edits; the general ones specialise nothing, raw ones saw no pass."""
     folder = str(Path(__file__).parent)
     environment = {"PYTHONPATH": folder, "TRITON_INTERPRET": "0", "TRITON_DEFAULT_FP_FUSION": "1"}
     texts: list[str] = call(
-        "printed:in_child", (launches, edits, general), environment=environment, limit_seconds=120
+        "printed:in_child",
+        (launches, edits, general, raw),
+        environment=environment,
+        limit_seconds=120,
     )
     return texts
 
@@ -27,5 +34,5 @@ def compiled(
 def in_child(request: Any, folder: Path) -> list[str]:
     from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
 
-    launches, edits, general = request
-    return [ttir_of(launch, edits=edits, general=general) for launch in launches]
+    launches, edits, general, raw = request
+    return [ttir_of(launch, edits=edits, general=general, raw=raw) for launch in launches]

@@ -16,7 +16,7 @@ import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import ASTSource, CompiledKernel
 
-from intelliperf_swizzle.frontends.triton import overlay
+from intelliperf_swizzle.frontends.triton.overlay import runtime as overlay
 from intelliperf_swizzle.language import emit_triton, parse
 
 MI300X = GPUTarget("hip", "gfx942", 64)
@@ -114,9 +114,12 @@ def test_caches_see_another_kernel(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("changed", "reason"),
-    [({"source": "0" * 32}, "its source has changed"), ({"triton": "3.5"}, "with Triton 3.5"),
-     ({"reads": ["x"]}, "no integer")],
-)  # fmt: skip
+    [
+        ({"source": "0" * 32}, "its source has changed"),
+        ({"triton": "3.5"}, "Triton's version has changed"),
+        ({"reads": ["x"]}, "no integer"),
+    ],
+)
 def test_another_kernel_than_was_proved_is_left_alone(
     tmp_path: Path, changed: Mapping[str, object], reason: str
 ) -> None:

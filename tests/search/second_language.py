@@ -41,9 +41,10 @@ class Sums:
     """As of `frontends.ports.KernelLanguage`."""
 
     name = "sums"
-    builds = False
-    edits = True
-    measures = False
+    default_target = None
+
+    def names_program(self, command, project):  # type: ignore[no-untyped-def]
+        return list(command) == ["sums"]
 
     def record(self, request):  # type: ignore[no-untyped-def]
         file = request.cwd / "kernel.sums"
@@ -71,18 +72,6 @@ class Sums:
             method="batched",
         )
 
-    def with_loops(self, launches, name):  # type: ignore[no-untyped-def]
-        return tuple(launches), ()
-
-    def trace_each(self, launches):  # type: ignore[no-untyped-def]
-        return [self.trace(one) for one in launches]
-
-    def resize(self, launch, counts):  # type: ignore[no-untyped-def]
-        return []
-
-    def retile(self, launch):  # type: ignore[no-untyped-def]
-        return []
-
     def build(self, launch, target, edit=None):  # type: ignore[no-untyped-def]
         return Build(32, 32, 0, 0, 4, 0.0)
 
@@ -107,11 +96,8 @@ class Sums:
         same = bool((sums.reshape(N, N) == rows[:, None] + columns).all())
         return Validation("all-tiles", 1, N * N, N * N, same)
 
-    def on_gpu(self, request, gpu, traced, *, tolerance):  # type: ignore[no-untyped-def]
-        raise NotImplementedError
 
-    def cautions(self, launches, prove_command, kept):  # type: ignore[no-untyped-def]
-        return ()
+SUMS = Sums()
 
 
 def small_target() -> Target:
@@ -129,7 +115,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     (folder / "kernel.sums").write_text("c[t] = a[t / N] + b[t % N]\n")
     options = Options(project_directory=str(folder), profiler="model", candidates=48)
-    setup = prepare(options, ("sums",), Silent(), target=small_target(), language=Sums())
+    setup = prepare(options, ("sums",), Silent(), target=small_target())
     outcome = optimize(setup, [OfflineProposer()], folder / "out")
     best = outcome.run.best
     assert best is not None

@@ -12,7 +12,6 @@ from intelliperf_swizzle.frontends.triton.source_proofs.observation import (
     Observation,
     Output,
     Parts,
-    Site,
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.suspects import find_suspects
 
@@ -22,74 +21,23 @@ GAPS = replace(WHOLE, unwritten=2, unwritten_range=((2, 3),))
 
 
 def seen(tiles: list[int], outputs: tuple[Output, ...] | None = (WHOLE,)) -> Observation:
-    """Four programs; each computes the tile `pid` and does that tile's work."""
-    sites = [Site(f"program_id({axis})", "k.py", 1) for axis in range(3)]
-    program = np.arange(4)
-    values = np.stack([program, 0 * program, 0 * program, np.array(tiles)], axis=1)
-    return Observation(
-        sites=(*sites, Site("pid", "k.py", 7)),
-        work=np.array(tiles, np.uint64),
-        writes=np.ones(4, np.bool_),
-        frontier=(3,),
-        program=program,
-        values=values,
-        wrote=np.ones(4, np.bool_),
-        sizes=frozenset({4}),
-        outputs=outputs,
-        lanes_outside=0,
-    )
-
-
-def without_scalars(observation: Observation) -> Observation:
-    return replace(
-        observation,
-        frontier=(),
-        program=np.zeros(0, np.int64),
-        values=np.zeros((0, 4), np.int64),
-        wrote=np.zeros(0, np.bool_),
-    )
-
-
-def test_a_renumbering_is_a_permutation() -> None:
-    verdict = judge(seen([2, 0, 3, 1]), "kernel", GRID)
-    assert verdict.kind == "permutation"
-    assert "`pid` (k.py:7) takes each of 4 values once" in verdict.evidence
+    """Four programs, each of which does the work of a tile."""
+    return Observation(np.array(tiles, np.uint64), np.ones(4, np.bool_), outputs, 0)
 
 
 def test_equal_work_is_refused_with_both_programs() -> None:
     verdict = judge(seen([2, 0, 2, 1], (GAPS,)), "kernel", GRID)
     assert verdict.kind == "not a permutation"
-    assert "`pid` (k.py:7) is 2 in programs 0 and 2" in verdict.evidence
-    assert "never computed: pid = 3" in verdict.evidence
+    assert "programs 0 and 2 access the same addresses in the same order" in verdict.evidence
 
 
-@pytest.mark.parametrize(
-    ("tiles", "kind"), [([2, 0, 3, 1], "permutation"), ([2, 0, 2, 1], "not a permutation")]
-)
-def test_accesses_decide_without_scalars(tiles: list[int], kind: str) -> None:
-    assert judge(without_scalars(seen(tiles)), "kernel", GRID).kind == kind
-
-
-def test_scalars_alone_decide_only_where_they_fill_a_grid() -> None:
-    assert judge(seen([2, 0, 3, 1], None), "kernel", GRID).kind == "permutation"
-    assert judge(seen([2, 0, 3, 6], None), "kernel", GRID).kind == "not told"
-    assert judge(without_scalars(seen([2, 0, 3, 1], None)), "kernel", GRID).kind == "not told"
+def test_no_elements_looked_at_are_not_told() -> None:
+    assert judge(seen([2, 0, 3, 1], None), "kernel", GRID).kind == "not told"
 
 
 def test_gaps_and_idle_programs_are_not_told() -> None:
     idle = replace(seen([2, 0, 3, 1], (replace(GAPS, programs=2),)), writes=np.arange(4) < 2)
     assert judge(idle, "kernel", GRID).kind == "not told"
-
-
-def test_gaps_beside_shared_elements_are_refused_unless_the_tiles_are_all_taken() -> None:
-    clash = replace(GAPS, shared=1, clash=((0,), 0, 1))
-    assert judge(seen([2, 0, 3, 6], (clash,)), "kernel", GRID).kind == "not a permutation"
-    assert judge(seen([2, 0, 3, 1], (clash,)), "kernel", GRID).kind == "not told"
-
-
-def test_what_writes_nothing_is_not_told() -> None:
-    nothing = replace(seen([2, 0, 3, 1], ()), writes=np.zeros(4, np.bool_))
-    assert judge(nothing, "kernel", GRID).kind == "not told"
 
 
 @pytest.mark.parametrize(
@@ -115,9 +63,9 @@ def facts(tiles: list[int], *outputs: Output, parts: tuple[Parts, ...] | None = 
 TILES = [2, 0, 3, 1]
 CLASH = replace(GAPS, shared=1, clash=((0,), 0, 1))
 MINE = Parts(
-    name="out", access="stored", taken=4, repeats=0, outside=0, room=4, left=0, gaps=0, least=1,
-    most=1, even=True, gathered=False, numbered=True, ordered=False, plain=False, single=False,
-    clash=None,
+    name="out", line="k.py:7", access="stored", elements=4, taken=4, repeats=0, outside=0, room=4,
+    left=0, gaps=0, least=1, most=1, even=True, gathered=False, numbered=True, ordered=False,
+    plain=False, single=False, clash=None,
 )  # fmt: skip
 DROPS = replace(MINE, taken=3, repeats=1, left=1, even=False, clash=(0, 2))
 WRITES_NOTHING = Facts(replace(seen(TILES, ()), writes=np.zeros(4, np.bool_)), GRID)
@@ -129,10 +77,10 @@ EXAMPLES = {
         facts(TILES, CLASH, parts=(DROPS,)),
         facts(TILES, GAPS, parts=(DROPS,)),
     ),
-    "elements are stored twice and never": (facts([2, 0, 3, 6], CLASH), facts(TILES, CLASH)),
-    "tiles do not exist": (
-        Facts(replace(seen([2, 0, 4, 1], (GAPS,)), writes=np.array([1, 1, 0, 1], np.bool_)), GRID),
-        facts([2, 0, 4, 1], GAPS),
+    "elements are stored twice and never": (facts(TILES, CLASH), facts(TILES, WHOLE, CLASH)),
+    "output may be missing": (
+        facts(TILES, GAPS, parts=(MINE, replace(MINE, name="x", access="loaded"))),
+        facts(TILES, GAPS, parts=(MINE, replace(MINE, name="x", access="loaded", elements=9))),
     ),
     "parts are left": (facts(TILES, WHOLE, parts=(DROPS,)), facts(TILES, WHOLE, parts=(MINE,))),
     "parts are too many": (facts(TILES, CLASH, parts=None), facts(TILES, WHOLE, parts=None)),
@@ -149,7 +97,6 @@ EXAMPLES = {
         facts(TILES, WHOLE, replace(WHOLE, programs=1)),
         facts(TILES, WHOLE, GAPS),
     ),
-    "each tile is taken once": (facts(TILES), facts([2, 0, 3, 6])),
 }
 """Rule -> facts for which it holds, and facts for which it does not."""
 

@@ -125,7 +125,7 @@ def test_a_jit_function_fails_with_the_witness_of_each_grid() -> None:
     message = str(caught.value)
     assert "on grid 16" not in message
     assert "Refused: `by_eight` on grid 9 is not a permutation" in message
-    assert "in programs 1 and 16" in message
+    assert "by programs 1 and 16" in message
 
 
 def test_what_tensors_hold_decides_on_a_list() -> None:

@@ -20,6 +20,11 @@ def copied(x, y, tile, columns, B: tl.constexpr):
     tl.store(y + tile * B + at, v)
 
 
+@triton.jit(noinline=True)
+def who():
+    return tl.program_id(0)
+
+
 @triton.jit
 def place(tile, columns):
     return tile // columns, tile % columns
@@ -58,6 +63,22 @@ TAKEN = {
         done += P
         row, column = place(done, columns)
         tl.store(y + (row * columns + column) * B + lanes, v + column)
+""",
+    "up to the last": """
+    last = tiles - 1
+    tile = pid
+    while tile <= last:
+        copied(x, y, tile, columns, B)
+        tile += P
+""",
+    "reset in each turn": """
+    bias = 0.0
+    for tile in range(pid, tiles, P):
+        if B > 8:
+            bias = 0.0
+        copied(x, y, tile, columns, B)
+        tl.store(sizes + tile, bias)
+        bias += 2.0
 """,
     "a remap of its own": """
     for tile in range(pid, tiles, P):
@@ -122,7 +143,7 @@ KEPT = {
             copied(x, y, tile, columns, B)
             tile += P
 """,
-        "read from `sizes`, and its text does not tell",
+        "where its numbers begin",
     ),
     "a step of an input": (
         """
@@ -130,7 +151,7 @@ KEPT = {
     for tile in range(pid, tl.load(sizes) * 2, step):
         copied(x, y, tile, columns, B)
 """,
-        "its text does not tell",
+        "its step, is read from memory",
     ),
     "an end that only fits": (
         """
@@ -143,7 +164,7 @@ KEPT = {
             tile += P
         before = (group + 1) * 5
 """,
-        "its text does not tell",
+        "does not go on where the one before it ended",
     ),
     "carried": (
         """
@@ -169,7 +190,7 @@ KEPT = {
     for tile in range(pid, tiles, P):
         tl.store(y + tile * B + lanes, pid * 2.0 + lanes)
 """,
-        "what is stored in its body depends on the program",
+        "follows from the program's own number, and is read in its body",
     ),
     "workspace": (
         """
@@ -178,7 +199,83 @@ KEPT = {
         tl.store(sizes + slot + lanes, tile)
         tl.store(y + tile * B + lanes, lanes)
 """,
-        "an address in its body depends on the program",
+        "follows from the program's own number, and is read in its body",
+    ),
+    "chosen before": (
+        """
+    bias = 1.0
+    if pid == 2:
+        bias = 3.0
+    for tile in range(pid, tiles, P):
+        tl.store(y + tile * B + lanes, lanes + bias)
+""",
+        "is read in its body",
+    ),
+    "reset by a constexpr": (
+        """
+    bias = 0.0
+    for tile in range(pid, tiles, P):
+        if B > 16:
+            bias = 0.0
+        tl.store(y + tile * B + lanes, lanes + bias)
+        if tile == 7:
+            bias += 2.0
+""",
+        "`bias` is carried",
+    ),
+    "turns that are counted": (
+        """
+    turn = 0
+    for tile in range(pid, tiles, P):
+        tl.store(y + tile * B + lanes, lanes + turn)
+        turn += 1
+""",
+        "`turn` is carried",
+    ),
+    "an inner loop of its own": (
+        """
+    for tile in range(pid, tiles, P):
+        more = 0.0
+        for _ in range(pid):
+            more += 1.0
+        tl.store(y + tile * B + lanes, lanes + more)
+""",
+        "is read in its body",
+    ),
+    "a sum that is stored": (
+        """
+    total = 0
+    for tile in range(pid, tiles, P):
+        total += tile
+        copied(x, y, tile, columns, B)
+    tl.store(sizes + pid, total)
+""",
+        "`total` is read after the loop",
+    ),
+    "a table of its own": (
+        """
+    more = tl.load(x + pid)
+    for tile in range(pid, tiles, P):
+        tl.store(y + tile * B + lanes, lanes + more)
+""",
+        "is read in its body",
+    ),
+    "a call that is not inlined": (
+        """
+    for tile in range(pid, tiles, P):
+        tl.store(y + tile * B + lanes, lanes + who())
+""",
+        "`tt.call`",
+    ),
+    "assembly that asks": (
+        """
+    for tile in range(pid, tiles, P):
+        who = tl.inline_asm_elementwise(
+            "mov.u32 $0, %ctaid.x;", "=r", [], dtype=tl.int32, is_pure=True, pack=1
+        )
+        tl.store(y + tile * B + lanes, lanes + who)
+""",
+        "is read in its body",
     ),
 }
 """Tiles that must keep their order, and a part of the reason."""

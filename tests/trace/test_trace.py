@@ -32,11 +32,12 @@ ZOO = cases()
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("zoo")
-    subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("zoo_child.py")), str(folder)],
-        env={**os.environ, "TRITON_INTERPRET": "1"},
-        check=True,
-    )
+    for interpreted in ("1", "0"):
+        subprocess.run(
+            [sys.executable, str(Path(__file__).with_name("zoo_child.py")), str(folder)],
+            env={**os.environ, "TRITON_INTERPRET": interpreted},
+            check=True,
+        )
     return folder
 
 
@@ -88,7 +89,10 @@ def accesses(found: Trace, tile: int) -> list[Any]:
 @pytest.mark.parametrize("name", ZOO)
 def test_a_trace_is_what_the_plain_interpreter_touches(runs: Path, name: str) -> None:
     found = load_arrays(Trace, runs / f"{name}.npz")
-    expected = json.loads((runs / f"{name}.json").read_text())
+    alone = json.loads((runs / f"{name}.alone.json").read_text())
+    plain = runs / f"{name}.json"
+    expected = json.loads(plain.read_text()) if plain.exists() else alone
+    assert expected == alone
     assert found.tiles == len(expected) == np.prod(ZOO[name].grid)
     assert sum(len(program) for program in expected) > 0
     for tile in range(found.tiles):
@@ -112,9 +116,9 @@ def test_a_trace_says_how_it_was_made_and_what_programs_share(runs: Path, name: 
 def test_too_many_sectors_to_look_at_count_as_shared(runs: Path, mocker: MockerFixture) -> None:
     found = load_arrays(Trace, runs / "halo_cut_off.npz")
     mocker.patch.object(overwrites, "MOST_SECTORS", 1)
-    assert overwrites.overwritten(found, pytest.fail) == ("o",)
+    assert overwrites.shared_tensors(found, (), pytest.fail) == ("o",)
     untouched = load_arrays(Trace, runs / "gemm.npz")
-    assert overwrites.overwritten(untouched, pytest.fail) == ()
+    assert overwrites.shared_tensors(untouched, (), pytest.fail) == ()
 
 
 def test_shapes_are_shared_and_normal(runs: Path) -> None:
@@ -222,7 +226,7 @@ def test_a_kernel_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 @triton.jit
 def waits_for_nobody(x, flag, BLOCK: tl.constexpr):  # noqa: N803
-    while tl.load(flag) != 77:
+    while tl.load(flag, volatile=True) != 77:
         pass
     tl.store(x + tl.arange(0, BLOCK), 1.0)
 
@@ -238,21 +242,10 @@ def raises(x, BLOCK: tl.constexpr):  # noqa: N803
     tl.store(x + tl.arange(0, BLOCK), tl.arange(0, 2 * BLOCK))
 
 
-def test_a_kernel_with_a_mistake_is_refused_with_the_interpreters_words(tmp_path: Path) -> None:
+def test_a_kernel_with_a_mistake_is_refused_with_the_compilers_words(tmp_path: Path) -> None:
     arguments = {"x": np.zeros(16, np.float32), "BLOCK": 16}
-    with pytest.raises(TraceError, match=r"raises cannot be interpreted: .*shape"):
+    with pytest.raises(TraceError, match=r"raises cannot be compiled: .*shape"):
         trace(record(Case(raises, (4, 1, 1), arguments), tmp_path))
-
-
-@triton.jit
-def ends_the_process(x, BLOCK: tl.constexpr):  # noqa: N803
-    tl.store(x + tl.arange(0, BLOCK), __import__("os").abort())
-
-
-def test_a_crash_of_the_interpreter_is_an_error_here(tmp_path: Path) -> None:
-    arguments = {"x": np.zeros(16, np.float32), "BLOCK": 16}
-    with pytest.raises(TraceError, match="was ended by SIGABRT"):
-        trace(record(Case(ends_the_process, (4, 1, 1), arguments), tmp_path))
 
 
 def test_a_trace_survives_its_file(runs: Path, tmp_path: Path) -> None:
@@ -274,6 +267,5 @@ def test_the_zoo_is_rendered_from_its_text(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(TRITON < (3, 9), reason="this Triton has block pointers")
 def test_block_pointers_that_triton_has_removed_are_named(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match="makes block pointers, which Triton") as caught:
+    with pytest.raises(TraceError, match=r"cannot be compiled: .*block"):
         trace(record(block_pointers(), tmp_path))
-    assert "tl.make_tensor_descriptor" in (caught.value.hint or "")

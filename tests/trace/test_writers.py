@@ -20,11 +20,11 @@ def test_states_are_those_of_sets(seed: int, grain: int) -> None:
     source = random.Random(seed)
     begin, end = (np.array(bounds) for bounds in zip(*RANGES, strict=True))
     writers = Writers(begin, end, grain)
-    storers, updaters = defaultdict(list), defaultdict(set)
+    storers, updaters, readers = defaultdict(list), defaultdict(set), defaultdict(set)
     elements = [(low + at, low + at + grain) for low, high in RANGES
                 for at in range(0, high - low, grain)]  # fmt: skip
     for _ in range(source.randint(1, 12)):
-        kind = source.choice((Access.WRITE, Access.WRITE, Access.ATOMIC))
+        kind = source.choice((Access.WRITE, Access.READ, Access.WRITE, Access.ATOMIC))
         programs = np.array([source.randrange(4) for _ in range(2)])
         lanes = np.array([[4 * source.randrange(60) for _ in range(3)] for _ in range(2)])
         covered = np.array([[source.random() < 0.8 for _ in range(3)] for _ in range(2)])
@@ -37,12 +37,17 @@ def test_states_are_those_of_sets(seed: int, grain: int) -> None:
         for program, low in written:
             for element, (first, last) in enumerate(elements):
                 if low < last and first < low + 4:
-                    if kind == Access.ATOMIC:
+                    if kind == Access.READ:
+                        readers[element].add(program)
+                    elif kind == Access.ATOMIC:
                         updaters[element].add(program)
                     else:
                         storers[element].append(program)
+    clashes = writers.clashes()
     for element in range(len(elements)):
         stored, updated = set(storers[element]), updaters[element]
+        met = any(a != b for a in stored | updated for b in stored | readers[element])
+        assert clashes[element] == met
         state = writers.state[element]
         assert bool(state & STORED) == bool(stored)
         assert bool(state & UPDATED) == bool(updated)

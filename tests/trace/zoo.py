@@ -31,7 +31,7 @@ from intelliperf_swizzle.records import (
     TensorArgument,
 )
 
-SCALE = 3
+SCALE = tl.constexpr(3)
 TRITON = tuple(int(part) for part in triton.__version__.split(".")[:2])
 
 
@@ -565,7 +565,7 @@ def cases() -> dict[str, Case]:
         "spmv": Case(spmv, (60, 1, 1), _sparse()),
         "route_by_score": Case(route_by_score, (20, 1, 1), {
             "scores": _floats(20, 8), "table": _floats(8, 64),
-            "o": np.zeros((20, 64), np.float32), "EXPERTS": 8, "BLOCK": 64}, method="sequential"),
+            "o": np.zeros((20, 64), np.float32), "EXPERTS": 8, "BLOCK": 64}),
         "histogram": Case(histogram, (6, 1, 1), {
             "x": _integers(300, 700), "counts": np.zeros(300, np.int32), "n": 700, "BLOCK": 128},
             order_matters=True),
@@ -634,8 +634,7 @@ def cases() -> dict[str, Case]:
             "BLOCK": 64, "STEP": 61, "CUT": 61}),
         "best_of_rows": Case(best_of_rows, (20, 1, 1), {
             "scores": _floats(20, 16), "best": np.zeros(20, np.int32),
-            "last": np.zeros(1, np.int32), "ROW": 16}, method="sequential",
-            shared_writes=("last",)),
+            "last": np.zeros(1, np.int32), "ROW": 16}, shared_writes=("last",)),
         "cleared_and_counted": Case(cleared_and_counted, (8, 1, 1), {
             "counts": np.zeros(1, np.int32)}, shared_writes=("counts",), order_matters=True),
         "side_by_side": Case(side_by_side, (2, 1, 1), {
@@ -734,8 +733,8 @@ def _collect(function: Callable[..., Any], functions: dict[str, SourceFunction])
         value = function.__globals__[name]
         if isinstance(value, ModuleType):
             names[name] = ("module", value.__name__)
-        elif isinstance(value, int):
-            names[name] = ("constant", value)
+        elif isinstance(value, tl.constexpr):
+            names[name] = ("constexpr", value.value)
         elif hasattr(value, "fn"):
             names[name] = ("function", name)
             if name not in functions:

@@ -1,15 +1,16 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Runs the zoo twice in one process: traced, and as Triton's own interpreter runs it.
+"""Runs the zoo: as Triton's own interpreter does, or traced and then executed one by one.
 
-`python zoo_child.py FOLDER` with TRITON_INTERPRET=1 writes `<case>.npz` (the trace) and
-`<case>.json` (per program: kind, lines and sectors of each access of the plain interpreter), and
-`arithmetic.json` (what each program computes when run by itself, by case).
+`python zoo_child.py FOLDER` writes with TRITON_INTERPRET=1 `<case>.json` (per program: kind, lines
+and sectors of each access of the plain interpreter), else `<case>.npz` (the trace),
+`<case>.alone.json` and `arithmetic.json` (what each program computes by itself, by case).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,24 +18,26 @@ from typing import Any
 import numpy as np
 import torch
 import triton.runtime.interpreter as triton_interpreter
+from zoo import Case, Descriptor, cases, record
 
-PLAIN_LAUNCH = triton_interpreter.GridExecutor.__call__
-
-from zoo import Case, Descriptor, cases, record  # noqa: E402
-
-from intelliperf_swizzle.codec import save_arrays  # noqa: E402
-from intelliperf_swizzle.frontends.triton.interpreter.fixes import fix_interpreter  # noqa: E402
-from intelliperf_swizzle.frontends.triton.interpreter.revive import revive, run_sequential  # noqa: E402
-from intelliperf_swizzle.frontends.triton.tracing.interpret import trace_here  # noqa: E402
-from intelliperf_swizzle.records import Access, Launch  # noqa: E402
+from intelliperf_swizzle.codec import save_arrays
+from intelliperf_swizzle.frontends.triton.tracing.execute import (
+    kernel_of,
+    make_live,
+    trace_here,
+)
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory
+from intelliperf_swizzle.frontends.triton.walk.run import run_one_by_one
+from intelliperf_swizzle.records import Access, Launch
 
 NOT_FOR_THE_PLAIN_INTERPRETER = (
     "stream_k",
     "outside",
     "outside_and_apart",
     "outside_one_by_one",
+    "odds_and_ends",
 )
-"""It hangs in the first and may be aborted in the others."""
+"""It hangs in the first, may be aborted in the next three and knows no libdevice."""
 
 
 class Listing:
@@ -105,53 +108,47 @@ def plain_accesses(case: Case, launch: Launch, folder: Path) -> list[list[Any]]:
         return tensor(value) if isinstance(value, np.ndarray) else value
 
     arguments = {name: argument(value) for name, value in case.arguments.items()}
-    bases = list(revive(launch, folder).memory.base.values())
+    bases = list(Memory(launch).base.values())
     spans = [
         (t.data_ptr(), t.data_ptr() + t.nbytes, base)
         for t, base in zip(tensors.values(), bases, strict=True)
     ]
     listing = Listing(launch, spans)
-    ours, native = triton_interpreter.GridExecutor.__call__, triton_interpreter._interpreter
-    triton_interpreter.GridExecutor.__call__ = PLAIN_LAUNCH
+    native = triton_interpreter._interpreter
     triton_interpreter._interpreter = Overheard(native, listing)
     try:
         case.kernel[case.grid](**arguments)
     finally:
-        triton_interpreter.GridExecutor.__call__ = ours
         triton_interpreter._interpreter = native
     return listing.accesses
 
 
-def sequential_accesses(launch: Launch, folder: Path) -> list[list[Any]]:
-    """What our sequential interpreter touches."""
-    live = revive(launch, folder)
+def accesses_one_by_one(launch: Launch) -> tuple[list[list[Any]], list[Any]]:
+    """What programs that are executed one by one touch and compute."""
+    live = make_live(launch, kernel_of(launch), whole=True)
     memory = live.memory
     spans = list(
         zip(memory.begin.tolist(), memory.end.tolist(), memory.begin.tolist(), strict=True)
     )
     listing = Listing(launch, spans)
-    run_sequential(live, observer=listing)
-    return listing.accesses
+    arithmetic = run_one_by_one(live, observer=listing).arithmetic
+    return listing.accesses, arithmetic.tolist()
 
 
-def main(folder: Path) -> None:
-    fix_interpreter()
+def main(folder: Path, *, plain: bool) -> None:
     launches = {name: record(case, folder / name) for name, case in cases().items()}
-    for name, launch in launches.items():  # all of them first: Triton 3.6 leaves its patches behind
-        save_arrays(trace_here(launch, folder), folder / f"{name}.npz")
-    alone = {
-        name: run_sequential(revive(launch, folder)).arithmetic.tolist()
-        for name, launch in launches.items()
-    }
-    (folder / "arithmetic.json").write_text(json.dumps(alone))
     for name, case in cases().items():
-        launch = launches[name]
-        if name in NOT_FOR_THE_PLAIN_INTERPRETER:
-            accesses = sequential_accesses(launch, folder)
-        else:
-            accesses = plain_accesses(case, launch, folder)
-        (folder / f"{name}.json").write_text(json.dumps(accesses))
+        if plain and name not in NOT_FOR_THE_PLAIN_INTERPRETER:
+            touched = plain_accesses(case, launches[name], folder)
+            (folder / f"{name}.json").write_text(json.dumps(touched))
+    alone = {}
+    for name, launch in launches.items() if not plain else ():
+        save_arrays(trace_here(launch, folder), folder / f"{name}.npz")
+        touched, alone[name] = accesses_one_by_one(launch)
+        (folder / f"{name}.alone.json").write_text(json.dumps(touched))
+    if not plain:
+        (folder / "arithmetic.json").write_text(json.dumps(alone))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), plain=os.environ.get("TRITON_INTERPRET") == "1")

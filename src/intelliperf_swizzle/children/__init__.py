@@ -37,13 +37,18 @@ class KeptProcess:
 
     Args:
         start: has a keeper started that talks to this end of a socket.
+        starter: exit code of the process that was to start the keeper, if that is gone.
 
     Raises:
         OSError: the process cannot be started.
         Interrupted: the run is being stopped.
     """
 
-    def __init__(self, start: Callable[[socket.socket], None]):
+    def __init__(
+        self,
+        start: Callable[[socket.socket], None],
+        starter: Callable[[], int | None] = lambda: None,
+    ):
         stopping.check()
         self._socket, theirs = socket.socketpair()
         self._said = b""
@@ -55,12 +60,19 @@ class KeptProcess:
                 _running.add(self)
             while not self._said and self._exit_code is None:
                 self._listen(stopping.TICK_SECONDS)
+            if not self.has_begun:
+                self._exit_code = starter() or self._exit_code
             started = self._said.partition(b"\n")[0]
             if started not in (b"ok", b""):
                 raise OSError(int(started), os.strerror(int(started)))
         except BaseException:
             self.end()
             raise
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it was started; not if who was to start it is gone."""
+        return bool(self._said)
 
     @property
     def exit_code(self) -> int | None:
@@ -217,9 +229,14 @@ class Warm:
             with suppress(OSError), _lock:  # gone: so the call is, too
                 socket.send_fds(self._socket, [asked], [theirs.fileno(), output.fileno()])
 
-        return KeptProcess(start)
+        return KeptProcess(start, self._exit_code)
 
-    def let_go(self) -> None:
+    def _exit_code(self) -> int | None:
+        with suppress(subprocess.TimeoutExpired):
+            return self._process.wait(_END_SECONDS)
+        return None
+
+    def close(self) -> None:
         """Ends it; not the calls."""
         self._socket.close()
 
@@ -230,24 +247,33 @@ _DIFFERS = ("TMPDIR", "PYTEST_CURRENT_TEST")
 """What differs between calls, and is not looked at by what they import."""
 
 
-def _warm_for(environment: Mapping[str, str], folder: Path) -> Warm:
-    """The process for calls in an environment; the last few are kept."""
+def _warm_for(
+    environment: Mapping[str, str], folder: Path, dead: Warm | None = None
+) -> tuple[Warm, bool]:
+    """The process for calls in an environment, and whether it is new; the last few are kept.
+
+    Args:
+        environment: of the calls.
+        folder: as of `Warm`.
+        dead: not this one.
+    """
     same = {name: text for name, text in environment.items() if name not in _DIFFERS}
     key = frozenset(same.items())
     with _lock:
         warm = _warm.pop(key, None)
-        if warm is None or not warm.is_running:
+        is_new = warm is None or warm is dead or not warm.is_running
+        if warm is None or is_new:
             warm = Warm(folder, same)
         _warm[key] = warm
         while len(_warm) > _MOST_WARM:
-            _warm.pop(next(iter(_warm))).let_go()
-    return warm
+            _warm.pop(next(iter(_warm))).close()
+    return warm, is_new
 
 
 def prepare(function: str, environment: Mapping[str, str] = {}) -> None:
     """Has what a call will need imported while something else is done; see `call`."""
     with temporary_folder("prepare") as folder:
-        _warm_for({**os.environ, **environment}, folder).prepare(function)
+        _warm_for({**os.environ, **environment}, folder)[0].prepare(function)
 
 
 _running: set[KeptProcess] = set()
@@ -416,10 +442,17 @@ def _answers(
     """All answers, and how the child ended as an error."""
     with temporary_folder(function.rpartition(":")[2]) as folder:
         (folder / REQUEST).write_bytes(pickle.dumps(request))
-        warm = _warm_for({**os.environ, **environment}, folder)
-        ended = _until_ended(
-            folder, limit_seconds, lambda output: warm.call(folder, function, output)
-        )
+
+        def start(output: IO[bytes]) -> KeptProcess:
+            warm, is_new = _warm_for({**os.environ, **environment}, folder)
+            started = warm.call(folder, function, output)
+            if not (started.has_begun or is_new):  # it had just died of something else
+                started.end()
+                warm, _ = _warm_for({**os.environ, **environment}, folder, warm)
+                started = warm.call(folder, function, output)
+            return started
+
+        ended = _until_ended(folder, limit_seconds, start)
         stage = folder / STAGE
         error = CallError(ended, stage.read_text() if stage.exists() else "")
         answers = []

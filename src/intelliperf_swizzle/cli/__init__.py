@@ -26,6 +26,7 @@ VERBS = (
     "prove",
     "score",
     "explain",
+    "apply",
     "report",
     "mcp",
     "patterns",

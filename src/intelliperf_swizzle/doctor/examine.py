@@ -22,7 +22,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.doctor.diagnosis import Diagnosis, Finding
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.frontends.ports import LANGUAGES, load_language
+from intelliperf_swizzle.frontends.ports import KernelLanguage, frontends
 from intelliperf_swizzle.hardware import Device, Target, devices, unknown
 from intelliperf_swizzle.hardware.detect import HERE as THESE_GPUS
 from intelliperf_swizzle.hardware.detect import Sources
@@ -79,7 +79,7 @@ def diagnose(options: Options, system: System = HERE) -> Diagnosis:
     findings = (
         _python(),
         _torch(options, device),
-        *(_language(name, system) for name in LANGUAGES),
+        *(_language(one, system) for one in reversed(frontends())),
         *_c_compiler(options, device, system.machine),
         *_gpus(options, present, target, system),
         *_profilers(options, device, tools),
@@ -154,10 +154,9 @@ def _torch_build() -> str | None:
     return found[1] if found else None
 
 
-def _language(name: str, system: System) -> Finding:
+def _language(language: KernelLanguage, system: System) -> Finding:
     """The compiler of a kernel language; none is needed by the programs of another."""
     search = {"PATH": system.machine.search} if system.machine.search else {}
-    language = load_language(name)
     compiler = language.compiler({**system.environment, **search})
     if compiler.found is None:
         none = f"none; only {language.name} programs need it: {compiler.gap}"

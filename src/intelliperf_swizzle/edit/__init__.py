@@ -7,6 +7,7 @@ from __future__ import annotations
 import difflib
 import io
 import itertools
+import json
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ class Edit:
         before: the same files as they were when the edit was made.
         diff: unified, for `git apply` and `patch -p1` from the root that it was made for.
         lines_added: lines that the diff adds.
+        rules: the same for who changes kernels when they are compiled (`ports.Overlay`).
     """
 
     functions: Mapping[str, str]
@@ -46,6 +48,14 @@ class Edit:
     before: Mapping[str, str] = field(repr=False)
     diff: str
     lines_added: int
+    rules: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
+
+    @property
+    def swizzles(self) -> str:
+        """The rules as a file, JSON; empty if there are none."""
+        if not self.rules:
+            return ""
+        return json.dumps({"format": 1, "kernels": self.rules}, indent=1) + "\n"
 
 
 def headline(name: str, target: str) -> str:
@@ -78,6 +88,7 @@ def combine(edits: Sequence[Edit], roots: Sequence[Path]) -> Edit:
         before=before,
         diff=unified_diff(before, after, root),
         lines_added=sum(edit.lines_added for edit in edits),
+        rules=tuple(rule for edit in edits for rule in edit.rules),
     )
 
 

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from intelliperf_swizzle import children
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import SpliceError, SwizzleError
 
+PLACE = Path("around", "above", "beside", "project")
+"""Where in a folder of its own a copy finds what lies beside the project and above it, too."""
 NOT_COPIED = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "swizzle-out")
 """What a run of a kernel does not need and a copy should not cost."""
 
@@ -81,21 +84,64 @@ def carry(project: Path, command: Sequence[str], copy: Path, edit: Edit | None) 
 def copy_project(project: Path, copy: Path, edit: Edit | None = None) -> None:
     """Copies the project directory and writes the edited files into the copy.
 
+    At `PLACE` it is surrounded by links, so that a build finds `../common` and `../../include`.
+
     Raises:
         SpliceError: a file of the edit lies outside the project.
     """
     root = project.resolve()
-    outside = [path for path in (edit.files if edit else ()) if root not in _parents(path)]
-    if outside:
-        raise SpliceError(f"{outside[0]} lies outside {project}", hint="-p names a wider directory")
+    places = {path: place_in_copy(Path(path), root, copy) for path in (edit.files if edit else ())}
+    for path, place in places.items():
+        if place is None:
+            raise SpliceError(f"{path} lies outside {project}", hint="-p names a wider directory")
     around = {str(copy), *map(str, copy.parents)} - {str(root)}
 
     def ignored(folder: str, names: list[str]) -> set[str]:
         return {one for one in names if str(Path(folder) / one) in around} | _ignored(folder, names)
 
     shutil.copytree(root, copy, symlinks=True, ignore=ignored, ignore_dangling_symlinks=True)
+    _surround(root, copy)
     for path, text in (edit.files if edit else {}).items():
-        (copy / Path(path).resolve().relative_to(root)).write_bytes(text.encode())
+        _write_in_copy(Path(str(places[path])), copy, text)
+
+
+def place_in_copy(file: Path, project: Path, copy: Path) -> Path | None:
+    """Where a file of the project, or from around it, is in the copy; None if it is not there."""
+    root, file = project.resolve(), file.resolve()
+    for real, place in ((root, copy), *_around(root, copy)):
+        if real in file.parents:
+            return place / file.relative_to(real)
+    return None
+
+
+def _write_in_copy(file: Path, copy: Path, text: str) -> None:
+    """Writes a file, for which links to folders become folders of links."""
+    for place in (*reversed(file.parents), file):
+        if place.is_symlink() and copy.parents[len(PLACE.parts) - 2] in place.parents:
+            real = place.resolve()
+            place.unlink()
+            if place != file:
+                place.mkdir()
+                for one in real.iterdir():
+                    (place / one.name).symlink_to(one)
+    file.write_bytes(text.encode())
+
+
+def _around(root: Path, copy: Path) -> Iterator[tuple[Path, Path]]:
+    """The folders above a project, each with that above its copy."""
+    levels = len(PLACE.parts) - 1 if copy.parts[-len(PLACE.parts) :] == PLACE.parts else 0
+    return zip(root.parents, copy.parents[:levels], strict=False)
+
+
+def _surround(root: Path, copy: Path) -> None:
+    """Links to what lies around a project, around its copy."""
+    for real, place in _around(root, copy):
+        if real == real.parent or not os.access(real, os.R_OK):
+            return
+        for one in sorted(real.iterdir()):
+            link = place / one.name
+            if not (link.exists() or link.is_symlink() or one == root or one in root.parents):
+                link.symlink_to(one)
 
 
 def moved_command(command: Sequence[str], project: Path, copy: Path) -> list[str]:

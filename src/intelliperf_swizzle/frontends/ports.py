@@ -8,21 +8,24 @@ knows how a kernel is written, compiled or executed.
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from intelliperf_swizzle.dependence import Dependence
 from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.hardware.target import Backend
 from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import (
     Capture,
+    Int64Array,
     Launch,
     MappedLaunch,
     Padding,
@@ -31,12 +34,8 @@ from intelliperf_swizzle.records import (
     Validation,
 )
 
-LANGUAGES: Mapping[str, str] = {
-    "triton": "intelliperf_swizzle.frontends.triton.language:TRITON",
-    "hip": "intelliperf_swizzle.frontends.cpp.language:HIP",
-    "cuda": "intelliperf_swizzle.frontends.cpp.language:CUDA",
-}
-"""Where each language is; it is imported when it is asked for."""
+GROUP = "intelliperf_swizzle.frontends"
+"""The entry points of front ends: name of a language -> its `KernelLanguage`."""
 
 
 @dataclass(frozen=True)
@@ -104,104 +103,44 @@ class Compiler:
     command: str | None = None
 
 
-class GpuRuns(Protocol):
-    """Runs edited kernels in their application on the GPU, beside the unmodified kernel."""
-
-    def validate_and_time(self, edits: Mapping[int, Edit]) -> Mapping[int, GpuOutcome]:
-        """Compares each edit byte for byte and times those that agree, in interleaved rounds.
-
-        Raises:
-            ValidationError: the application failed before anything was tried, or at the original.
-        """
-
-    def time(self, edits: Mapping[int, Edit]) -> Mapping[int, Timing | None]:
-        """Times edits that agree against the unmodified kernel and each other."""
-
-    def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
-        """Compares the largest launch with longer rows, and times it if it agrees; as edits are.
-
-        Args:
-            padding: of copies of its tensors; the application's own stay.
-            edit: of the kernel that is launched so; None = the unmodified one.
-
-        Raises:
-            ValidationError: the application failed before anything was tried, or at the original.
-        """
+# --- what every language has ----------------------------------------------------------------------
 
 
-class KernelLanguage(Protocol):
-    """Triton, or another language.
+class Recorder(Protocol):
+    """Knows the programs of a language, and records what they launch.
 
     Attributes:
-        name: as people call it.
-        builds: whether `record` runs the build command, in a copy of the project.
+        name: as people call the language.
         default_target: the GPU if none is named and none is there; None = that of the options.
     """
 
     name: str
     default_target: str | None
-    builds: bool
-
-    @property
-    def measures(self) -> bool:
-        """Whether its edits can be run on a GPU here (`on_gpu`); if not, they are modelled."""
 
     def compiler(self, environment: Mapping[str, str]) -> Compiler:
-        """The compiler; one of C++ is tried on a few lines."""
+        """The user's compiler, tried where that is cheap."""
 
     def names_program(self, command: Sequence[str], project: Path) -> bool:
-        """Whether a word is a program, or Python, that this language is compiled into."""
-
-    def build_copy(
-        self, command: str, project: Path, copy: Path, environment: Mapping[str, str]
-    ) -> None:
-        """Builds a copy of a project for the GPU that is here; raises SwizzleError.
-
-        Args:
-            command: the user's.
-            project: what is copied.
-            copy: of it, with an edit or without.
-            environment: of the command.
-        """
+        """Whether a word is a program, or a file, with kernels of this language."""
 
     def record(self, request: RecordRequest) -> Capture:
         """Runs the application and records its launches; raises CaptureError."""
 
-    def with_loops(
-        self, launches: Sequence[Launch], name: str | None
-    ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
-        """The launches of a kernel with the loop whose tiles are renumbered, if there is one.
 
-        Args:
-            launches: all of one kernel.
-            name: of the variable that holds the number of a tile; None = any.
-
-        Returns:
-            The launches, and in sentences why other loops are not.
-        """
+class Tracer(Protocol):
+    """Tells what launches touch."""
 
     def trace(self, launch: Launch) -> Trace:
         """The cache lines that each tile of a launch touches; raises TraceError."""
-
-    def trace_each(self, launches: Sequence[Launch]) -> Sequence[Trace | None]:
-        """The same of several that are made up; None for what cannot be traced, or reaches outside
-        of every tensor."""
-
-    def resize(self, launch: Launch, counts: Callable[[int], Iterable[int]]) -> Sequence[Launch]:
-        """A launch at other problem sizes, the smallest first; empty if none can be made.
-
-        Args:
-            launch: as recorded.
-            counts: how many tiles to have along a size that has so many.
-        """
-
-    def retile(self, launch: Launch) -> Sequence[Launch]:
-        """A launch with other tile sizes in grids to match; whether they do the same is unknown."""
 
     def find_dependences(
         self, launches: Sequence[Launch], *, timeout_seconds: float
     ) -> Sequence[Dependence]:
         """Which programs of each launch depend on each other; no trace is kept."""
+
+
+class Editor(Protocol):
+    """Puts swizzles into kernels, and compiles them."""
 
     def build(self, launch: Launch, target: Target, edit: Edit | None = None) -> Build:
         """Compiles the kernel of a launch for a GPU that need not be there; raises BuildError."""
@@ -225,6 +164,10 @@ class KernelLanguage(Protocol):
             roots: folders that the patch may be made for; the first that fits.
         """
 
+
+class Validator(Protocol):
+    """Tells whether an edited kernel does what the unmodified one does."""
+
     def find_flaw(self, mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
         """Why an edit cannot be what was proved, as far as that shows without running it."""
 
@@ -237,6 +180,166 @@ class KernelLanguage(Protocol):
             ValidationError: the unmodified kernel cannot be run.
         """
 
+
+class KernelLanguage(Recorder, Tracer, Editor, Validator, Protocol):
+    """A front end; what else it can do, it says by what follows."""
+
+
+# --- what some have -------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Builder(Protocol):
+    """Its programs are built by a command of the user's, in a copy of the project.
+
+    Attributes:
+        backend: of the targets that they run on.
+    """
+
+    backend: Backend
+
+    def builds_program(self, project: Path, backend: Backend | None) -> bool:
+        """Whether a project's sources have kernels of this language, for a backend if it is known.
+
+        Costs a look at every source.
+        """
+
+    def has_kernel(self, kernel: str, project: Path) -> bool:
+        """Whether a source that is of this language alone has a kernel of that name."""
+
+    def build_copy(
+        self, command: str, project: Path, copy: Path, environment: Mapping[str, str]
+    ) -> None:
+        """Builds a copy of a project for the GPU that is here; raises SwizzleError.
+
+        Args:
+            command: the user's.
+            project: what is copied.
+            copy: of it, with an edit or without.
+            environment: of the command.
+        """
+
+
+@runtime_checkable
+class TileLoops(Protocol):
+    """Renumbers tiles that programs take in a loop."""
+
+    def with_loops(
+        self, launches: Sequence[Launch], name: str | None
+    ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
+        """The launches of a kernel with the loop whose tiles are renumbered, if there is one.
+
+        Args:
+            launches: all of one kernel.
+            name: of the variable that holds the number of a tile; None = any.
+
+        Returns:
+            The launches, and in sentences why other loops are not.
+        """
+
+
+@runtime_checkable
+class CodeComparer(Protocol):
+    """Compares the code of edited kernels with that of the unmodified ones, for all launches."""
+
+    def find_difference(
+        self, placed: Sequence[tuple[Launch, Int64Array]], edit: Edit
+    ) -> str | None:
+        """Where an edited kernel is another than the unmodified one with the proved tiles.
+
+        Configurations of a tuner that no launch has must keep their order.
+
+        Args:
+            placed: all launches of a kernel, with the proved mapping of each.
+            edit: of it.
+
+        Raises:
+            ValidationError: the code of the unmodified kernel cannot be had.
+        """
+
+
+@runtime_checkable
+class Resizer(Protocol):
+    """Makes launches that the application does not."""
+
+    def trace_each(self, launches: Sequence[Launch]) -> Sequence[Trace | None]:
+        """As `trace`, of several; None for what cannot be traced, or reaches outside of every
+        tensor."""
+
+    def resize(self, launch: Launch, counts: Callable[[int], Iterable[int]]) -> Sequence[Launch]:
+        """A launch at other problem sizes, the smallest first; empty if none can be made.
+
+        Args:
+            launch: as recorded.
+            counts: how many tiles to have along a size that has so many.
+        """
+
+    def retile(self, launch: Launch) -> Sequence[Launch]:
+        """A launch with other tile sizes in grids to match; whether they do the same is unknown."""
+
+
+@runtime_checkable
+class SourceExaminer(Protocol):
+    """Looks at what a kernel's own source does with its program ids."""
+
+    def cautions(
+        self, launches: Sequence[Launch], prove_command: str, kept: Kept
+    ) -> tuple[str, ...]:
+        """What is doubtful about the unmodified kernel, such as tiles that it never computes."""
+
+
+@runtime_checkable
+class Overlay(Protocol):
+    """Applies swizzles when kernels are compiled, with no source touched.
+
+    Attributes:
+        overlay_module: the file that does so; it needs nothing of ours, and may be copied.
+    """
+
+    overlay_module: Path
+
+    def applying(self, swizzles: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
+        """The environment in which an application's kernels get the swizzles of a file."""
+
+
+class GpuRuns(Protocol):
+    """Runs edited kernels in their application on the GPU, beside the unmodified kernel."""
+
+    def validate_and_time(self, edits: Mapping[int, Edit]) -> Mapping[int, GpuOutcome]:
+        """Compares each edit byte for byte and times those that agree, in interleaved rounds.
+
+        Raises:
+            ValidationError: the application failed before anything was tried, or at the original.
+        """
+
+    def time(self, edits: Mapping[int, Edit]) -> Mapping[int, Timing | None]:
+        """Times edits that agree against the unmodified kernel and each other."""
+
+
+@runtime_checkable
+class PaddedRuns(Protocol):
+    """Runs launches with longer rows."""
+
+    def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
+        """Compares the largest launch with longer rows, and times it if it agrees; as edits are.
+
+        Args:
+            padding: of copies of its tensors; the application's own stay.
+            edit: of the kernel that is launched so; None = the unmodified one.
+
+        Raises:
+            ValidationError: the application failed before anything was tried, or at the original.
+        """
+
+
+@runtime_checkable
+class GpuLanguage(Protocol):
+    """Tries edits on a GPU."""
+
+    @property
+    def measures(self) -> bool:
+        """Whether it can here; if not, edits are modelled."""
+
     def on_gpu(
         self,
         request: RecordRequest,
@@ -247,14 +350,35 @@ class KernelLanguage(Protocol):
     ) -> GpuRuns:
         """What runs the kernel's edits on a GPU."""
 
-    def cautions(
-        self, launches: Sequence[Launch], prove_command: str, kept: Kept
-    ) -> tuple[str, ...]:
-        """What is doubtful about the unmodified kernel, such as tiles that it never computes."""
+
+_loaded: dict[str, KernelLanguage] = {}
 
 
-def load_language(name: str = "triton") -> KernelLanguage:
-    """The language of a name in `LANGUAGES`."""
-    module, _, attribute = LANGUAGES[name].partition(":")
-    language: KernelLanguage = getattr(importlib.import_module(module), attribute)
-    return language
+def frontends() -> tuple[KernelLanguage, ...]:
+    """The front ends that are installed: first those whose programs are built; the default last.
+
+    Raises:
+        UsageError: there are none.
+    """
+    for entry in entry_points(group=GROUP):
+        if entry.name not in _loaded:
+            try:
+                _loaded[entry.name] = entry.load()
+            except ModuleNotFoundError as error:  # it, or what it needs, is left out
+                gone = error.name or ""
+                ours = gone.startswith("intelliperf_swizzle")
+                if ours and not entry.module.startswith(gone):
+                    raise
+    if not _loaded:
+        raise UsageError(
+            "no front end of a kernel language is installed",
+            hint="an older installation lies here: pip install it again (-e . in a checkout)",
+        )
+    found = sorted(_loaded.items(), key=lambda item: (not isinstance(item[1], Builder), item[0]))
+    return tuple(one for _, one in found)
+
+
+def load_language(name: str | None = None) -> KernelLanguage:
+    """The front end of a name, or the default."""
+    default = frontends()[-1]
+    return _loaded[name] if name else default

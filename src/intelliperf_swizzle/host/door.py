@@ -8,12 +8,10 @@ goes on as it always did, without a frame of ours on its stack.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from types import ModuleType
 
-from intelliperf_swizzle.children import leave
-from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.host.formula import exit_code_of
 from intelliperf_swizzle.host.parser import (
     chosen_formula,
     formula_action,
@@ -23,7 +21,6 @@ from intelliperf_swizzle.host.parser import (
     with_ours,
 )
 from intelliperf_swizzle.options import FORMULAS
-from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 
 def open_door(module: ModuleType) -> None:
@@ -43,27 +40,8 @@ def open_door(module: ModuleType) -> None:
             return build()
         chosen = chosen_formula(parser, sys.argv[1:])
         if (chosen in FORMULAS or is_formula_file(chosen)) and (fresh := host_parser(build)):
-            sys.exit(_run(fresh))
+            sys.exit(exit_code_of(lambda: with_ours(fresh).parse_args()))
         with ours_listed():
             return build()
 
     module.intelliperf_parser = intelliperf_parser  # type: ignore[attr-defined]
-
-
-def _run(parser: argparse.ArgumentParser) -> int:
-    try:
-        with stopped_by_signals():
-            options = with_ours(parser).parse_args()
-            from intelliperf_swizzle.host.run import run  # heavy, and --help has no need of it
-
-            return run(options)
-    except SwizzleError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    except Interrupted as signal:
-        print(signal, file=sys.stderr)
-        leave(signal.exit_code)
-    except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
-        print(f"error: {error.strerror or error}{where}", file=sys.stderr)
-        return 1

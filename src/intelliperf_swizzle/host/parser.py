@@ -95,8 +95,11 @@ def chosen_formula(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
         raise _UnparsableError(message)
 
     list_ours(parser)
-    for action in add_options(parser, host=False, environment={}):
-        action.type = action.choices = None
+    add_options(parser, host=False, environment={})
+    for action in parser._actions:
+        action.type = None
+        if action.dest != "formula":
+            action.choices = None
     # `--help` says nothing and goes on, so that what comes after it is seen too.
     vars(parser).update(error=fail, print_help=lambda: None, exit=lambda: None)
     seen = argparse.Namespace(formula=None)

@@ -21,6 +21,7 @@ from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.frontends.ports import Builder
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.host.cards import KernelReading, reading_of
 from intelliperf_swizzle.profile import Application, TracedLaunch
@@ -95,7 +96,7 @@ class IntelliPerfProfiler:
                 "TRITON_INTERPRET": "0",
             }
             profile = _ask_child(request, folder, environment, application.limit_seconds)
-            if edit is not None and not application.language.builds:
+            if edit is not None and not isinstance(application.language, Builder):
                 check_edited(edit, kernel, carrier.original, copy, cache)
             return profile
 

@@ -8,13 +8,15 @@ import argparse
 import logging
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.host.preparation import NAME, prepare_with_host
-from intelliperf_swizzle.host.requirements import Host, probe
+from intelliperf_swizzle.host.requirements import probe
 from intelliperf_swizzle.options import read_options
+from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.files import STDOUT, check_output, writable
 from intelliperf_swizzle.report.terminal import Lines, show, summary
@@ -27,54 +29,60 @@ CHATTY = ("numba", "asyncio", "matplotlib", "urllib3")
 """Libraries whose debug messages would drown a run; `-vvv` asks for ours and the host's."""
 
 
-def run(options: argparse.Namespace) -> int:
+def run(namespace: argparse.Namespace) -> int:
     """Runs the formula as the options say; the exit code.
-
-    Raises:
-        DriftError: the host lacks something we need; nothing was touched.
-        SwizzleError: the application or a tool failed, or the input is wrong.
-    """
-    host = probe(options)
-    set_logging(options.verbose)
-    hand_over(options, explore(options), host)
-    return 0
-
-
-def explore(namespace: argparse.Namespace) -> Outcome:
-    """The loop, with the host's profiler if it can measure; nothing of the user's is changed.
-
-    Args:
-        namespace: the host's options and ours.
-
-    Raises:
-        SwizzleError: the application or a tool failed, or the input is wrong.
-    """
-    progress = Lines(sys.stderr)
-    options = read_options(namespace)
-    check_output(options.output_file)
-    folder = writable(options.report_dir, progress.note)
-    proposers = choose_proposers(options, progress)
-    setup = prepare_with_host(options, command_of(namespace), progress)
-    return optimize(setup, proposers, folder, progress)
-
-
-def hand_over(namespace: argparse.Namespace, outcome: Outcome, host: Host) -> None:
-    """Writes the files of an outcome, applies it if asked for and prints the summary.
 
     The result goes to stdout if no file is named, as the host has it.
 
     Raises:
+        DriftError: the host lacks something we need; nothing was touched.
+        SwizzleError: the application or a tool failed, or the input is wrong.
         Interrupted: a signal had ended the search.
     """
-    options = read_options(namespace)
-    output_file = options.output_file or STDOUT
-    written = deliver(outcome, replace(options, output_file=output_file, trace_path=None))
-    if options.trace_path:
-        write_trace(host, outcome, options.trace_path)
-        written.append(f"trace: {options.trace_path}")
+    host = probe(namespace)
+    set_logging(namespace.verbose)
+    log = host.logger(run_name=time.strftime("%Y_%m_%d-%H_%M_%S"))
+    try:
+        options = read_options(namespace)
+        check_output(options.output_file)
+        progress = Traced(log, Lines(sys.stderr))
+        folder = writable(options.report_dir, progress.note)
+        proposers = choose_proposers(options, progress)
+        setup = prepare_with_host(options, command_of(namespace), progress)
+        outcome = optimize(setup, proposers, folder, progress)
+        output_file = options.output_file or STDOUT
+        written = deliver(outcome, replace(options, output_file=output_file, trace_path=None))
+        if options.trace_path:
+            write_trace(log, outcome, options.trace_path)
+            written.append(f"trace: {options.trace_path}")
+    finally:
+        log.buffer.clear()  # the host's logger flushes once more when it is collected
     show(summary(outcome.run, written), sys.stderr)
     if outcome.interrupted:
         raise outcome.interrupted
+    return 0
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A run's progress, shown, and recorded in the host's log when it happens."""
+
+    log: Any
+    shown: Progress
+
+    def phase(self, sentence: str) -> None:
+        """A new phase begins."""
+        self.log.record("phase", {"name": sentence})
+        self.shown.phase(sentence)
+
+    def step(self, done: int, total: int, best: str) -> None:
+        """A step of the phase is over."""
+        self.shown.step(done, total, best)
+
+    def note(self, sentence: str) -> None:
+        """Something the user should know."""
+        self.log.record("note", {"text": sentence})
+        self.shown.note(sentence)
 
 
 def command_of(options: argparse.Namespace) -> tuple[str, ...]:
@@ -87,14 +95,14 @@ def command_of(options: argparse.Namespace) -> tuple[str, ...]:
     return tuple(remaining[1:])
 
 
-def write_trace(host: Host, outcome: Outcome, trace_path: str) -> None:
+def write_trace(log: Any, outcome: Outcome, trace_path: str) -> None:
     """Writes the host's own kind of trace files: the run's events, and the kernel that is best.
 
-    A path with a suffix is the file of the events; the kernel goes beside it.
+    A path with a suffix is the file of the events; the kernel goes beside it. The events of
+    phases have the time at which they began; the attempts are listed at the end.
     """
     path = Path(trace_path).absolute()
     folder = path.parent if path.suffix and not path.is_dir() else path
-    log = host.logger(run_name=time.strftime("%Y_%m_%d-%H_%M_%S"))
     log.trace_path = str(folder)
     run = outcome.run
     log.record("formula_init", {"name": run.formula, "kernel": run.kernel, "target": run.target})
@@ -106,7 +114,6 @@ def write_trace(host: Host, outcome: Outcome, trace_path: str) -> None:
     log.record("formula_end", {"success": run.best is not None})
     folder.mkdir(parents=True, exist_ok=True)
     log.flush(str(path))
-    log.buffer.clear()  # the host's logger flushes once more when it is collected
 
 
 def _event(attempt: Attempt) -> dict[str, object]:

@@ -100,7 +100,7 @@ def emit_cpp(
 ) -> Code:
     """The swizzle as C++ statements for the body of a HIP or CUDA kernel; see `emit_triton`.
 
-    `min` and `max` are called unqualified, as HIP and CUDA define them for `int`.
+    `min` and `max` are lambdas: a parameter of the kernel may have either name.
     """
     usual = {
         **{name: f"blockIdx.{letter}" for name, letter in zip(AXES, "xyz", strict=True)},
@@ -112,8 +112,15 @@ def emit_cpp(
         f"int {prefix}{name} = static_cast<int>({expression});"
         for name, expression in body.bindings.items()
     ]
-    printer = _Printer(_CPP, {}, prefix)
-    lines += printer.cpp(body.statements, set(body.bindings))
+    extremes = {name: _call(f"{prefix}{name}({{}}, {{}})", 2) for name in ("min", "max")}
+    printer = _Printer({**_CPP, **extremes}, {}, prefix)
+    own = list(printer.cpp(body.statements, set(body.bindings)))
+    a, b = f"{prefix}a", f"{prefix}b"
+    for name, sign in (("min", "<"), ("max", ">")):
+        if any(f"{prefix}{name}(" in line for line in own):
+            chosen = f"{{ return {a} {sign} {b} ? {a} : {b}; }};"
+            lines.append(f"const auto {prefix}{name} = [](int {a}, int {b}) {chosen}")
+    lines += own
     return Code(tuple(lines), printer.outputs(body))
 
 
@@ -372,8 +379,6 @@ _CPP = {
     **{name: _infix(name, 9) for name in ("+", "-")},
     **{name: _infix(name, 10) for name in ("*", "%")},
     "//": _infix("/", 10),
-    "min": _call("min({}, {})", 2),
-    "max": _call("max({}, {})", 2),
 }
 
 

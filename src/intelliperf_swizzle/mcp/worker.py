@@ -13,11 +13,19 @@ import os
 import signal
 import sys
 import threading
-from typing import TextIO
+from pathlib import Path
+from typing import Any, TextIO
 
+from intelliperf_swizzle import api
 from intelliperf_swizzle.children import leave
 from intelliperf_swizzle.codec import dumps, encode, loads
+from intelliperf_swizzle.edit import patch_root
 from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.mapping import describe
+from intelliperf_swizzle.records import Measurement, Witness
+from intelliperf_swizzle.report.markdown import markdown
+from intelliperf_swizzle.report.read import read_run
+from intelliperf_swizzle.report.why import cures
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
 
 
@@ -45,6 +53,55 @@ class Telling:
         say(self._stream, "progress", sentence)
 
 
+def answer(verb: str, arguments: dict[str, Any], progress: Telling) -> dict[str, Any]:
+    """What a verb comes to: its records as JSON; null is what is not known."""
+    project = arguments.get("project_directory")
+    if project is not None:
+        os.chdir(project)  # so a patch is for this folder
+    if verb == "report":
+        return {"markdown": markdown(read_run(Path(arguments["result_file"])))}
+    if verb == "optimize":
+        arguments["output_file"] = f"{arguments['report_dir']}/optimize.json"
+    bound = {**arguments.pop("constants", {}), **arguments.pop("parameters", {})}
+    if verb == "prove":
+        verdict = api.prove(**arguments, **bound)
+        witness = list(describe(verdict)) if isinstance(verdict, Witness) else []
+        known = {name: getattr(verdict, name, None) for name in ("condition", "grids_checked")}
+        return {"holds": not witness, "witness": witness, **known}
+    found = getattr(api, verb)(**arguments, **bound, progress=progress)
+    if verb == "prove_source":
+        return {
+            "holds": all(one.kind == "permutation" for one in found),
+            "launches": [encode(one) for one in found],
+        }
+    if verb == "explain":
+        return {"sections": found}
+    if verb == "score":
+        after = found.attempt.measurement
+        return {**encode(found), "times": _times(found.baseline, after)}
+    result: dict[str, Any] = loads(Path(arguments["output_file"]).read_text(encoding="utf-8"))
+    named = [Path(word).absolute() for word in arguments["command"]]
+    roots = (Path.cwd(), *(path.parent for path in named if path.is_file()))
+    for name in ("attempts", "picture"):  # they are in the file
+        del result["swizzle"][name]
+    return {
+        **{name: result[name] for name in result if name not in ("initial", "optimized")},
+        "diff": found.edit.diff if found.edit else "",
+        "apply_in": str(patch_root(next(iter(found.edit.files)), roots)) if found.edit else None,
+        "times": _times(found.baseline, found.best.measurement if found.best else None),
+        "result_file": arguments["output_file"],
+        "cures": list(cures(found)),
+    }
+
+
+def _times(before: Measurement, after: Measurement | None) -> dict[str, Any]:
+    """Times before and after in ms, measured and modelled ones apart."""
+    return {
+        name: {"measured_ms": one and one.time_ms, "modelled_ms": one and one.modelled_time_ms}
+        for name, one in (("before", before), ("after", after))
+    }
+
+
 def say(stream: TextIO, kind: str, what: object) -> None:
     """One line of the answer."""
     stream.write(dumps({kind: what}) + "\n")
@@ -60,9 +117,7 @@ def main() -> int:
     with stopped_by_signals():
         threading.Thread(target=_end_with_server, daemon=True).start()
         try:
-            from intelliperf_swizzle.mcp.verbs import VERBS
-
-            answer = VERBS[call["verb"]](call["arguments"], Telling(stream))
+            answered = answer(call["verb"], call["arguments"], Telling(stream))
         except SwizzleError as error:
             say(stream, "error", str(error))
         except OSError as error:
@@ -70,7 +125,7 @@ def main() -> int:
         except Interrupted as signaled:
             leave(signaled.exit_code)
         else:
-            say(stream, "answer", encode(answer))
+            say(stream, "answer", answered)
     return 0
 
 

@@ -16,7 +16,7 @@ from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import Carrier, carry, moved_command
 from intelliperf_swizzle.errors import ProfileError, SpliceError, SwizzleError
-from intelliperf_swizzle.frontends.ports import KernelLanguage
+from intelliperf_swizzle.frontends.ports import Builder, KernelLanguage
 from intelliperf_swizzle.hardware import Device
 
 GRACE_SECONDS = 30.0
@@ -119,7 +119,7 @@ def profiled(
         environment = profiling_environment(application, carrier, project, cache)
         ran = _run(command, carrier.cwd, environment, output, application.limit_seconds)
         yield ran
-        if edit is not None and not application.language.builds:
+        if edit is not None and not isinstance(application.language, Builder):
             check_edited(edit, kernel, carrier.original, project, cache, ran.last_lines)
 
 
@@ -140,7 +140,9 @@ def profiling_environment(
 ) -> dict[str, str]:
     """Ours, with the device, the copy's modules, and an empty cache for what Triton compiles."""
     ours = {name: text for name, text in os.environ.items() if name != "TRITON_INTERPRET"}
-    if application.language.builds:  # what an application of PyTorch builds itself is the copy's
+    if isinstance(
+        application.language, Builder
+    ):  # what an application of PyTorch builds itself is the copy's
         ours["TORCH_EXTENSIONS_DIR"] = str(copy / ".torch_extensions")
     search = ours.get("PYTHONPATH", "").split(os.pathsep)
     moved = moved_command(search, carrier.original, copy)
@@ -159,8 +161,10 @@ def _build(application: Application, project: Path) -> None:
     Raises:
         ProfileError: it does not build.
     """
+    language = application.language
+    assert isinstance(language, Builder)
     try:
-        application.language.build_copy(
+        language.build_copy(
             str(application.build_command), application.project, project, os.environ
         )
     except SwizzleError as error:

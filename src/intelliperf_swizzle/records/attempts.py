@@ -169,8 +169,7 @@ class Validation:
     """The outcome of comparing the original with the swizzled kernel.
 
     Attributes:
-        method: `all-tiles`, `traces-and-sample`, `traces-reads-and-sample`, `mapping-and-sample`,
-            `gpu` or `gpu-whole-runs`.
+        method: `all-tiles`, `ir-and-sample`, `traces-reads-and-sample` or `gpu`.
         launches: distinct launches compared.
         tiles_compared: tiles of which the bytes were compared.
         tiles: tiles of these launches.
@@ -180,12 +179,10 @@ class Validation:
         distinct_launches: how many there are; those that were not compared were proved, and
             checked for programs that depend on each other. None = not counted.
         build: registers and workgroups a CU, before and after, in words; None = not compiled.
+        unit_test: the user's command that passed with the swizzled kernel; None = none was run.
     """
 
-    method: Literal[
-        "all-tiles", "traces-and-sample", "traces-reads-and-sample", "mapping-and-sample",
-        "gpu", "gpu-whole-runs",
-    ]  # fmt: skip
+    method: Literal["all-tiles", "ir-and-sample", "traces-reads-and-sample", "gpu"]
     launches: int
     tiles_compared: int
     tiles: int
@@ -195,6 +192,7 @@ class Validation:
     difference: str | None = None
     distinct_launches: int | None = None
     build: str | None = None
+    unit_test: str | None = None
 
 
 VerdictKind: TypeAlias = Literal[
@@ -209,6 +207,7 @@ VerdictKind: TypeAlias = Literal[
     "not patched",
     "does not build",
     "output differs",
+    "unit test failed",
     "slower",
     "unsafe order",
     "not measured",

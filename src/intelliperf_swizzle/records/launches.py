@@ -44,10 +44,12 @@ class KernelSource:
     Attributes:
         kernel: key of the kernel in `functions`.
         functions: the kernel and the jit functions it reaches, by a key unique in this record.
+        identity: what it is known by when it is compiled another time; empty if by nothing.
     """
 
     kernel: str
     functions: Mapping[str, SourceFunction]
+    identity: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def entry(self) -> SourceFunction:
@@ -57,16 +59,19 @@ class KernelSource:
 
 @dataclass(frozen=True)
 class Storage:
-    """A piece of device memory that tensor arguments are views of.
+    """A piece of device memory that tensor arguments are views of, or that addresses lead to.
 
     Attributes:
         bytes: its size.
         contents: path of a `.npy` (uint8[bytes]) with its contents before the launch, or None
             where they were not kept.
+        address: where the application had it; None if no recorded number points into it and it
+            began on a multiple of 16.
     """
 
     bytes: int
     contents: str | None = None
+    address: int | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,6 @@ class TensorArgument:
         shape: in elements.
         strides: in elements.
         offset_bytes: of the first element.
-        targets: of an array of pointers, what each element points at; None for a null pointer.
     """
 
     storage: int
@@ -87,7 +91,6 @@ class TensorArgument:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset_bytes: int = 0
-    targets: tuple[TensorArgument | None, ...] = ()
 
     @property
     def item_bytes(self) -> int:
@@ -138,8 +141,6 @@ Argument: TypeAlias = (
 def _tensors(name: str, argument: Argument) -> Iterator[tuple[str, TensorArgument]]:
     if isinstance(argument, TensorArgument):
         yield name, argument
-        for position, target in enumerate(argument.targets):
-            yield from _tensors(f"{name}[{position}]", target)
     elif isinstance(argument, DescriptorArgument):
         yield name, argument.base
     elif isinstance(argument, tuple):
@@ -212,12 +213,15 @@ class Launch:
         arguments: by parameter name in signature order; constexprs included.
         constexprs: names of the parameters that are `tl.constexpr`.
         options: launch options (`num_warps`, `num_stages`, `waves_per_eu`, …).
-        storages: what the tensor arguments are views of, by number.
+        storages: what the tensor arguments are views of, by number, then what addresses among the
+            arguments and in the contents of integers lead to.
         count: how often this very launch was made, by all processes.
         computed: whether the kernel was really executed when it was recorded.
         ordinal: position among the recorded launches of the application.
         configs: what `triton.autotune` chooses from: constexprs and options by name.
         loop: whose tiles are renumbered; None = the programs are.
+        ttir: path of the text of what Triton made of it; None if that is to be compiled.
+        varying: arguments whose values are not known, since it stands for launches with others.
     """
 
     kernel: str
@@ -232,9 +236,11 @@ class Launch:
     ordinal: int = 0
     configs: tuple[Mapping[str, Any], ...] = ()
     loop: TileLoop | None = None
+    ttir: str | None = None
+    varying: tuple[str, ...] = ()
 
     def tensors(self) -> Iterator[tuple[str, TensorArgument]]:
-        """The tensors of the arguments, by name; also those that tuples and pointers lead to."""
+        """The tensors of the arguments, by name; also those in tuples."""
         for name, argument in self.arguments.items():
             yield from _tensors(name, argument)
 

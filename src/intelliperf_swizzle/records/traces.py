@@ -81,6 +81,7 @@ class Trace:
             programs do outside of a loop (`Launch.loop`), one for each: these stay.
         immaterial: names of arguments that decided no address, mask or branch: of scalars the
             value, of tensors what they hold. A launch that differs in these has the same trace.
+        unresolved: where in the source something outside of every tensor is accessed.
     """
 
     grid: Grid
@@ -107,6 +108,7 @@ class Trace:
     program: Int32Array | None = None
     turn: Int32Array | None = None
     cautions: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
 
     @property
     def tiles(self) -> int:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from intelliperf_swizzle.disk import write_whole
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.html import render, render_index
@@ -35,6 +36,10 @@ class Finished(Protocol):
     @property
     def run(self) -> Run:
         """What was tried and what came of it."""
+
+    @property
+    def edit(self) -> Edit | None:
+        """The best swizzle in the kernel's source."""
 
     @property
     def initial(self) -> str:
@@ -107,6 +112,7 @@ def write_files(
         written["patch"] = write(patch, run.best.diff)
     else:
         patch.unlink(missing_ok=True)
+    written |= _write_swizzles(finished.edit, folder)
     if output_file == STDOUT:
         sys.stdout.write(_render(fields, ".json"))
     else:
@@ -121,22 +127,34 @@ def write_files(
     return [f"{what}: {path}" for what, path in written.items()]
 
 
-def write_application(run: Run, folder: Path, folders: Mapping[str, Path], diff: str) -> list[str]:
+def _write_swizzles(edit: Edit | None, folder: Path) -> dict[str, Path]:
+    """The file for `apply`, if there are swizzles to apply."""
+    path = folder / "swizzles.json"
+    if edit and edit.swizzles:
+        return {"swizzles for `apply`": write(path, edit.swizzles)}
+    path.unlink(missing_ok=True)
+    return {}
+
+
+def write_application(
+    run: Run, folder: Path, folders: Mapping[str, Path], edit: Edit | None
+) -> list[str]:
     """Writes what is about all kernels of an application; returns a line for each file.
 
     Args:
         run: of the kernel that saves most time.
-        folder: for `report.html`, the table of kernels, and `best.patch`, all kernels' swizzles.
+        folder: for `report.html`, the table of kernels, `best.patch` and `swizzles.json`.
         folders: of each kernel that was searched.
-        diff: the combined patch; empty if nothing is to be changed.
+        edit: of all kernels; None if nothing is to be changed.
     """
     pages = {name: f"{quote(own.name)}/report.html" for name, own in folders.items()}
     written = {"report on all kernels": write(folder / "report.html", render_index(run, pages))}
     patch = folder / "best.patch"
-    if diff:
-        written["patch for all kernels"] = write(patch, diff)
+    if edit:
+        written["patch for all kernels"] = write(patch, edit.diff)
     else:
         patch.unlink(missing_ok=True)
+    written |= _write_swizzles(edit, folder)
     return [f"{what}: {path}" for what, path in written.items()]
 
 

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from intelliperf_swizzle.formulas import Pattern
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.progress import Silent
+from intelliperf_swizzle.progress import Silent, compiling
 from intelliperf_swizzle.rank import order
 from intelliperf_swizzle.records import (
     Attempt,
@@ -263,6 +263,9 @@ SILENCE_SECONDS = 2.0
 """After this, a phase that says nothing of itself is said to be going on."""
 
 
+COMPILING = ", after compiling the cache model (once on this machine)"
+
+
 class Lines:
     """Progress as plain lines, at most one step every two seconds; for pipes and log files.
 
@@ -306,11 +309,17 @@ class Lines:
                 self._until = now + (now - self._begun)
                 print(f"  {now - self._begun:.0f} s so far", file=self._stream, flush=True)
 
+    def _compiling(self) -> None:
+        if COMPILING not in self._sentence:
+            self.phase(f"{self._sentence}{COMPILING}")
+
     def __enter__(self) -> Lines:
+        compiling.append(self._compiling)
         threading.Thread(target=self._tell_time, daemon=True).start()
         return self
 
     def __exit__(self, *failure: object) -> None:
+        compiling.remove(self._compiling)
         self._over.set()
 
 
@@ -343,7 +352,12 @@ class Live:
         """Prints it above what is going on."""
         self._console.print(Text(f"note: {sentence}", style="dim"))
 
+    def _compiling(self) -> None:
+        if COMPILING not in self._sentence:
+            self._sentence += COMPILING
+
     def __enter__(self) -> Live:
+        compiling.append(self._compiling)
         self._moving.start()
         return self
 
@@ -351,6 +365,7 @@ class Live:
         if kind is None:
             self._finish()
         self._sentence = ""
+        compiling.remove(self._compiling)
         self._moving.stop()
 
     def _finish(self) -> None:

@@ -114,8 +114,8 @@ def outcomes(run: Run) -> str:
 def _obstacle(run: Run) -> str:
     """Why the first candidate that was chosen, and not merely rated low, could not be taken."""
     stopped = (
-        "not patched", "does not build", "output differs", "unsafe order", "not measured",
-        "not validated",
+        "not patched", "does not build", "output differs", "unit test failed", "unsafe order",
+        "not measured", "not validated",
     )  # fmt: skip
     first = next((one.verdict for one in run.attempts if one.verdict.kind in stopped), None)
     return f" The first `{first.kind}`: {first.reason.rstrip('.')}." if first else ""
@@ -129,27 +129,22 @@ def validation(outcome: Validation | None) -> str:
     if not outcome.same_bits:
         return f"differs: {outcome.difference}"
     sample = f"{outcome.tiles_compared} of {outcome.tiles} tiles executed"
-    same_code = (
-        "the emitted code's program ids equal the proved mapping on the whole grid, the rest of "
-        "the kernel is the same syntax tree"
-    )
     what = {
         "all-tiles": f"all {outcome.tiles} tiles executed",
-        "traces-and-sample": (
-            f"{same_code}, the traces of all {outcome.tiles} tiles are the same, {sample}"
+        "ir-and-sample": (
+            f"the same IR but for its numbers, which are the proved mapping of all {outcome.tiles} "
+            f"tiles, {sample}"
         ),
         "traces-reads-and-sample": (
             "the number of a workgroup is read in the inserted lines alone, the traces of all "
             f"{outcome.tiles} tiles are the same, {sample}"
         ),
-        "mapping-and-sample": f"{same_code}, {sample}",
         "gpu": f"all {outcome.tiles} tiles executed on the GPU",
-        "gpu-whole-runs": f"all {outcome.tiles} tiles executed on the GPU in runs of the whole "
-        "program, whose memory was compared by hashes",
     }[outcome.method]
     if not outcome.tiles_compared:
         agreed = "no outputs were compared, as one tile takes too long"
-    return f"{what}: {agreed} ({_launches(outcome)})"
+    passed = f"; `{outcome.unit_test}` passed" if outcome.unit_test else ""
+    return f"{what}: {agreed} ({_launches(outcome)}){passed}"
 
 
 def _launches(outcome: Validation) -> str:

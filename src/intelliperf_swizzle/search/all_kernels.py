@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from intelliperf_swizzle.edit import Edit, combine
-from intelliperf_swizzle.errors import SpliceError, SwizzleError
+from intelliperf_swizzle.errors import SpliceError, SwizzleError, ValidationError
 from intelliperf_swizzle.records import KernelSummary, Run
 from intelliperf_swizzle.report.words import verdict
 from intelliperf_swizzle.search.conclude import Outcome
@@ -113,7 +113,7 @@ def combine_edits(outcomes: Iterable[Outcome], setup: Setup) -> tuple[Edit | Non
     try:
         combined = combine(edits, setup.patch_roots)
         failure = UnitTest(setup).failure(combined)
-    except SpliceError as error:
+    except (SpliceError, ValidationError) as error:
         failure = error.fact
     if failure is not None:
         return edits[0], (f"the patches of the kernels cannot be one: {failure}",)

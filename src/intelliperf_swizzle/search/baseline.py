@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.frontends.ports import GpuLanguage
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress
@@ -49,7 +50,7 @@ def choose_evaluator(
         share=setup.share,
         backend=options.backend,
     )
-    if setup.device is None:
+    if setup.device is None or not isinstance(setup.language, GpuLanguage):
         return OnModel(setting)
     runs = setup.language.on_gpu(
         setup.record_request(folder),

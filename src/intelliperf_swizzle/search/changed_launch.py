@@ -12,6 +12,7 @@ import numpy as np
 
 from intelliperf_swizzle.cache.model import measurement, traffic, with_times
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
+from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.records import (
     Cure,
@@ -77,7 +78,10 @@ class Case:
 
     def trace(self, launches: Sequence[Launch]) -> Sequence[Trace | None]:
         """Changed launches; None for those that cannot be run."""
-        return self.setup.language.trace_each(launches)
+        language = self.setup.language
+        if isinstance(language, Resizer):
+            return language.trace_each(launches)
+        return [None for _ in launches]
 
 
 def few_programs(launch: Launch, programs: int = PROBE_PROGRAMS) -> Launch:

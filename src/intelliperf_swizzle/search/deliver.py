@@ -25,8 +25,7 @@ def deliver(outcome: Outcome, options: Options) -> list[str]:
     )
     if outcome.others:
         folders = {one.run.kernel: one.folder for one in (outcome, *outcome.others)}
-        diff = outcome.combined.diff if outcome.combined else ""
-        written += write_application(outcome.run, outcome.folder.parent, folders, diff)
+        written += write_application(outcome.run, outcome.folder.parent, folders, outcome.combined)
     if options.in_place and outcome.interrupted:
         written.append("nothing applied: the run was interrupted")
     elif options.in_place and outcome.combined:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from operator import mul
 
+from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping.sweep import sweep_grids
 from intelliperf_swizzle.records import Launch, Witness
@@ -58,8 +59,11 @@ def _other_sizes(launch: Launch, setup: Setup) -> list[Launch]:
     def counts(count: int) -> list[int]:
         return sorted({*COUNTS, count // 2, count // 4 + 1, count - 1, count + 1} - {0})
 
-    made = [] if launch.loop else setup.language.resize(launch, counts)
-    further = [two for one in made for two in setup.language.resize(one, lambda _: COUNTS)]
+    language = setup.language
+    if launch.loop or not isinstance(language, Resizer):
+        return []
+    made = language.resize(launch, counts)
+    further = [two for one in made for two in language.resize(one, lambda _: COUNTS)]
     return [one for one in (*made, *further) if one.programs <= MOST_PROGRAMS]
 
 

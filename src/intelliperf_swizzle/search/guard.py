@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import add_swizzle_time
@@ -109,16 +110,20 @@ class OtherSizes:
 def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
     """The largest launch at other sizes, as many as may be looked at: first the next grid below and
     above its own, at which rows of tiles begin in other places, then the cheapest."""
-    largest = subject.traced[0]
+    language, largest = setup.language, subject.traced[0]
     tensors = {
         name for name, one in largest.launch.arguments.items() if isinstance(one, TensorArgument)
     }
-    if largest.launch.loop or not tensors <= set(largest.trace.immaterial):
+    if (
+        not isinstance(language, Resizer)
+        or largest.launch.loop
+        or not tensors <= set(largest.trace.immaterial)
+    ):
         return []  # how many tiles there are, or what they touch, depends on more than the sizes
     known = {one.grid for one in subject.launches}
     left = max(FEWEST_PROGRAMS, MOST_WORK * largest.launch.programs)
     chosen = []
-    made = [one for one in setup.language.resize(largest.launch, _counts) if one.grid not in known]
+    made = [one for one in language.resize(largest.launch, _counts) if one.grid not in known]
     own = largest.launch.programs
     near = [*[one for one in made if one.programs < own][-1:],
             *[one for one in made if one.programs > own][:1]]  # fmt: skip
@@ -138,10 +143,11 @@ def _counts(count: int) -> list[int]:
 def _at_each(
     setup: Setup, subject: Subject, swizzle: Swizzle, launches: Sequence[Launch]
 ) -> list[OtherSize]:
-    recorded = subject.traced[0].trace
+    recorded, language = subject.traced[0].trace, setup.language
     left = max(FEWEST_LINES, MOST_LINES * recorded.line_accesses)
     cases = []
-    for launch, trace in zip(launches, setup.language.trace_each(launches), strict=True):
+    traces = language.trace_each(launches) if isinstance(language, Resizer) else ()
+    for launch, trace in zip(launches, traces, strict=True):
         if trace is None or trace.line_accesses > left:
             continue
         left -= trace.line_accesses

@@ -8,6 +8,7 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
+from intelliperf_swizzle.frontends.ports import SourceExaminer
 from intelliperf_swizzle.hardware import targets
 from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.progress import Progress
@@ -31,7 +32,7 @@ def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     largest such launch.
     """
     suspects = [one.launch for one in subject.traced if one.trace.shared_writes]
-    if not suspects:
+    if not suspects or not isinstance(setup.language, SourceExaminer):
         return subject
     progress.phase(f"looking at who stores what in {subject.kernel}")
     found = setup.language.cautions(suspects[:1], _prove_command(setup, suspects[0]), setup.kept)

@@ -11,12 +11,18 @@ from dataclasses import replace
 from typing import TypeVar
 
 from intelliperf_swizzle.errors import ProfileError, ValidationError
-from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns
+from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, PaddedRuns
 from intelliperf_swizzle.profile.modelled import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict
 from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
-from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
+from intelliperf_swizzle.search.stages import (
+    Edited,
+    Evaluated,
+    Screened,
+    find_difference,
+    finish_proof,
+)
 
 S = TypeVar("S", bound=Screened)
 
@@ -76,16 +82,26 @@ class OnGpu:
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
         ready: list[Edited] = []
         for one in self._predict(waiting):
-            flaw = self._setting.language.find_flaw(one.proved.mapped(), one.edit)
-            if flaw is None:
+            verdict = self._look_for_flaws(one)
+            if verdict is None:
                 ready.append(one)
             else:
-                self._keep(one, replace(one.attempt, verdict=Verdict("output differs", flaw)))
+                self._keep(one, replace(one.attempt, verdict=verdict))
         outcomes = self._run(ready)
         for one in ready:
             self._judge(one, outcomes[one.attempt.number])
         self._measure_leaders()
         return [self._evaluated[one.attempt.number] for one in edited]
+
+    def _look_for_flaws(self, one: Edited) -> Verdict | None:
+        """The refusal of an edit that is not what was proved, as far as that shows unexecuted."""
+        language = self._setting.language
+        try:
+            flaw = language.find_flaw(one.proved.mapped(), one.edit)
+            flaw = flaw or find_difference(one, language)
+        except ValidationError as error:
+            return Verdict("not validated", str(error))
+        return Verdict("output differs", flaw) if flaw else None
 
     def confirm(self, evaluated: Sequence[Evaluated], guard: Guard = unguarded) -> Evaluated | None:
         """The best of the leaders, timed once more against each other; then of the next ones."""
@@ -108,7 +124,7 @@ class OnGpu:
     def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:
         """Tries longer rows, if these are recommended: on copies of the application's tensors."""
         padding = cures.cures[0].padding if cures.cures else None
-        if padding is None:
+        if padding is None or not isinstance(self._runs, PaddedRuns):
             return cures, None
         recommended, *others = cures.cures
         names = ", ".join(padding.tensors)

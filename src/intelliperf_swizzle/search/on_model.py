@@ -24,7 +24,13 @@ from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
 from intelliperf_swizzle.search.scoring import prepare_model, with_causes
-from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, finish_proof
+from intelliperf_swizzle.search.stages import (
+    Edited,
+    Evaluated,
+    Screened,
+    find_difference,
+    finish_proof,
+)
 
 FEWEST_MODELLED = 20
 WAVE = 4
@@ -133,8 +139,9 @@ class OnModel:
         largest = setting.subject.traced[0]
         setting.progress.phase(f"validating {attempt.candidate.name}")
         try:
-            with ThreadPoolExecutor(2) as pool:  # beside the child processes that validate
+            with ThreadPoolExecutor(3) as pool:  # beside the child processes that validate
                 building = pool.submit(self._build, one)
+                comparing = pool.submit(find_difference, one, setting.language)
                 proving = pool.submit(one.proved.widened, 1)
                 explaining = pool.submit(
                     with_causes, attempt, one.proved.swizzle, setting.subject.traced, setting.target
@@ -148,13 +155,15 @@ class OnModel:
                     )
                 finally:
                     edited = building.result()
+                difference = outcome.difference or comparing.result()
         except BuildError as error:
             return self._refuse(one, Verdict("does not build", str(error)))
         except ValidationError as error:
             return self._refuse(one, Verdict("not validated", str(error)))
         verdict = attempt.verdict
-        if not outcome.same_bits:
-            verdict = Verdict("output differs", outcome.difference or "outputs differ")
+        if difference or not outcome.same_bits:
+            verdict = Verdict("output differs", difference or "outputs differ")
+            outcome = replace(outcome, same_bits=False, difference=difference)
         attempt = replace(
             explaining.result(),
             proof=proving.result(),

@@ -17,6 +17,7 @@ from intelliperf_swizzle.errors import (
     TraceError,
     UsageError,
 )
+from intelliperf_swizzle.frontends.ports import Builder, TileLoops
 from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop
@@ -38,7 +39,7 @@ READ = (
 def record_application(setup: Setup, progress: Progress) -> Iterator[Capture]:
     """Records the application's launches; the records are removed at the end."""
     with temporary_folder("run") as folder:
-        on_gpu = setup.device if not setup.language.builds else None  # else on a stand-in
+        on_gpu = None if isinstance(setup.language, Builder) else setup.device  # else on a stand-in
         where = f" on {on_gpu.product}" if on_gpu else ""
         progress.phase(f"recording {' '.join(setup.command)}{where}")
         recorded = setup.language.record(setup.record_request(folder / "capture"))
@@ -143,9 +144,12 @@ def _with_loops(
     launches: Sequence[Launch], setup: Setup
 ) -> tuple[Sequence[Launch], tuple[str, ...]]:
     """As of the language; what an earlier run has found is used again."""
+    language = setup.language
+    if not isinstance(language, TileLoops):
+        return launches, ()
 
     def find() -> tuple[list[TileLoop | None], tuple[str, ...]]:
-        looped, reasons = setup.language.with_loops(launches, setup.options.renumber)
+        looped, reasons = language.with_loops(launches, setup.options.renumber)
         return [one.loop for one in looped], reasons
 
     decided_by = ([as_text(one) for one in launches], setup.options.renumber)

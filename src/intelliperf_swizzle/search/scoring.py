@@ -42,20 +42,19 @@ def with_causes(
 
 def tiles_of(swizzle: Swizzle, traced: Sequence[TracedLaunch], target: Target) -> list[Int64Array]:
     """Program, or number of a loop -> tile for each launch: 8 bytes each."""
-    return [
-        with_rest(
-            evaluate(
-                swizzle,
-                one.launch.numbers,
-                one.launch.constants,
-                num_xcds=target.num_xcds,
-                cus_per_xcd=target.cus_per_xcd,
-                owners=owners_of(one.launch),
-            ),
-            one.trace,
-        )
-        for one in traced
-    ]
+    return [with_rest(evaluate_on(swizzle, one.launch, target), one.trace) for one in traced]
+
+
+def evaluate_on(swizzle: Swizzle, launch: Launch, target: Target) -> Int64Array:
+    """Program, or number of a loop -> tile."""
+    return evaluate(
+        swizzle,
+        launch.numbers,
+        launch.constants,
+        num_xcds=target.num_xcds,
+        cus_per_xcd=target.cus_per_xcd,
+        owners=owners_of(launch),
+    )
 
 
 def owners_of(launch: Launch) -> Owners | None:

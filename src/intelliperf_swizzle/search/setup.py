@@ -7,13 +7,19 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import Formula, load_formula
-from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest, load_language
+from intelliperf_swizzle.frontends.ports import (
+    Builder,
+    GpuLanguage,
+    KernelLanguage,
+    RecordRequest,
+    frontends,
+)
 from intelliperf_swizzle.hardware import Device, Target, devices, load_target, unknown
 from intelliperf_swizzle.kept import Kept, kept_for_user
 from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
@@ -124,7 +130,7 @@ def prepare(
         profiler=None,
         language=language,
         invocation=invocation,
-        kept=Kept(None) if options.no_cache or language.builds else kept_for_user(),
+        kept=Kept(None) if options.no_cache or isinstance(language, Builder) else kept_for_user(),
     )
     return with_hardware(setup, progress)
 
@@ -134,29 +140,38 @@ def choose_language(
 ) -> KernelLanguage:
     """The language of an application's kernels, by what the command names, else what that imports.
 
-    If Python has both Triton kernels and a C++ extension, or neither, Triton's, unless `--kernel`
-    is a kernel of CUDA.
+    If that has kernels of several languages, or of none, the default's, unless `--kernel` is a
+    kernel of another.
     """
-    hip, cuda, triton = load_language("hip"), load_language("cuda"), load_language()
-    first = command[0] if command else ""
-    if options.build_command and "/" in first and not (project / first).exists():
-        return cuda if _is_cuda(options, project) else hip
+    languages = frontends()
+    default = languages[-1]
+    builders = [one for one in languages if isinstance(one, Builder)]
+    backend = load_target(options.target).backend if options.target else None
+
+    def building() -> list[KernelLanguage]:
+        return [one for one in builders if one.builds_program(project, backend)]
 
     def naming(words: Sequence[str]) -> list[KernelLanguage]:
-        return [one for one in (hip, cuda, triton) if one.names_program(words, project)]
+        return [one for one in languages if one.names_program(words, project)]
 
+    first = command[0] if command else ""
+    if builders and options.build_command and "/" in first and not (project / first).exists():
+        fitting = [one for one in builders if backend in (None, one.backend)]
+        return (building() or fitting or builders)[-1]
     named = naming(command) or naming(_imported(command, project))
-    both = named[1:] and named[-1] is triton
+    both = named[1:] and named[-1] is default
     if named and not both:
         return named[0]
     built = options.build_command and not any("python" in one for one in command)
-    if built and not named and _has_kernels(project):  # it is started by a shell, or a script
-        return cuda if _is_cuda(options, project) else hip
-    chosen = cuda if _is_global(options.kernel, project) else triton
+    if built and not named and (found := building()):  # it is started by a shell, or a script
+        return found[0]
+    kernel = options.kernel
+    owners = [one for one in builders if kernel and one.has_kernel(kernel, project)]
+    chosen = owners[0] if owners else default
     if both:
         progress.note(
-            f"`{shlex.join(command)}` has Triton kernels and a C++ extension: those of "
-            f"{chosen.name} are searched (-k NAME: those of the kind that NAME is of)"
+            f"`{shlex.join(command)}` has kernels of {' and '.join(one.name for one in named)}: "
+            f"those of {chosen.name} are searched (-k NAME: those of the kind that NAME is of)"
         )
     return chosen
 
@@ -175,37 +190,6 @@ def _imported(command: Sequence[str], project: Path) -> list[str]:
     return list(map(str, found))
 
 
-def _is_global(kernel: str | None, project: Path) -> bool:
-    """Whether a source of CUDA in the project has a kernel of a name."""
-    pattern = re.compile(rf"__global__[^;{{}}]*\b{re.escape(kernel or '')}\s*\(")
-    texts = _sources(project, (".cu", ".cuh")) if kernel else ()
-    return any(map(pattern.search, texts))
-
-
-def _sources(project: Path, suffixes: Sequence[str]) -> Iterator[str]:
-    """The texts of the project's C++."""
-    for file in project.rglob("*"):
-        if file.suffix in suffixes and file.is_file():
-            yield file.read_text(encoding="utf-8", errors="replace")
-
-
-def _has_kernels(project: Path) -> bool:
-    """Whether the project has a kernel in C++."""
-    return any("__global__" in text for text in _sources(project, _SOURCES))
-
-
-def _is_cuda(options: Options, project: Path) -> bool:
-    """Whether a program that is yet to be built is CUDA's: by its target, else by its sources."""
-    if options.target:
-        return load_target(options.target).backend == "cuda"
-    texts = list(_sources(project, _SOURCES))
-    return any(map(_CUDA.search, texts)) and not any("hip/hip_runtime" in text for text in texts)
-
-
-_CUDA = re.compile(r"<<<|cuda_runtime|\bcuda\.h\b")
-_SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")
-
-
 def with_hardware(setup: Setup, progress: Progress) -> Setup:
     """The setup with the GPU and the profiler that measure, if any do.
 
@@ -214,11 +198,13 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
         ProfileError: the profiler that is asked for cannot work here.
     """
     name = setup.options.profiler
-    device = choose_device(setup.options, setup.target) if setup.language.measures else None
-    if not setup.language.measures and name not in ("auto", "model"):
+    builds = isinstance(setup.language, Builder)
+    measures = isinstance(setup.language, GpuLanguage) and setup.language.measures
+    device = choose_device(setup.options, setup.target) if measures else None
+    if not measures and name not in ("auto", "model"):
         raise UsageError(
-            f"{setup.language.name} programs are measured only with the vendor's compiler and g++ "
-            f"on the path, yet `{name}` is asked for",
+            f"{setup.language.name} programs cannot be measured here (`doctor` says more), yet "
+            f"`{name}` is asked for",
             hint="--profiler model",
         )
     application = None
@@ -226,7 +212,7 @@ def with_hardware(setup: Setup, progress: Progress) -> Setup:
         limit = setup.options.limit_seconds
         application = Application(
             setup.command, setup.project, setup.language, device, limit_seconds=limit,
-            build_command=setup.options.build_command if setup.language.builds else None,
+            build_command=setup.options.build_command if builds else None,
         )  # fmt: skip
     profiler = choose_profiler(name, setup.target, application, progress)
     return replace(setup, device=device, profiler=profiler)

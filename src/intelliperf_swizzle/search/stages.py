@@ -16,6 +16,7 @@ import numpy as np
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import LanguageError, SpliceError
+from intelliperf_swizzle.frontends.ports import CodeComparer, KernelLanguage
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import LONGEST, describe, prove, sweep_grids
@@ -30,7 +31,7 @@ from intelliperf_swizzle.records import (
     Verdict,
     Witness,
 )
-from intelliperf_swizzle.search.scoring import owners_of, tiles_of
+from intelliperf_swizzle.search.scoring import evaluate_on, owners_of, tiles_of
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, edit_launches
 from intelliperf_swizzle.units import points
@@ -79,6 +80,13 @@ class Proved:
         return [
             MappedLaunch(one.launch, one.trace, tile)
             for one, tile in zip(self.subject.traced, self.tiles(), strict=True)
+        ]
+
+    def placed(self) -> list[tuple[Launch, Int64Array]]:
+        """All launches, also those that are not traced, with the mapping of each."""
+        return [
+            (launch, evaluate_on(self.swizzle, launch, self.target))
+            for launch in self.subject.launches
         ]
 
     def widened(self, stride: int) -> Certificate:
@@ -215,6 +223,18 @@ def edit_source(screened: Screened, setup: Setup) -> Edited | Verdict:
     except SpliceError as error:
         return Verdict("not patched", str(error))
     return Edited(proved, screened.attempt, edit)
+
+
+def find_difference(one: Edited, language: KernelLanguage) -> str | None:
+    """Where the edited kernel is another one, in a launch that is not traced or a configuration
+    that no launch has; None also of a language that compares no code.
+
+    Raises:
+        ValidationError: the code of the unmodified kernel cannot be had.
+    """
+    if not isinstance(language, CodeComparer):
+        return None
+    return language.find_difference(one.proved.placed(), one.edit)
 
 
 def finish_proof(attempt: Attempt, proved: Proved) -> Attempt:

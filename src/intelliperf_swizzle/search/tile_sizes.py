@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from intelliperf_swizzle.cache.stream import stream_of
+from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.records import Access, Cure, Launch, Trace
 from intelliperf_swizzle.search.builds import compile_variants, resident_workgroups
@@ -38,7 +39,8 @@ def find_tile_sizes(case: Case, least_ms: float = math.inf) -> list[Cure]:
     least_ms = min(least_ms, before.modelled_memory_time_ms or 0.0)
     if (before.arithmetic_time_ms or 0.0) >= least_ms:
         return []
-    every = case.setup.language.retile(case.launch)
+    language = case.setup.language
+    every = language.retile(case.launch) if isinstance(language, Resizer) else ()
     launches = [one for one in every if one.programs <= MOST_PROGRAMS]
     if not launches:
         return []

@@ -6,18 +6,21 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 from dataclasses import replace
 
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit, copy
 from intelliperf_swizzle.edit.copy import carry
 from intelliperf_swizzle.errors import CaptureError, SpliceError, ValidationError
-from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.ports import Builder, RecordRequest
 from intelliperf_swizzle.records import Attempt, Verdict
 from intelliperf_swizzle.search.setup import Setup
 
 LIMIT_SECONDS = 600.0
 """A user's test that takes longer on a CPU is not worth its wait."""
+_TIMES, _LEAST_SECONDS = 5, 30.0
+"""With a swizzle it may take so many times as long as without, or so long."""
 
 
 def run_build(setup: Setup) -> None:
@@ -28,7 +31,7 @@ def run_build(setup: Setup) -> None:
     Raises:
         SwizzleError: it failed; with its last lines.
     """
-    if setup.options.build_command and not setup.language.builds:
+    if setup.options.build_command and not isinstance(setup.language, Builder):
         copy.run_build(setup.options.build_command, setup.project, os.environ)
 
 
@@ -41,35 +44,54 @@ class UnitTest:
 
     def __init__(self, setup: Setup):
         self._setup = setup
-        self._passes_unmodified = False
+        self._limit_seconds: float | None = None
+        self._endless: str | None = None
 
     def judge(self, attempt: Attempt, edit: Edit) -> Attempt:
-        """The attempt, refused if the test fails on it.
+        """The attempt, refused if the test fails on it; if it passes, that is noted.
 
-        Raises:
-            ValidationError: the test does not pass on the unmodified kernel either.
+        Raises as `failure`.
         """
         failure = self.failure(edit)
-        if failure is None:
+        if failure is not None:
+            return replace(attempt, verdict=Verdict("unit test failed", failure))
+        options, validation = self._setup.options, attempt.validation
+        if validation is None or options.compute == "never":
             return attempt
-        if not self._passes_unmodified:
+        passed = replace(validation, unit_test=options.unittest_command)
+        return replace(attempt, validation=passed)
+
+    def failure(self, edit: Edit | None) -> str | None:
+        """Why the test does not pass on a copy of the project with the edit; None if it does.
+
+        Once it has not ended on one edit, it is run on no other: programs that wait for each other
+        hang in most orders.
+
+        Raises:
+            ValidationError: the test does not pass on the unmodified project.
+        """
+        if not self._setup.options.unittest_command or self._setup.options.compute == "never":
+            return None
+        if edit is None:
+            return self._run(None, LIMIT_SECONDS)
+        if self._limit_seconds is None:
+            begun = time.monotonic()
             without = self.failure(None)
             if without is not None:
                 raise ValidationError(
                     f"without a swizzle too, {without}",
                     hint="--unittest_command must exit with 0 on the unchanged project",
                 )
-            self._passes_unmodified = True
-        return replace(attempt, verdict=Verdict("output differs", failure))
+            taken = time.monotonic() - begun
+            self._limit_seconds = min(LIMIT_SECONDS, max(_TIMES * taken, _LEAST_SECONDS))
+        return self._endless or self._run(edit, self._limit_seconds)
 
-    def failure(self, edit: Edit | None) -> str | None:
-        """Why the test does not pass on a copy of the project with the edit; None if it does."""
+    def _run(self, edit: Edit | None, limit_seconds: float) -> str | None:
+        """Why the test does not pass on a copy with the edit, in so many seconds."""
         setup = self._setup
-        command, project = setup.options.unittest_command, setup.project
-        if not command or setup.options.compute == "never":
-            return None
+        command, project = str(setup.options.unittest_command), setup.project
         with temporary_folder("unit-test") as folder:
-            place = folder / "project"
+            place = folder / copy.PLACE
             try:
                 words = shlex.split(command)
                 carrier = carry(project, words, place, edit)
@@ -82,7 +104,7 @@ class UnitTest:
                         cwd=carrier.cwd,
                         folder=folder / "records" / "capture",
                         device=setup.device,
-                        limit_seconds=LIMIT_SECONDS,
+                        limit_seconds=limit_seconds,
                         compute="always",
                         build_command=setup.options.build_command,
                     )
@@ -94,5 +116,6 @@ class UnitTest:
         if tested.exit_code == 0:
             return None
         if tested.exit_code is None:
-            return f"the unit test took longer than {LIMIT_SECONDS:g} s"
+            self._endless = f"the unit test took longer than {limit_seconds:.0f} s"
+            return self._endless
         return f"the unit test failed with exit code {tested.exit_code}"

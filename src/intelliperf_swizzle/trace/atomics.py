@@ -11,6 +11,7 @@ import numpy as np
 
 from intelliperf_swizzle.records import Int64Array
 
+_WORD_BYTES = 4
 _MOST_WORDS = 1 << 22
 """Words that are kept (64 MB) to tell whether programs update the same one."""
 
@@ -23,7 +24,9 @@ class Update:
     """The atomic operation that a kernel is executing.
 
     Attributes:
-        name: as Triton calls it, `atomic_add`; empty where no kernel is executing one.
+        name: as Triton calls it, `atomic_add`, with its type (and a limit, if it has one) where
+            words are updated as several; empty where no kernel is executing one. Operations of one
+            name commute, but for `EXCHANGES`.
         answer_is_used: whether the kernel takes its result.
     """
 
@@ -39,7 +42,7 @@ class Atomics:
         current_update: the operation that is being carried out, if one is.
 
     Attributes:
-        words: programs and addresses of all atomics; None if they are too many.
+        words: programs and words (addresses over 4) of all atomics; None if they are too many.
         ordered: places of the storages where it shows in what order programs update a word.
     """
 
@@ -70,8 +73,12 @@ class Atomics:
             self.words = None
         return self.words is not None
 
-    def keep(self, programs: Int64Array, words: Int64Array) -> None:
-        """Keeps the addresses that programs update."""
+    def keep(self, programs: Int64Array, addresses: Int64Array, item_bytes: int) -> None:
+        """Keeps the words of four bytes that programs update."""
+        words = addresses >> 2
+        if item_bytes > _WORD_BYTES:
+            more = np.arange(item_bytes // _WORD_BYTES)
+            programs, words = np.repeat(programs, len(more)), (words[:, None] + more).ravel()
         if self.has_room(len(words)) and self.words is not None:
             self._count += len(words)
             self.words.append((programs, words))

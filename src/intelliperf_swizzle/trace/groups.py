@@ -59,7 +59,8 @@ class Grouping:
 
     def groups(self, term: npt.NDArray[Any], selected: Int64Array | None) -> Groups:
         """The groups of a term's selected rows; remembered by the identity of the term."""
-        key = (term.__array_interface__["data"][0], 0 if selected is None else len(selected))
+        chosen = 0 if selected is None else hash(selected.tobytes())
+        key = (term.__array_interface__["data"][0], chosen)
         found = self._remembered.get(key)
         if found is not None and found[0].shape == term.shape and found[0].strides == term.strides:
             return found[1]

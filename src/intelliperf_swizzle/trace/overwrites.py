@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Which tensors hold, after a launch, what the last of several programs stored there.
+"""Which tensors programs share: bytes that one of them writes, and another one reads or writes.
 
 A trace knows sectors. Neighbouring programs may store side by side in one, which is harmless, so
 where several programs meet in a sector the launch is run again and looked at byte by byte.
@@ -8,7 +8,7 @@ where several programs meet in a sector the launch is run again and looked at by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,13 +17,11 @@ import numpy.typing as npt
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Trace
 from intelliperf_swizzle.trace.lanes import lanes_in_pieces
 from intelliperf_swizzle.trace.recorder import TraceRecorder
-from intelliperf_swizzle.trace.sharing import (
-    contested_sectors,
-    shared_writes,
-    updates_collide,
-)
-from intelliperf_swizzle.trace.writers import MIXED, SHARED, Writers
+from intelliperf_swizzle.trace.sharing import contested_sectors, updates_collide
+from intelliperf_swizzle.trace.writers import Writers
 
+_COARSE = 4
+"""Bytes that are noted as one, as long as all accesses are multiples of them."""
 MOST_SECTORS = 1 << 22
 """Sectors that are looked at byte by byte (512 MB); where there are more, they count as shared."""
 
@@ -31,58 +29,87 @@ MOST_SECTORS = 1 << 22
 def with_sharing(
     trace: Trace, recorder: TraceRecorder, run_again: Callable[[ByteWatch], object]
 ) -> Trace:
-    """The trace with what its programs do to each other's memory; args as of `overwritten`."""
+    """The trace with what its programs do to each other's memory.
+
+    Costs a second run where, and only where, programs meet in a sector that one of them writes.
+
+    Args:
+        trace: of the launch.
+        recorder: of the trace.
+        run_again: runs the launch once more and reports its accesses.
+    """
     order_matters = bool((trace.shape_kind == Access.ATOMIC).any()) and updates_collide(
         trace, recorder.atomics.words
     )
     ordered = recorder.atomics.ordered if order_matters else ()  # else each word has one program
-    shared = dict.fromkeys((*shared_writes(trace, ordered), *overwritten(trace, run_again)))
-    return replace(trace, shared_writes=tuple(shared), order_matters=order_matters)
+    shared = shared_tensors(trace, ordered, run_again)
+    return replace(trace, shared_writes=shared, order_matters=order_matters)
 
 
-def overwritten(trace: Trace, run_again: Callable[[ByteWatch], object]) -> tuple[str, ...]:
-    """Names of tensors in which a byte is stored by one program and stored or updated by another.
-
-    Costs a second run where, and only where, programs store to the same sector.
+def shared_tensors(
+    trace: Trace, ordered: Collection[int], run_again: Callable[[ByteWatch], object]
+) -> tuple[str, ...]:
+    """Names of tensors with a byte that a program stores or updates and another one touches.
 
     Args:
         trace: of the launch.
-        run_again: runs the launch once more and reports its accesses.
+        ordered: places of the segments where it shows in what order atomics update.
+        run_again: as of `with_sharing`.
     """
-    contested = [contested_sectors(trace, segment) for segment in trace.segments]
-    sectors = np.concatenate(contested) if contested else np.zeros(0, np.int64)
-    found = sectors
+    contested = [
+        contested_sectors(trace, segment, ordered=place in ordered)
+        for place, segment in enumerate(trace.segments)
+    ]
+    watched = [own for place, own in enumerate(contested) if place not in ordered]
+    sectors = np.concatenate((np.zeros(0, np.int64), *watched))
     if 0 < len(sectors) <= MOST_SECTORS:
-        watch = ByteWatch(sectors)
+        grain = _COARSE
+        watch = ByteWatch(sectors, grain)
         run_again(watch)
-        found = watch.overwritten()
+        while watch.finest < grain:
+            grain = watch.finest
+            watch = ByteWatch(sectors, grain)
+            run_again(watch)
+        found = watch.shared()
+        for place, own in enumerate(contested):
+            if place not in ordered:
+                contested[place] = own[np.isin(own, found, assume_unique=True)]
     return tuple(
         name
         for segment, own in zip(trace.segments, contested, strict=True)
-        if np.isin(own, found, assume_unique=True).any()
+        if len(own)
         for name in segment.names
     )
 
 
 class ByteWatch:
-    """Notes who stores and updates each byte of some sectors; takes accesses as `TraceRecorder`.
+    """Notes who touches each byte of some sectors; takes accesses as `TraceRecorder`.
 
     Args:
         sectors: int64[n], increasing; addresses over `SECTOR_BYTES`.
+        grain: bytes that are noted as one, a power of two.
+
+    Attributes:
+        finest: the grain of which all accesses are multiples; if it is less than `grain`, nothing
+            was found out.
     """
 
-    def __init__(self, sectors: Int64Array) -> None:
+    def __init__(self, sectors: Int64Array, grain: int) -> None:
+        self.finest = grain
+        self._grain = grain
         self._sectors = sectors
         gaps = np.diff(sectors) > 1
         begin = sectors[np.concatenate(([True], gaps))] * SECTOR_BYTES
         end = (sectors[np.concatenate((gaps, [True]))] + 1) * SECTOR_BYTES
-        self._writers = Writers(begin, end, grain=1)
+        self._writers = Writers(begin, end, grain)
 
     def begin(self, programs: Int64Array) -> None:
         """A batch begins."""
         self._programs = self._batch = programs
 
-    def number(self, values: Int64Array | None) -> None:
+    def number(
+        self, values: Int64Array | None, taking: npt.NDArray[np.bool_] | None = None
+    ) -> None:
         """What follows belongs to the tiles of these numbers; None = to the programs themselves."""
         own = self._programs if values is None else -1 - values.astype(np.int64)
         self._batch = np.broadcast_to(own, self._programs.shape)
@@ -97,10 +124,28 @@ class ByteWatch:
         site: int | None = None,
     ) -> int:
         """The active programs access a block; see `interpreter.batched.Recorder`."""
-        if kind != Access.READ:
-            for rows, lanes, covered in lanes_in_pieces(addresses, mask, np.flatnonzero(active)):
-                self._writers.note(kind, self._batch[rows], lanes, covered, item_bytes)
+        low, high = (sum(int(end(term)) for term in addresses) for end in (np.min, np.max))
+        last = np.searchsorted(self._sectors, (high + item_bytes - 1) // SECTOR_BYTES, side="right")
+        if last == np.searchsorted(self._sectors, low // SECTOR_BYTES):
+            return 0  # no lane comes near
+        self._refine(self._bits(addresses), item_bytes)
+        if self.finest < self._grain:
+            return 0
+        for rows, lanes, covered in lanes_in_pieces(addresses, mask, np.flatnonzero(active)):
+            self._writers.note(kind, self._batch[rows], lanes, covered, item_bytes)
         return 0
+
+    def _bits(self, addresses: Sequence[npt.NDArray[np.int64]]) -> int:
+        """All low bits that addresses have."""
+        bits = 0
+        for term in addresses:
+            bits |= int(np.bitwise_or.reduce(term, axis=None))
+        return bits
+
+    def _refine(self, address_bits: int, item_bytes: int) -> None:
+        """Takes note of what addresses and size are multiples of."""
+        while (int(address_bits) | item_bytes) & (self.finest - 1):
+            self.finest //= 2
 
     def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
         """A batch is over: programs that left it make the same accesses in another one."""
@@ -114,13 +159,14 @@ class ByteWatch:
         item_bytes: int,
     ) -> None:
         """One access of one program; `addresses` of any shape, in C order."""
-        if kind != Access.READ:
-            lanes = np.ascontiguousarray(addresses).reshape(1, -1).view(np.int64)
-            covered = np.broadcast_to(mask, addresses.shape).reshape(1, -1)
-            self._writers.note(kind, np.array([program]), lanes, covered, item_bytes)
+        self._refine(int(np.bitwise_or.reduce(addresses, axis=None)), item_bytes)
+        lanes = np.ascontiguousarray(addresses).reshape(1, -1).view(np.int64)
+        covered = np.broadcast_to(mask, addresses.shape).reshape(1, -1)
+        self._writers.note(kind, np.array([program]), lanes, covered, item_bytes)
 
-    def overwritten(self) -> Int64Array:
-        """The sectors with a byte that one program stores and another stores or updates."""
-        clash = (self._writers.state & (SHARED | MIXED)).reshape(-1, SECTOR_BYTES).any(axis=1)
+    def shared(self) -> Int64Array:
+        """The sectors with a byte that one program writes and another one reads or stores."""
+        each = SECTOR_BYTES // self._grain
+        clash = self._writers.clashes().reshape(-1, each).any(axis=1)
         found: Int64Array = self._sectors[clash]
         return found

@@ -51,9 +51,12 @@ class TraceRecorder:
             a line once.
         loop: whose tiles are traced apart; `number` says when one begins.
         inside_only: whether an access outside of every storage raises TraceError.
+        where: where in the source the access is that is being made.
 
     Attributes:
+        unresolved: where in the source something outside of every storage is accessed.
         atomics: the words that atomics update.
+        site_outside: of the first access outside of every storage; None = there is none.
     """
 
     def __init__(
@@ -64,7 +67,10 @@ class TraceRecorder:
         wave_lanes: int = 0,
         loop: TileLoop | None = None,
         inside_only: bool = False,
+        where: Callable[[], str] = lambda: "",
     ) -> None:
+        self.unresolved: dict[str, None] = {}
+        self._where = where
         self._loop = loop
         self._inside_only = inside_only
         self._begin, self._end = begin, end
@@ -78,6 +84,7 @@ class TraceRecorder:
         self._single_outside: Counter[int] = Counter()
         self.value_loads: list[tuple[int, Int64Array, Int32Array]] = []
         self.atomics = Atomics(begin, current_update)
+        self.site_outside: int | None = None
 
     @property
     def accesses(self) -> int:
@@ -104,7 +111,7 @@ class TraceRecorder:
             words = lanes[active]
             if len(words):
                 self.atomics.note_update(int(words.min()), int(words.max()))
-            self.atomics.keep(np.full(len(words), program), words)
+            self.atomics.keep(np.full(len(words), program), words, item_bytes)
         if shape[0] != NO_SHAPE:
             accesses.append((int(first[0]), int(shape[0])))
 
@@ -129,14 +136,20 @@ class TraceRecorder:
         """A batch begins."""
         self._programs = programs
         self._accesses: list[tuple[Int64Array, Int32Array]] = []
-        self._words: list[tuple[int, Int64Array, Int64Array]] = []
-        self._begun: list[tuple[int, Int64Array | None]] = []
+        self._words: list[tuple[int, Int64Array, Int64Array, int]] = []
+        self._begun: list[tuple[int, Int64Array | None, npt.NDArray[np.bool_] | None]] = []
         self._outside = np.zeros(len(programs), np.int64)
         self._grouping.begin()
         self._latest.clear()
 
-    def number(self, values: Int64Array | None) -> bool:
+    def number(
+        self, values: Int64Array | None, taking: npt.NDArray[np.bool_] | None = None
+    ) -> bool:
         """What follows belongs to the tiles of these numbers, one a program; None = to no tile.
+
+        Args:
+            values: the numbers, or one for all.
+            taking: bool[programs]; which of them take a tile; None = all.
 
         Returns:
             Whether it is wanted.
@@ -144,7 +157,7 @@ class TraceRecorder:
         Raises:
             TraceError: they are the numbers of none of these programs.
         """
-        self._begun.append((len(self._accesses), values))
+        self._begun.append((len(self._accesses), values, taking))
         if values is None or self._loop is None:
             return True
         inside = (values >= 0) & (values < self._loop.tiles)
@@ -169,7 +182,7 @@ class TraceRecorder:
         touched is left out: threads that walk along rows would take as much memory as time.
         """
         if kind == Access.ATOMIC:
-            self._note_words(addresses, mask)
+            self._note_words(addresses, mask, item_bytes)
             low, high = (sum(int(end(term)) for term in addresses) for end in (np.min, np.max))
             self.atomics.note_update(low, high)
         selected = None if active.all() else np.flatnonzero(active)
@@ -181,6 +194,8 @@ class TraceRecorder:
             masks = [self._grouping.groups(term, selected) for term in mask]
             first, shape = self._by_groups(kind, grouped, masks, item_bytes)
             self._check_inside(kind, addresses, mask, item_bytes, selected, first, shape, grouped)
+        if self.site_outside is None and self._outside.any():
+            self.site_outside = site
         if site is not None and kind == Access.READ:
             first, shape = without_repeats(self._latest, site, first, shape)
         self._accesses.append(spread_over(first, shape, selected, len(active)))
@@ -192,48 +207,56 @@ class TraceRecorder:
             whole_base, whole_shape = self._broadcast(number)
             touching = active & (whole_shape != NO_SHAPE)
             self.value_loads.append((origin, whole_base[touching], whole_shape[touching]))
-        tiles = list(self._tiles(active))
-        for place, rows, words in self._words:
-            kept = active[rows]
-            own = next(own for begin, end, own in tiles if begin <= place < end)
-            at = np.cumsum(active) - 1
-            self.atomics.keep(own[at[rows[kept]]], words[kept])
-        programs = self._programs[active]
-        base = np.empty((len(self._accesses), len(programs)), np.int32)
-        shape = np.empty((len(self._accesses), len(programs)), np.int32)
-        for number in range(len(self._accesses)):
-            whole_base, whole_shape = self._broadcast(number)
-            base[number], shape[number] = whole_base[active], whole_shape[active]
-        outside = self._outside[active]
-        for begin, end, own in tiles:
-            own_base, own_shape = base[begin:end].T, shape[begin:end].T
-            touching = own_shape != NO_SHAPE
-            count = touching.sum(axis=1)
-            self._parts.append(Part(own, count, own_base[touching], own_shape[touching], outside))
-            outside = np.zeros_like(outside)
+        for begin, end, rows, own in self._tiles(active):
+            outside = self._outside[rows] if begin == 0 else np.zeros(len(rows), np.int64)
+            self._keep_part(begin, end, rows, own, outside)
         self._accesses = []
 
-    def _tiles(self, active: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, Int64Array]]:
-        """Ranges of accesses, and the tiles of the active programs that make them: int64[n].
+    def _keep_part(
+        self, begin: int, end: int, rows: Int64Array, own: Int64Array, outside: Int64Array
+    ) -> None:
+        """What the programs in some rows do from an access to another, for tiles of their own."""
+        place = np.full(len(self._programs), -1)
+        place[rows] = np.arange(len(rows))
+        for at, row, words, item_bytes in self._words:
+            if begin <= at < end:
+                kept = place[row] >= 0
+                self.atomics.keep(own[place[row[kept]]], words[kept], item_bytes)
+        base = np.empty((end - begin, len(rows)), np.int32)
+        shape = np.empty((end - begin, len(rows)), np.int32)
+        for number in range(begin, min(end, len(self._accesses))):
+            whole_base, whole_shape = self._broadcast(number)
+            base[number - begin], shape[number - begin] = whole_base[rows], whole_shape[rows]
+        touching = shape.T != NO_SHAPE
+        self._parts.append(
+            Part(own, touching.sum(axis=1), base.T[touching], shape.T[touching], outside)
+        )
+
+    def _tiles(
+        self, active: npt.NDArray[np.bool_]
+    ) -> Iterator[tuple[int, int, Int64Array, Int64Array]]:
+        """Ranges of accesses, rows of the programs that make them, and their tiles.
 
         What programs do outside of the loop comes after all tiles of the loop.
         """
-        programs = self._programs[active]
-        rest = programs + (self._loop.tiles if self._loop else 0)
-        begun = [(0, None), *self._begun, (len(self._accesses), None)]
-        for (begin, numbers), (end, _) in itertools.pairwise(begun):
-            last = end == len(self._accesses)
-            own = rest
+        rest = self._programs + (self._loop.tiles if self._loop else 0)
+        begun = [(0, None, None), *self._begun, (len(self._accesses), None, None)]
+        for (begin, numbers, taking), (end, _, _) in itertools.pairwise(begun):
+            rows = np.flatnonzero(active if taking is None else active & taking)
+            own = rest[rows]
             if numbers is not None and self._loop is not None:
-                own = np.broadcast_to(numbers, active.shape)[active].astype(np.int64)
+                own = np.broadcast_to(numbers, active.shape)[rows].astype(np.int64)
                 inside = (own >= 0) & (own < self._loop.tiles)
-                if not inside.all() or (self._loop.program[own] != programs).any():
+                if not inside.all() or (self._loop.program[own] != self._programs[rows]).any():
                     raise TraceError(OTHER_TILES)
-            if begin < end or last:
-                yield begin, end + last, own
+            if begin < end or begin == 0:
+                yield begin, end, rows, own
 
     def _note_words(
-        self, addresses: Sequence[npt.NDArray[np.int64]], mask: Sequence[npt.NDArray[np.bool_]]
+        self,
+        addresses: Sequence[npt.NDArray[np.int64]],
+        mask: Sequence[npt.NDArray[np.bool_]],
+        item_bytes: int,
     ) -> None:
         """Keep row number in the batch and address of every active lane of an atomic."""
         extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
@@ -244,7 +267,8 @@ class TraceRecorder:
         active = np.ones(common, np.bool_)
         for bits in mask:
             active &= bits
-        self._words.append((len(self._accesses), np.nonzero(active)[0], lanes[active]))
+        rows = np.nonzero(active)[0]
+        self._words.append((len(self._accesses), rows, lanes[active], item_bytes))
 
     def _broadcast(self, number: int) -> tuple[Int64Array, Int32Array]:
         base, shape = self._accesses[number]
@@ -382,8 +406,10 @@ class TraceRecorder:
         touched = touched_lines(lanes, inside, item_bytes, self._wave_lanes)
         first, shape = self._shapes.add(kind, *touched)
         outside = np.count_nonzero(active & ~inside, axis=1)
-        if self._inside_only and outside.any():
-            raise TraceError("a program reaches outside of every tensor")
+        if outside.any():
+            self.unresolved[self._where()] = None
+            if self._inside_only:
+                raise TraceError("a program reaches outside of every tensor")
         return first, shape, outside
 
     # --- the trace -----------------------------------------------------------------------------

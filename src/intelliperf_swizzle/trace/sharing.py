@@ -3,12 +3,13 @@
 """What programs of one launch do to each other's memory, read off a trace.
 
 The grain is the sector of 32 bytes. Atomics are compared word by word where they are not too many:
-counters and locks of different programs lie side by side. `overwrites` compares stores by bytes.
+counters and locks of different programs lie side by side. `overwrites` compares the bytes of loads
+and stores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -32,50 +33,36 @@ _WINDOW_LINES = 1 << 22
 """Lines whose writers are looked up at once (64 MB)."""
 
 
-def shared_writes(trace: Trace, ordered: Collection[int]) -> tuple[str, ...]:
-    """Names of tensors of which some program loads what another one stores or updates.
+def contested_sectors(trace: Trace, segment: Segment, *, ordered: bool) -> Int64Array:
+    """The sectors of a segment that a program stores to or updates and another one touches.
+
+    Increasing; none where all of them only update.
 
     Args:
         trace: of the launch.
-        ordered: places of the segments where atomics load, too: their order shows.
+        segment: of the trace.
+        ordered: whether atomics load, too: their order shows.
     """
-    names: list[str] = []
-    for place, segment in enumerate(trace.segments):
-        if not _accesses(trace, segment, (Access.WRITE, Access.ATOMIC)).any():
-            continue
-        loads = (Access.READ, Access.ATOMIC) if place in ordered else (Access.READ,)
-        reads = _accesses(trace, segment, loads)
-        if not reads.any():
-            continue
-        first_line, writers = _tiles_of_sectors(trace, segment, (Access.WRITE, Access.ATOMIC))
-        if _meets_another(
-            _offsets(trace, reads), trace.access_base[reads], trace.access_shape[reads],
-            trace.shape_offset, trace.shape_line, trace.shape_sectors, first_line, writers,
-        ):  # fmt: skip
-            names.extend(segment.names)
-    return tuple(names)
-
-
-def contested_sectors(trace: Trace, segment: Segment) -> Int64Array:
-    """The sectors of a segment that several programs store to or update, increasing.
-
-    None where all of them only update.
-    """
-    if not _accesses(trace, segment, (Access.WRITE,)).any():
+    writes = _accesses(trace, segment, (Access.WRITE, Access.ATOMIC))
+    loads = (Access.READ, Access.ATOMIC) if ordered else (Access.READ,)
+    reads = _accesses(trace, segment, loads)
+    stores = bool(_accesses(trace, segment, (Access.WRITE,)).any())
+    if not writes.any() or not (stores or reads.any()):
         return np.zeros(0, np.int64)
-    inside = _accesses(trace, segment, (Access.WRITE, Access.ATOMIC))
-    offsets = _offsets(trace, inside)
-    base, shape = trace.access_base[inside], trace.access_shape[inside]
-    first_line, end_line = _line_range(trace, base)
+    shapes = (trace.shape_offset, trace.shape_line, trace.shape_sectors)
+    writing, reading = (
+        (_offsets(trace, chosen), trace.access_base[chosen], trace.access_shape[chosen], *shapes)
+        for chosen in (writes, reads)
+    )
+    first_line, end_line = _line_range(trace, trace.access_base[writes])
     found: list[Int64Array] = []
     for line in range(first_line, end_line, _WINDOW_LINES):
         lines = min(_WINDOW_LINES, end_line - line)
         tiles = np.full(lines * _SECTORS, NOBODY, np.int32)
-        _mark(
-            offsets, base, shape,
-            trace.shape_offset, trace.shape_line, trace.shape_sectors, line, tiles,
-        )  # fmt: skip
-        found.append(line * _SECTORS + np.flatnonzero(tiles == SEVERAL))
+        _mark(*writing, line, tiles)
+        met = (tiles == SEVERAL) & stores
+        _meet(*reading, line, tiles, met)
+        found.append(line * _SECTORS + np.flatnonzero(met))
     return np.concatenate(found)
 
 
@@ -116,9 +103,9 @@ def reads_what_is_written(
         for origin, base, shape in value_loads:
             stranger = np.zeros(trace.tiles + 2, np.int64)  # a reader that is no tile at all
             stranger[-1] = len(base)
-            if origin >> place + 1 & 1 and _meets_another(
+            if origin >> place + 1 & 1 and _meet(
                 stranger, base.astype(np.int32), shape, trace.shape_offset, trace.shape_line,
-                trace.shape_sectors, first_line, written,
+                trace.shape_sectors, first_line, written, np.zeros(0, np.bool_),
             ):  # fmt: skip
                 return True
     return False
@@ -213,7 +200,7 @@ def _mark(
 
 
 @jit
-def _meets_another(
+def _meet(
     tile_offset: Int64Array,
     base: Int32Array,
     shape: Int32Array,
@@ -222,8 +209,13 @@ def _meets_another(
     shape_sectors: UInt8Array,
     first_line: int,
     tiles: Int32Array,
+    met: npt.NDArray[np.bool_],
 ) -> bool:
-    """Whether an access touches a sector at which another tile, or several, are entered."""
+    """Whether an access touches a sector at which another tile, or several, are entered.
+
+    All such sectors are entered in `met`; where that is empty, the first one ends the search.
+    """
+    found = False
     for tile in range(tile_offset.size - 1):
         for access in range(tile_offset[tile], tile_offset[tile + 1]):
             for at in range(shape_offset[shape[access]], shape_offset[shape[access] + 1]):
@@ -233,5 +225,8 @@ def _meets_another(
                     if not (shape_sectors[at] >> sector) & 1 or not 0 <= place < tiles.size:
                         continue
                     if tiles[place] != -1 and tiles[place] != tile:
-                        return True
-    return False
+                        found = True
+                        if met.size == 0:
+                            return found
+                        met[place] = True
+    return found

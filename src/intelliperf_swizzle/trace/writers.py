@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Which program stores, and which programs update, each element of some memory."""
+"""Which program stores, and which programs update and read, each element of some memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ stores and another updates it. 16: several update it."""
 
 
 class Writers:
-    """Takes what programs write, block by block.
+    """Takes what programs touch, block by block.
 
     Args:
         begin: int64[ranges]; addresses, increasing.
@@ -36,6 +36,7 @@ class Writers:
         elements = -(-(end - begin) // grain)
         self._ranges = np.stack((begin, end, np.cumsum(elements) - elements))
         self.first: Int32Array = np.zeros(elements.sum(), np.int32)
+        self._reader: Int32Array = np.zeros(0, np.int32)
         self.state: UInt8Array = np.zeros(elements.sum(), np.uint8)
         self.clash = np.full(3, -1, np.int64)
 
@@ -47,21 +48,31 @@ class Writers:
         covered: npt.NDArray[np.bool_],
         item_bytes: int,
     ) -> int:
-        """Programs write; returns how many lanes lie wholly in one of the ranges.
+        """Programs touch memory; returns how many lanes lie wholly in one of the ranges.
 
         Args:
-            kind: a store or an atomic.
+            kind: of the access.
             programs: int64[rows].
             lanes: int64[rows, lanes]; addresses.
-            covered: bool[rows, lanes]; which of them are written.
+            covered: bool[rows, lanes]; which of them are active.
             item_bytes: of a lane.
         """
+        if kind == Access.READ and not len(self._reader):
+            self._reader = np.zeros_like(self.first)
         return int(
             _note(
-                programs, lanes, covered, item_bytes, kind == Access.ATOMIC,
-                self._ranges, self.grain, self.first, self.state, self.clash,
+                programs, lanes, covered, item_bytes, int(kind), self._ranges, self.grain,
+                self.first, self._reader, self.state, self.clash,
             )
         )  # fmt: skip
+
+    def clashes(self) -> npt.NDArray[np.bool_]:
+        """The elements that one program stores, or several update, and another one touches."""
+        found: npt.NDArray[np.bool_] = self.state & (SHARED | MIXED) > 0
+        if len(self._reader):
+            several = (self.state & (16 | 64) > 0) | (self.first != self._reader)
+            found |= (self.state & (STORED | UPDATED) > 0) & (self.state & 32 > 0) & several
+        return found
 
 
 @jit
@@ -70,10 +81,11 @@ def _note(
     lanes: Int64Array,
     covered: npt.NDArray[np.bool_],
     item_bytes: int,
-    atomic: bool,
+    kind: int,
     ranges: Int64Array,
     grain: int,
     first: Int32Array,
+    reader: Int32Array,
     state: UInt8Array,
     clash: Int64Array,
 ) -> int:
@@ -94,7 +106,13 @@ def _note(
                 one = (max(low, begin[place]) - begin[place]) // grain
                 past = -((begin[place] - min(high, end[place])) // grain)
                 for element in range(offset[place] + one, offset[place] + past):
-                    if atomic:
+                    if kind == 0:
+                        if not state[element] & 32:
+                            reader[element] = program
+                        elif reader[element] != program:
+                            state[element] |= 64
+                        state[element] |= 32
+                    elif kind == 2:
                         if not state[element] & 5:
                             first[element] = program
                         elif first[element] != program:

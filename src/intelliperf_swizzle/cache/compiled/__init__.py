@@ -8,24 +8,9 @@ hold is said in `stream.ReferenceStream` and `drift.Drift`.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from intelliperf_swizzle.jit import Integer, jit
-
-
-def _drop_stale() -> None:
-    """Delete machine code older than any source here: numba looks at the caller's file alone."""
-    here = Path(__file__).parent
-    sources = (*here.glob("*.py"), here.parents[1] / "jit.py")
-    newest = max(source.stat().st_mtime for source in sources)
-    for index in here.glob("__pycache__/*.nbi"):
-        if index.stat().st_mtime < newest:
-            index.unlink(missing_ok=True)
-
-
-_drop_stale()
 
 
 @jit

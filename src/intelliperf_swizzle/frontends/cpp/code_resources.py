@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.frontends.cpp.code.binaries import KernelCode
+from intelliperf_swizzle.frontends.cpp.code.tools import run_tool
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
     GPU_BUILDS,
     build_program,
@@ -117,9 +117,7 @@ def _resources(
     cuobjdump = shutil.which("cuobjdump", path=environment.get("PATH")) or ours
 
     def run(*command: str, folder: Path) -> str:
-        return subprocess.run(
-            command, cwd=folder, env=dict(environment), capture_output=True, text=True, check=False
-        ).stdout
+        return run_tool(command, environment, folder).output
 
     with temporary_folder("resources") as folder:
         said = run(cuobjdump, "--dump-resource-usage", str(file.resolve()), folder=folder)

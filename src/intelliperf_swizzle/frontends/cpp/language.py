@@ -5,21 +5,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.cpp.code_resources import read_build
+from intelliperf_swizzle.frontends.cpp.compare.validate import find_flaw, validate
 from intelliperf_swizzle.frontends.cpp.compile import flavours
-from intelliperf_swizzle.frontends.cpp.compile.building import names_program
+from intelliperf_swizzle.frontends.cpp.compile.building import (
+    builds_program,
+    has_kernel,
+    names_program,
+)
 from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, builds_for_gpu
 from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import on_gpu
 from intelliperf_swizzle.frontends.cpp.record.record_program import capture
 from intelliperf_swizzle.frontends.cpp.shadowing import splice
 from intelliperf_swizzle.frontends.cpp.trace.tracing import find_dependences, trace
-from intelliperf_swizzle.frontends.cpp.validate.validate import find_flaw, validate
 from intelliperf_swizzle.frontends.ports import Compiler, RecordRequest
-from intelliperf_swizzle.kept import Kept
-from intelliperf_swizzle.records import Capture, Launch, Trace
+from intelliperf_swizzle.hardware.target import Backend
+from intelliperf_swizzle.records import Capture
 
 
 class Cpp:
@@ -29,7 +33,6 @@ class Cpp:
         flavour: which of them.
     """
 
-    builds = True
     build_copy = staticmethod(build_copy)
     trace = staticmethod(trace)
     find_dependences = staticmethod(find_dependences)
@@ -42,6 +45,7 @@ class Cpp:
     def __init__(self, flavour: flavours.Flavour):
         self._flavour = flavour
         self.name, self.default_target = flavour.name, flavour.default_target
+        self.backend = flavour.backend
 
     @property
     def measures(self) -> bool:
@@ -56,33 +60,17 @@ class Cpp:
         """Whether a word is a program with a fat binary, or Python that builds an extension."""
         return names_program(command, project, self.name)
 
+    def builds_program(self, project: Path, backend: Backend | None) -> bool:
+        """Whether sources have a kernel, and the backend or what they include is of this kind."""
+        return builds_program(project, backend, self._flavour)
+
+    def has_kernel(self, kernel: str, project: Path) -> bool:
+        """Whether a source of CUDA, or of HIP, alone has a kernel of that name."""
+        return has_kernel(kernel, project, self._flavour)
+
     def record(self, request: RecordRequest) -> Capture:
         """Builds and runs a program on the stand-in."""
         return capture(request, self._flavour)
-
-    def with_loops(
-        self, launches: Sequence[Launch], name: str | None
-    ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
-        """The launches as they are: programs are renumbered."""
-        return tuple(launches), ()
-
-    def trace_each(self, launches: Sequence[Launch]) -> list[Trace | None]:
-        """None for each: a launch with other arguments than the recorded ones is not made yet."""
-        return [None for _ in launches]
-
-    def resize(self, launch: Launch, counts: Callable[[int], Iterable[int]]) -> list[Launch]:
-        """None, for the same reason."""
-        return []
-
-    def retile(self, launch: Launch) -> list[Launch]:
-        """None: the size of a tile is not told from other numbers."""
-        return []
-
-    def cautions(
-        self, launches: Sequence[Launch], prove_command: str, kept: Kept
-    ) -> tuple[str, ...]:
-        """None: what a kernel's own remap does is not looked at."""
-        return ()
 
 
 HIP = Cpp(flavours.HIP)

@@ -18,16 +18,19 @@ gets the same lines, if no other kernel can use it. Which functions read it says
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit, headline, patch_root, read_exactly, unified_diff
+from intelliperf_swizzle.edit.copy import place_in_copy
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import Reader
 from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
+from intelliperf_swizzle.frontends.cpp.instances import recorded_alone, same_place
 from intelliperf_swizzle.frontends.cpp.record.device_code import (
     DeviceKernel,
     read_kernels,
@@ -46,6 +49,21 @@ _NO_CODE = re.compile(
 )
 
 _HIDING = "const dim3 blockIdx("
+_SHADOWS = re.compile(r"-W(shadow|everything)\b")
+_BUILD_FILES = (
+    "[Mm]akefile*",
+    "*.mk",
+    "*.mak",
+    "CMakeLists.txt",
+    "*.cmake",
+    "*.ninja",
+    "*.sh",
+    "*.py",
+)
+_QUIET = (
+    "#pragma GCC diagnostic push", '#pragma GCC diagnostic ignored "-Wshadow"', "{}",
+    "#pragma GCC diagnostic pop",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,13 +97,18 @@ def splice(
     file = kernel.entry.file
     text = _read_as_recorded(kernel, recording)
     code = _NO_CODE.sub(_blank, text)
-    readers = _readers(kernel, recording, code)
+    program = _program(recording, (recording / "kernels.txt").stat().st_mtime_ns)
+    readers = _readers(kernel, [one for _, one in program], code)
     bodies = {one: _body(code, one) for one in readers if one.name.isidentifier()}
     changed = {one if one in bodies else _around(one, code, bodies) for one in readers if one.reads}
-    lines = _lines(swizzle, target, launches, headline(name, target.name), text)
+    only = recorded_alone(launches, program)
+    recipe = recipe_of(recording)
+    quiet = _QUIET if _warns_of_shadows(recipe.project, str(recipe.build_command)) else ("{}",)
+    lines = _lines(swizzle, target, launches, headline(name, target.name), text, only)
+    lines[-1:] = [one.format(lines[-1]) for one in quiet]
     after = text
     for reader in sorted(changed, key=lambda one: -bodies[one].begin):
-        _check_scope(reader, kernel, swizzle)
+        _check_scope(reader, kernel, swizzle, only)
         after = _inserted(after, code, bodies[reader].begin, lines)
     root = patch_root(file, roots or (Path(file).parent,))
     diff = unified_diff({file: text}, {file: after}, root)
@@ -108,23 +131,14 @@ def inserted_lines(before: str, after: str) -> list[int]:
     ]
 
 
-def same_place(kernel: DeviceKernel, source: KernelSource) -> bool:
-    """Whether a compiled kernel is of the kernel that this text is of; a template has several."""
-    if kernel.source is None:
-        return False
-    entry, other = kernel.source.entry, source.entry
-    return (entry.file, entry.first_line) == (other.file, other.first_line)
-
-
 @functools.lru_cache(maxsize=8)
-def _program(recording: Path, _: int) -> tuple[DeviceKernel, ...]:
-    return tuple(kernel for _, kernel in read_kernels(recording).values())
+def _program(recording: Path, _: int) -> tuple[tuple[Path, DeviceKernel], ...]:
+    return tuple(read_kernels(recording).values())
 
 
-def _readers(source: KernelSource, recording: Path, code: str) -> list[Reader]:
+def _readers(source: KernelSource, program: Sequence[DeviceKernel], code: str) -> list[Reader]:
     """The functions that read the number, none of which another kernel may use."""
     entry = source.entry
-    program = _program(recording, (recording / "kernels.txt").stat().st_mtime_ns)
     own = {_key(r): r for one in program if same_place(one, source) for r in one.readers}
     others = {_key(r): one for one in program if not same_place(one, source) for r in one.readers}
     if not any(reader.reads for reader in own.values()):
@@ -162,6 +176,14 @@ def _readers(source: KernelSource, recording: Path, code: str) -> list[Reader]:
     return list(own.values())
 
 
+@functools.lru_cache(maxsize=8)
+def _warns_of_shadows(project: str, command: str) -> bool:
+    """Whether a build warns of a variable that hides another one, which may be an error."""
+    files = (one for pattern in _BUILD_FILES for one in Path(project).rglob(pattern))
+    texts = (one.read_text("utf-8", "replace") for one in files if one.is_file())
+    return any(map(_SHADOWS.search, chain((command, *os.environ.values()), texts)))
+
+
 def _key(reader: Reader) -> tuple[str, int, str]:
     return reader.file, reader.line, reader.name
 
@@ -197,17 +219,24 @@ def _read_as_recorded(source: KernelSource, recording: Path) -> str:
             "command",
             hint="-b/--build_command names it",
         )
-    text = read_exactly(Path(entry.file))
     root = Path(recipe.project)
-    if root not in Path(entry.file).parents:
+    if root in Path(entry.file).parents and not Path(entry.file).is_file():
+        raise SpliceError(
+            f"{entry.file}:{entry.first_line}: the build makes the file of `{entry.name}`, so a "
+            "patch of it would be lost",
+            hint="put the swizzle into what the file is made from",
+        )
+    text = read_exactly(Path(entry.file))
+    copied = place_in_copy(Path(entry.file), root, recording / PROJECT)
+    if copied is None:
         raise SpliceError(f"{entry.file} lies outside {root}", hint="-p names a wider directory")
     if _HIDING in text:
         raise SpliceError(
             f"{entry.file} has a kernel with a `blockIdx` of its own: a swizzle is in it already",
             hint="search on the kernel without it",
         )
-    copy = recording / PROJECT / Path(entry.file).relative_to(root)
-    if not copy.is_file() or copy.read_bytes() != text.encode():
+    recorded = entry.text.strip() in text.replace("\r\n", "\n")  # what lies around is no copy
+    if copied.read_bytes() != text.encode() or not recorded:
         raise SpliceError(
             f"{entry.file}: the file is not as it was when `{entry.name}` was recorded",
             hint="run again on the file as it is now",
@@ -282,9 +311,12 @@ def _around(reader: Reader, code: str, bodies: Mapping[Reader, _FunctionBody]) -
     )
 
 
-def _check_scope(reader: Reader, source: KernelSource, swizzle: Swizzle) -> None:
-    """Refuses a helper that does not know the kernel's arguments which the swizzle reads."""
-    missing = sorted(swizzle.names.difference(INPUTS))
+def _check_scope(reader: Reader, source: KernelSource, swizzle: Swizzle, only: str | None) -> None:
+    """Refuses a helper that does not know the kernel's arguments which the swizzle reads.
+
+    Nor may it know the template's, of which a condition is made.
+    """
+    missing = [*sorted(swizzle.names.difference(INPUTS)), *([only] if only else [])]
     if missing and reader.name != source.entry.name:
         raise SpliceError(
             f"{reader.file}:{reader.line}: helper `{reader.name}` reads `blockIdx` but does not "
@@ -297,13 +329,19 @@ def _check_scope(reader: Reader, source: KernelSource, swizzle: Swizzle) -> None
 
 
 def _lines(
-    swizzle: Swizzle, target: Target, launches: Sequence[Launch], comment: str, text: str
+    swizzle: Swizzle,
+    target: Target,
+    launches: Sequence[Launch],
+    comment: str,
+    text: str,
+    only: str | None,
 ) -> list[str]:
     axes = max(
         (axis + 1 for one in launches for axis, extent in enumerate(one.grid) if extent > 1),
         default=1,
     )
     given = [f"::blockIdx.{letter}" for letter in "xyz"]
+    prefix = _free_prefix(text)
     code = emit_cpp(
         swizzle,
         range(axes),
@@ -311,10 +349,15 @@ def _lines(
         num_xcds=target.num_xcds,
         cus_per_xcd=target.cus_per_xcd,
         inputs={f"pid_{axis}": given[axis] for axis in range(axes)},
-        prefix=_free_prefix(text),
+        prefix=prefix,
     )
-    numbers = (code.outputs.get(axis, given[axis]) for axis in range(3))
-    return [f"// {comment}", *code.lines, f"{_HIDING}{', '.join(numbers)});"]
+    only_name = f"{prefix}applies"
+    numbers = []
+    for axis, own in enumerate(given):
+        new = f"static_cast<unsigned>({code.outputs[axis]})" if axis in code.outputs else own
+        numbers.append(f"{only_name} ? {new} : {own}" if only and new != own else new)
+    condition = [f"const bool {only_name} = {only};"] if only else []
+    return [f"// {comment}", *code.lines, *condition, f"{_HIDING}{', '.join(numbers)});"]
 
 
 def _free_prefix(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from intelliperf_swizzle.records import Timing
 
-FailureKind = Literal["does not build", "faulted", "hung", "not validated", "not in its process"]
+FailureKind = Literal["does not build", "faulted", "hung", "not validated"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,7 @@ class Failure:
     """Why a candidate could not be compared.
 
     Attributes:
-        kind: `faulted` and `hung` took the process with them; `not in its process` says that no
-            process of the application can try candidates.
+        kind: `faulted` and `hung` took the process with them.
         text: in words.
     """
 
@@ -63,19 +62,12 @@ class Trial:
         failure: None where it ran everywhere.
         timing: over all tasks, None where no times were taken.
         note: why not, or why the application was ended before all was tried.
-        whole_runs: whether it ran in processes of its own, of which hashes were compared.
     """
 
     checks: Mapping[int, Check]
     failure: Failure | None
     timing: Timing | None
     note: str | None = None
-    whole_runs: bool = False
-
-    @property
-    def needs_whole_runs(self) -> bool:
-        """Whether it could not be tried in a process that also runs the original."""
-        return self.failure is not None and self.failure.kind == "not in its process"
 
     @property
     def difference(self) -> str | None:

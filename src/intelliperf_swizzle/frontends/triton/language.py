@@ -5,17 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.frontends.ports import Compiler
-from intelliperf_swizzle.frontends.triton.capture import record
+from intelliperf_swizzle.frontends.triton.capture.recording import record
+from intelliperf_swizzle.frontends.triton.overlay import applying, rules_of, runtime
 from intelliperf_swizzle.frontends.triton.source import build, splice
 from intelliperf_swizzle.frontends.triton.source_proofs import cautions, retile_launch, scale_launch
 from intelliperf_swizzle.frontends.triton.tile_loops import with_loops
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.frontends.triton.trials import on_gpu
-from intelliperf_swizzle.frontends.triton.validate import difference_of_text, validate
+from intelliperf_swizzle.frontends.triton.validate import find_difference, find_flaw, validate
 from intelliperf_swizzle.frontends.triton.versions import find_triton
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle
@@ -26,7 +28,6 @@ class Triton:
     """Kernels of `triton.jit`; as of `frontends.ports.KernelLanguage`."""
 
     name = "Triton"
-    builds = False
     measures = True
     default_target = None
     record = staticmethod(record)
@@ -36,11 +37,14 @@ class Triton:
     resize = staticmethod(scale_launch)
     retile = staticmethod(retile_launch)
     find_dependences = staticmethod(find_dependences)
-    find_flaw = staticmethod(difference_of_text)
+    find_flaw = staticmethod(find_flaw)
+    find_difference = staticmethod(find_difference)
     build = staticmethod(build)
     validate = staticmethod(validate)
     cautions = staticmethod(cautions)
     on_gpu = staticmethod(on_gpu)
+    applying = staticmethod(applying)
+    overlay_module = Path(runtime.__file__)
 
     def compiler(self, environment: Mapping[str, str]) -> Compiler:
         """Triton itself."""
@@ -51,11 +55,6 @@ class Triton:
         files = (project / word for word in command if word.endswith(".py"))
         texts = [one.read_text("utf-8", "replace") for one in files if one.is_file()]
         return any("triton.jit" in one or "torch.compile" in one for one in texts)
-
-    def build_copy(
-        self, command: str, project: Path, copy: Path, environment: Mapping[str, str]
-    ) -> None:
-        """Nothing: kernels are compiled when they are launched."""
 
     def edit(
         self,
@@ -68,7 +67,9 @@ class Triton:
     ) -> Edit:
         """Inserts the swizzle before the first read of a program id."""
         source = launches[0].source
-        return splice(source, swizzle, target=target, launches=launches, name=name, roots=roots)
+        edit = splice(source, swizzle, target=target, launches=launches, name=name, roots=roots)
+        most = max(launches, key=lambda one: one.programs)
+        return replace(edit, rules=rules_of(most, swizzle, target))
 
 
 TRITON = Triton()

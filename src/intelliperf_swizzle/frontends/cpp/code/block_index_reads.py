@@ -105,10 +105,27 @@ class CallGraph:
         """Whether a kernel may call `printf`."""
         return not _PRINTING.isdisjoint(self._mentioned(kernel))
 
-    def missing(self, kernel: str) -> str | None:
-        """A function that a kernel may call and that its module does not define."""
+    def missing(self, kernel: str) -> tuple[str, str] | None:
+        """A function that a kernel may call and that its module does not define, and the line."""
         mentioned = self._mentioned(kernel)
-        return next((o for o in mentioned if o not in self._rows and o[:5] != "llvm."), None)
+        found = next(
+            (one for one in mentioned if one not in self._rows and one[:5] != "llvm."), None
+        )
+        return None if found is None else (found, self._line(kernel, found))
+
+    def _line(self, kernel: str, name: str) -> str:
+        """Where a kernel comes to a function; empty where no line is kept."""
+        todo, seen = [name], {name}
+        while todo:
+            one = todo.pop(0)
+            for caller in self.reached(kernel):
+                if one in self._mentions[caller]:
+                    lines = (row for row in self._bodies[caller].splitlines() if f"@{one}" in row)
+                    if place := next(filter(None, map(self._debug.place, lines)), None):
+                        return place
+                    todo += [] if caller in seen else [caller]
+                    seen.add(caller)
+        return ""
 
     def _mentioned(self, kernel: str) -> list[str]:
         return [one for name in self.reached(kernel) for one in sorted(self._mentions[name])]

@@ -30,6 +30,7 @@ class Value(Protocol):
     name: str
     type: Any
     value_kind: Any
+    is_constant: bool
     attributes: Iterable[bytes]
 
 

@@ -26,7 +26,10 @@ _KERNEL = re.compile(
     r"(?ms)^(define [^\n]*? amdgpu_kernel [^\n]*\{[^\n]*\n(?:[^\s:]+:[^\n]*\n)?)(.*?^\}$)"
 )
 _BY_VALUE = re.compile(r"ptr ((?:\w+ )*)byval\((.*?)\) align (\d+) %([\w.$-]+)(?=[,)])")
-_HELPER = re.compile(r"(?m)^(define (?![^\n]*amdgpu_kernel )[^\n]*\bbyval\([^\n]*\) )(#\d+)(?= )")
+_HELPER = re.compile(
+    r"(?m)^(define (?![^\n]*amdgpu_kernel )[^\n]*\bbyval\([^\n]*\) (?:(?:local_)?unnamed_addr )?)"
+    r"(#\d+)(?= )"
+)
 _REFLECT = re.compile(r"(?:tail )?call i32 @__nvvm_reflect\(ptr [^@\n]*@([\w.$]+)[^\n,]*")
 _ASSEMBLY = re.compile(
     r'call ((?:[a-z]+ )*?)(\w+|<[^>]*>|\{[^}]*\}) asm (sideeffect )?"([^"]*)", "([^"]*)"'

@@ -100,6 +100,7 @@ def _blocks() -> Iterator[str]:
     for name in ("membar.cta", "membar.gl", "membar.sys"):
         yield _define(name, "void", "", "fence seq_cst")
     yield _define("nanosleep", "void", "i32 %time")
+    yield _define("vprintf", "i32", "ptr %format, ptr %arguments", "%r = add i32 0, 0")
 
 
 def _warps() -> Iterator[str]:

@@ -61,6 +61,11 @@ class DebugInfo:
         name = fields.get("name", "").partition("<")[0]
         return name, self._file(number) or "", line, int(fields.get("scopeLine", line))
 
+    def instance(self, symbol: str) -> str:
+        """The name of a function with its template arguments."""
+        number = self._functions.get(symbol, "")
+        return self._entries[number].fields.get("name", "") if number in self._entries else ""
+
     def is_users(self, symbol: str) -> bool:
         """Whether a function is the user's, and not of HIP's, CUDA's or the compiler's headers."""
         number = self._functions.get(symbol)

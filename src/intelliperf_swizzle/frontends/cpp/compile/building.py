@@ -6,12 +6,19 @@ from __future__ import annotations
 
 import re
 import struct
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.edit.copy import copy_project, moved_command, run_build
+from intelliperf_swizzle.edit.copy import (
+    PLACE,
+    copy_project,
+    moved_command,
+    place_in_copy,
+    run_build,
+)
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.code.binaries import (
     CodeObject,
@@ -21,8 +28,9 @@ from intelliperf_swizzle.frontends.cpp.code.binaries import (
 from intelliperf_swizzle.frontends.cpp.compile.extensions import compile_cuda, loads_extension
 from intelliperf_swizzle.frontends.cpp.compile.flavours import FLAVOURS, Flavour
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
+from intelliperf_swizzle.hardware.target import Backend
 
-PROJECT = "project"
+PROJECT = PLACE
 """The copy that is built, in the folder of a recording."""
 _MOST_BYTES = 1 << 30
 """Of a file that is looked at."""
@@ -101,15 +109,28 @@ def built(
         CaptureError: there is no device code, or none with bitcode.
     """
     command, flavour = recipe.command, recipe.flavour
-    place, files = Path(recipe.project), []
+    place, files, notes = Path(recipe.project), [], []
     builds = recipe.builds
     if builds:
         place = folder / PROJECT
         copy_project(Path(recipe.project), place, edit)
+        begun = time.time()
         try:
             files = _build(recipe, place, toolchain, toolchain.build_environment(environment))
         except SwizzleError as error:
-            raise _with_hint(error, toolchain, flavour) from None
+            hinted = _with_hint(error, toolchain, flavour)
+            programs = _named(moved_command(command, Path(recipe.project), place), place,
+                              flavour.name)  # fmt: skip
+            if not any(program.stat().st_mtime >= begun for program in programs):
+                raise hinted from None
+            failed = as_build_error(
+                error, "the build made the program, and failed at others", place
+            )
+            notes = [f"{failed.fact} ({hinted.hint})" if hinted.hint else failed.fact]
+        for file, text in (edit.files if edit else {}).items():
+            copied = place_in_copy(Path(file), Path(recipe.project), place)
+            if copied is None or copied.read_bytes() != text.encode():
+                raise BuildError(f"the build makes {file} anew: a patch of it is lost")
     moved = tuple(moved_command(command, Path(recipe.project), place))
     files = files or device_files(moved, place, flavour, below=builds)
     if not files:
@@ -122,7 +143,7 @@ def built(
             + (", although the build was asked to keep it" if builds else ""),
             hint=flavour.keeping if builds else _REBUILD,
         )
-    notes = [f"{name} was built without device bitcode" for name in sorted(without)]
+    notes += [f"{name} was built without device bitcode" for name in sorted(without)]
     return Built(place, moved, tuple(objects), tuple(notes))
 
 
@@ -135,7 +156,8 @@ def _build(
         return compile_cuda(recipe.build_files, place, environment, nvcc)
     _forget_builds_without_bitcode(place)
     move_cmake(Path(recipe.project), place, toolchain.root)
-    run_build(str(recipe.build_command), place, environment)
+    # make goes on after an error: other programs of a project need not concern this one
+    run_build(str(recipe.build_command), place, {"MAKEFLAGS": "k", **environment})
     return []
 
 
@@ -156,17 +178,17 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     vendors, name = flavour.vendors, flavour.name
     whole = re.search(rf"(/\S+/{flavour.compiler}): (?:No such file|not found)", said)
     threads = library and "omp" in library.groups()
-    known = whole or call or threads or "Failed to find HIP root" in said
+    known = whole or call or threads
     if not known and (toolchain.has_vendors or not (header or library)):
         return error
     if call:
         hint = (
             f"launches are recorded on a stand-in for the {name} runtime, which has no `{call[1]}`"
         )
-    elif "Failed to find HIP root" in said:
-        hint = "CMake's language HIP needs ROCm; without it -DCMAKE_CXX_COMPILER=hipcc builds C++"
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
+    elif header and (install := _install(header[1], name)):
+        hint = f"{install} has `{header[1]}`"
     elif header:
         hint = f"if `{header[1]}` is of {vendors}, install it: Triton has {name}'s main headers"
     elif threads:
@@ -176,10 +198,64 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     return SwizzleError(error.fact, hint=hint, details=error.details)
 
 
+_PACKAGES = {
+    "CUDA": {
+        "cublas": "nvidia-cublas", "thrust/": "nvidia-cuda-cccl", "cub/": "nvidia-cuda-cccl",
+        "cuda/std/": "nvidia-cuda-cccl", "curand": "nvidia-curand", "cusparse": "nvidia-cusparse",
+        "cufft": "nvidia-cufft", "cusolver": "nvidia-cusolver", "cudnn": "nvidia-cudnn-cu13",
+        "nccl": "nvidia-nccl-cu13", "nvtx": "nvidia-nvtx", "nvToolsExt": "nvidia-nvtx",
+        "nvml": "nvidia-nvml-dev", "nvrtc": "nvidia-cuda-nvrtc",
+    },
+    "HIP": {
+        "thrust/": "rocthrust-dev", "hipcub/": "hipcub-dev", "rocprim/": "rocprim-dev",
+        "cub/": "hipcub-dev", "rocblas": "rocblas-dev", "hipblas": "hipblas-dev",
+        "rocrand": "rocrand-dev", "hiprand": "hiprand-dev", "rocfft": "rocfft-dev",
+        "hipfft": "hipfft-dev", "rocsparse": "rocsparse-dev", "hipsparse": "hipsparse-dev",
+        "rocsolver": "rocsolver-dev", "hipsolver": "hipsolver-dev", "rccl": "rccl-dev",
+        "miopen": "miopen-hip-dev", "rocwmma/": "rocwmma-dev", "ck/": "composablekernel-dev",
+    },
+}  # fmt: skip
+"""Packages with headers, of the Python package index for CUDA and of ROCm's repository for HIP, by
+how the headers' names begin."""
+
+
+def _install(header: str, language: str) -> str | None:
+    """The command that installs a vendor's header; None if it is not known whose it is."""
+    known = _PACKAGES[language].items()
+    names = (header, header.rpartition("/")[2])  # `rocblas/rocblas.h`
+    package = next((one for begin, one in known for name in names if name.startswith(begin)), None)
+    return package and f"{'pip install' if language == 'CUDA' else 'sudo apt install'} {package}"
+
+
 def names_program(command: Sequence[str], project: Path, language: str) -> bool:
     """Whether a word is a program with a fat binary, or a Python file that builds an extension."""
     python = language == "CUDA" and loads_extension(command, project)
     return python or names_device_code(command, project, language)
+
+
+def builds_program(project: Path, backend: Backend | None, flavour: Flavour) -> bool:
+    """Whether sources have a kernel, for a backend, else of what these sources include."""
+    texts = list(_sources(project, _SOURCES))
+    is_cuda = any(map(_CUDA.search, texts)) and not any("hip/hip_runtime" in one for one in texts)
+    kind = backend or ("cuda" if is_cuda else "hip")
+    return kind == flavour.backend and any("__global__" in one for one in texts)
+
+
+def has_kernel(kernel: str, project: Path, flavour: Flavour) -> bool:
+    """Whether a source of a flavour alone has a kernel of that name."""
+    pattern = re.compile(rf"__global__[^;{{}}]*\b{re.escape(kernel)}\s*\(")
+    return any(map(pattern.search, _sources(project, flavour.sources)))
+
+
+_CUDA = re.compile(r"<<<|cuda_runtime|\bcuda\.h\b")
+_SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")
+
+
+def _sources(project: Path, suffixes: Sequence[str]) -> Iterator[str]:
+    """The texts of the project's C++."""
+    for file in project.rglob("*"):
+        if file.suffix in suffixes and file.is_file():
+            yield file.read_text(encoding="utf-8", errors="replace")
 
 
 def names_device_code(command: Sequence[str], project: Path, language: str) -> bool:

@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from importlib import util
 from pathlib import Path
 
 from intelliperf_swizzle.disk import cache_folder
@@ -49,7 +50,8 @@ class CudaToolchain(Toolchain):
         path = {
             name: os.pathsep.join(filter(None, (one, environment.get(name))))
             for name, one in (
-                ("PATH", f"{root}/bin"), ("CPATH", f"{root}/include"),
+                ("PATH", f"{root}/bin"),
+                ("CPATH", os.pathsep.join((f"{root}/include", *_packages()))),
                 ("LIBRARY_PATH", f"{root}/lib"),
             )
         }  # fmt: skip
@@ -80,6 +82,14 @@ def _toolkits(environment: Mapping[str, str]) -> Iterator[Path]:
     for folder in filter(None, folders):
         if (Path(folder) / "include" / "cuda_runtime.h").is_file() and _libdevice(Path(folder)):
             yield Path(folder).resolve()
+
+
+def _packages() -> Iterator[str]:
+    """Folders of headers that packages of NVIDIA's bring: cuBLAS's, Thrust's."""
+    found = util.find_spec("nvidia")
+    for place in found.submodule_search_locations or () if found else ():
+        for pattern in ("*/include", "*/include/cccl"):
+            yield from map(str, sorted(Path(place).glob(pattern)))
 
 
 def _libdevice(folder: Path) -> Path | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from intelliperf_swizzle.frontends.cpp.compile import cuda_toolchain, toolchain
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import Toolchain
 from intelliperf_swizzle.frontends.ports import Compiler
+from intelliperf_swizzle.hardware.target import Backend
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Flavour:
         default_arch: of which code objects are taken if the target has no name for it.
         vendors: what the vendor's own software is called.
         suffixes: of files that hold device code alone.
+        sources: of files that are of this kind alone.
         keeping: why a build may not have kept bitcode.
         find_toolchain: what its programs are built and run with.
         find_compiler: that, tried on ten lines.
@@ -31,11 +33,12 @@ class Flavour:
 
     name: str
     compiler: str
-    backend: str
+    backend: Backend
     default_target: str
     default_arch: str
     vendors: str
     suffixes: tuple[str, ...]
+    sources: tuple[str, ...]
     keeping: str
     find_toolchain: Callable[[Mapping[str, str]], Toolchain]
     find_compiler: Callable[[Mapping[str, str]], Compiler]
@@ -49,6 +52,7 @@ HIP = Flavour(
     default_arch="gfx942",
     vendors="ROCm",
     suffixes=(".hsaco", ".co"),
+    sources=(".hip",),
     keeping="CCC_OVERRIDE_OPTIONS must reach clang, which must be 18 or newer and not link device "
     "code itself (-fgpu-rdc)",
     find_toolchain=toolchain.find_toolchain,
@@ -62,6 +66,7 @@ CUDA = Flavour(
     default_arch="sm_90",
     vendors="the CUDA toolkit",
     suffixes=(".fatbin", ".cubin", ".ptx"),
+    sources=(".cu", ".cuh"),
     keeping="the build must call `nvcc` by this name or as $CUDA_PATH/bin/nvcc, not by another "
     "path, so that it finds ours",
     find_toolchain=cuda_toolchain.find_toolchain,

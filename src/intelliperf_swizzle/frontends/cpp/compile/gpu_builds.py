@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.edit.copy import copy_project, moved_command, run_build
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError, ValidationError
 from intelliperf_swizzle.frontends.cpp.code.binaries import read_fat_binaries
+from intelliperf_swizzle.frontends.cpp.code.tools import run_tool
 from intelliperf_swizzle.frontends.cpp.compile.building import (
     PROJECT,
     Recipe,
@@ -97,12 +97,9 @@ def _library_folders(environment: Mapping[str, str]) -> list[str]:
 def _output(command: Sequence[str], environment: Mapping[str, str]) -> str:
     """What a program of the build's environment prints; empty if there is none."""
     try:
-        ran = subprocess.run(
-            command, env=dict(environment), capture_output=True, text=True, check=False
-        )
+        return run_tool(command, environment).output
     except OSError:
         return ""
-    return ran.stdout + ran.stderr
 
 
 def build_program(
@@ -110,8 +107,6 @@ def build_program(
     folder: Path,
     environment: Mapping[str, str],
     edit: Edit | None = None,
-    *,
-    whole: bool = False,
 ) -> GpuProgram:
     """Builds a copy of the project and takes out its device code; once for each edit.
 
@@ -120,12 +115,11 @@ def build_program(
         folder: for all builds.
         environment: as of `gpu_environment`.
         edit: of files of the project.
-        whole: whether a program with an edit is to be run; else only its device code stays.
 
     Raises:
         BuildError: it does not build, or has no device code.
     """
-    made_of = f"{recipe} {edit.diff if edit else None} {whole}".encode()
+    made_of = f"{recipe} {edit.diff if edit else None}".encode()
     folder = folder / f"built-{hashlib.blake2b(made_of, digest_size=8).hexdigest()}"
     place = folder / PROJECT
     command = tuple(moved_command(recipe.command, Path(recipe.project), place))
@@ -135,10 +129,10 @@ def build_program(
     if not (folder / "done").exists():
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            _build(recipe, command, folder, {**environment, **variables}, edit, whole=whole)
+            _build(recipe, command, folder, {**environment, **variables}, edit)
             (folder / "done").touch()
         finally:
-            if edit and not whole:
+            if edit:
                 shutil.rmtree(place, ignore_errors=True)
     return GpuProgram(place, command, tuple(sorted(folder.glob("*.code"))), variables)
 
@@ -149,8 +143,6 @@ def _build(
     folder: Path,
     environment: Mapping[str, str],
     edit: Edit | None,
-    *,
-    whole: bool,
 ) -> None:
     project, place = Path(recipe.project), folder / PROJECT
     folder.mkdir(parents=True)
@@ -161,7 +153,7 @@ def _build(
         )
     copy_project(project, place, edit)
     if recipe.build_files is not None:
-        parts = edit is not None and not whole
+        parts = edit is not None
         files = _build_extension(recipe, command, folder, environment, parts=parts)
     else:
         build_copy(str(recipe.build_command), project, place, environment)
@@ -232,13 +224,10 @@ def build_shim(language: str, folder: Path, environment: Mapping[str, str]) -> P
     library = folder / "trial_shim.so"
     flavour = ["-DFOR_HIP"] if language == "HIP" else []
     command = ["g++", *_SHIM_FLAGS, *flavour, str(RUNTIME / "trial_shim.cpp")]
-    built = subprocess.run(
-        [*command, "-ldl", "-o", str(library)],
-        env=dict(environment), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if built.returncode:
+    built = run_tool([*command, "-ldl", "-o", str(library)], environment)
+    if built.exit_code != 0:
         raise ValidationError(
             "what is preloaded into the program does not compile with g++",
-            details=tuple((built.stdout + built.stderr).splitlines()[:20]),
+            details=tuple(built.output.splitlines()[:20]),
         )
     return library

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 
+from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import CaptureError
 from intelliperf_swizzle.frontends.cpp.code import llvm
 from intelliperf_swizzle.frontends.cpp.code.binaries import KernelCode, Parameter
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of
+from intelliperf_swizzle.frontends.cpp.code.tools import run_tool
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import triton_folder
 
 _TRIPLE = "nvptx64-nvidia-cuda"
@@ -47,10 +48,12 @@ def read_kernels(bitcode: bytes, arch: str, retargeted: llvm.Module) -> dict[str
 def _resources(text: str, arch: str) -> dict[str, tuple[int, None, int, int]]:
     """Registers, scalar registers (none), bytes of stack and of static shared memory."""
     assembler = str(triton_folder("nvidia", "CUDA") / "bin" / "ptxas")
-    command = [assembler, "--verbose", f"--gpu-name={arch}", "-", "--output-file=/dev/null"]
-    ended = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    said = ended.stdout + ended.stderr
-    if ended.returncode:
+    with temporary_folder("ptx") as folder:
+        (folder / "kernels.ptx").write_text(text, "utf-8")
+        words = ["--verbose", f"--gpu-name={arch}", "kernels.ptx", "--output-file=kernels.cubin"]
+        ended = run_tool([assembler, *words], cwd=folder)
+    said = ended.output
+    if ended.exit_code != 0:
         raise CaptureError(
             f"ptxas cannot assemble the kernels for {arch}",
             hint="compile them for another GPU: -arch=sm_90",

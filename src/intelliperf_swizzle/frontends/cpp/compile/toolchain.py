@@ -12,7 +12,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from intelliperf_swizzle.disk import cache_folder, temporary_folder
 from intelliperf_swizzle.errors import CaptureError, SwizzleError
 from intelliperf_swizzle.frontends.cpp.code.binaries import read_code_objects
 from intelliperf_swizzle.frontends.cpp.code.llvm import MODULE_HEAD, assemble
+from intelliperf_swizzle.frontends.cpp.code.tools import run_tool
 from intelliperf_swizzle.frontends.ports import Compiler
 
 APT = "sudo apt install clang-22 clang-tools-22 lld-22"
@@ -143,11 +143,11 @@ def find_clang(language: str, environment: Mapping[str, str]) -> tuple[str, int]
         path = shutil.which(name, path=environment.get("PATH"))
         if path is None:
             continue
-        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-        found = re.search(r"clang version (\d+)", said.stdout)
+        said = run_tool([path, "--version"]).output
+        found = re.search(r"clang version (\d+)", said)
         if found and int(found[1]) >= _OLDEST_CLANG:
             return path, int(found[1])
-        seen.append(f"{path}: {said.stdout.splitlines()[0] if said.stdout else 'no version'}")
+        seen.append(f"{path}: {said.splitlines()[0] if said else 'no version'}")
     raise CaptureError(
         f"{language} programs need clang {_OLDEST_CLANG} or newer (ROCm 6.2's or Debian's), "
         "and there is none",
@@ -209,9 +209,22 @@ def make_once(root: Path, make: Callable[[Path], None]) -> None:
 
 
 def _make(root: Path, clang: str, triton: Path) -> None:
-    for folder in ("bin", "lib", "share/hip", "amdgcn/bitcode"):
+    for folder in ("bin", "lib", "share/hip", "amdgcn/bitcode", "include/hip", "llvm/bin"):
         (root / folder).mkdir(parents=True)
-    (root / "include").symlink_to(triton / "include")
+    for folder in ("include", "include/hip"):
+        for header in (triton / folder).iterdir():
+            if not (root / folder / header.name).exists():
+                (root / folder / header.name).symlink_to(header)
+    headers = root / "include" / "hip"
+    if not (headers / "hip_fp16.h").exists():
+        shutil.copy(RUNTIME / "hip_fp16.h", headers)
+        (headers / "hip_bf16.h").write_text("#include <hip/hip_fp16.h>\n", encoding="utf-8")
+    for package in ("hip-lang", "hip"):  # of CMake: its language HIP, and `find_package(hip)`
+        (root / "lib" / "cmake" / package).mkdir(parents=True)
+        config = root / "lib" / "cmake" / package / f"{package}-config.cmake"
+        shutil.copy(RUNTIME / "hip-lang-config.cmake", config)
+    for name in ("clang++", "clang"):
+        (root / "llvm" / "bin" / name).symlink_to(clang)
     version = (triton / "include" / "hip" / "hip_version.h").read_text(encoding="utf-8")
     numbers = re.findall(r"#define (HIP_VERSION_(?:MAJOR|MINOR|PATCH)) (\d+)", version)
     text = "".join(f"{name}={number}\n" for name, number in numbers)
@@ -222,9 +235,12 @@ def _make(root: Path, clang: str, triton: Path) -> None:
         (libraries / f"{name}.bc").symlink_to(triton / "lib" / f"{name}.bc")
     for name, module in _small_modules():
         (libraries / f"{name}.bc").write_bytes(module)
-    shutil.copy(RUNTIME / "hipcc.sh", root / "bin" / "hipcc")
+    for name in ("hipcc", "hipconfig"):
+        shutil.copy(RUNTIME / f"{name}.sh", root / "bin" / name)
     (root / "bin" / "ar").write_text(_archiver(), encoding="utf-8")
-    for name in ("hipcc", "ar"):
+    agents = "#!/bin/sh\necho gfx942\n"
+    (root / "bin" / "rocm_agent_enumerator").write_text(agents, encoding="utf-8")
+    for name in ("hipcc", "hipconfig", "ar", "rocm_agent_enumerator"):
         (root / "bin" / name).chmod(0o755)
     flags = ["-D__HIP_PLATFORM_AMD__"]
     build_standin("HIP", clang, RUNTIME / "hip.cpp", root / "lib" / _SONAMES[-1], flags)
@@ -235,7 +251,7 @@ def _make(root: Path, clang: str, triton: Path) -> None:
 def _archiver() -> str:
     """An `ar` with GCC's plugin alone: an older LLVM's takes host objects with bitcode for its."""
     command = [shutil.which("cc") or "true", "-print-file-name=liblto_plugin.so"]
-    plugin = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    plugin = run_tool(command).output.strip()
     chosen = f' --plugin "{plugin}"' if Path(plugin).is_file() else ""
     return f'#!/bin/sh\nexec "{shutil.which("ar") or "ar"}"{chosen} "$@"\n'
 
@@ -279,11 +295,11 @@ def build_standin(
         f"-I{library.parent.parent / 'include'}", str(source), "-ldl",
         f"-Wl,-soname,{library.name}", "-o", str(library),
     ]  # fmt: skip
-    built = subprocess.run(command, capture_output=True, text=True, check=False)
-    if built.returncode:
+    built = run_tool(command)
+    if built.exit_code != 0:
         raise CaptureError(
             f"the stand-in for the {language} runtime does not compile with {clang}",
-            details=tuple((built.stdout + built.stderr).splitlines()[:20]),
+            details=tuple(built.output.splitlines()[:20]),
             hint="g++ or libstdc++-dev may be missing: sudo apt install g++",
         )
 
@@ -316,11 +332,9 @@ def find_gap(
         source, program = folder / f"probe.{'hip' if language == 'HIP' else 'cu'}", folder / "probe"
         source.write_text(probe, encoding="utf-8")
         command = [*compiler, "-O2", str(source), "-o", str(program)]
-        built = subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False
-        )
-        if built.returncode:
-            errors = [line for line in built.stderr.splitlines() if "error" in line]
+        built = run_tool(command, environment)
+        if built.exit_code != 0:
+            errors = [line for line in built.output.splitlines() if "error" in line]
             return f"it compiles no {language}: {(errors or ['no message'])[0].strip()}"
         if not all(one.bitcode for one in read_code_objects(program)):
             how = " with -fembed-bitcode" if language == "HIP" else ""

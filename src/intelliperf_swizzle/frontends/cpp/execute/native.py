@@ -129,6 +129,7 @@ def host_text(
     """
     text = re.sub(r"(?m)^(?:target |!|source_filename|; |attributes|\$)[^\n]*\n", "", text)
     text = re.sub(r",? !(?!\d)[\w.]+ !(?:\d+|\{\})", "", text)
+    text = re.sub(r"(?m)^ *(?:tail )?call void @llvm\.[\w.]+\(metadata [^\n]*\n", "", text)
     text = re.sub(r"(?m)^@(?:llvm\.(?:compiler\.)?used|__hip_cuid)[^\n]*\n", "", text)
     text = "\n".join(_reported(text.splitlines())) + "\n"
     text = _variables(text)

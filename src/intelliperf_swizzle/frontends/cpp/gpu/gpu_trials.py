@@ -3,8 +3,7 @@
 """Edits of a HIP or CUDA kernel on the GPU, in the application's own process.
 
 The program is built by the vendor's compiler and started with `runtime/trial_shim.cpp` preloaded,
-which loads the device code of edited builds beside the original's at the recorded launches. If that
-cannot be, the edited builds are run whole (`gpu_whole_runs`).
+which loads the device code of edited builds beside the original's at the recorded launches.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import (
     gpu_environment,
 )
 from intelliperf_swizzle.frontends.cpp.gpu.gpu_process import start_program, why_absent
-from intelliperf_swizzle.frontends.cpp.gpu.gpu_whole_runs import WholeRuns
 from intelliperf_swizzle.frontends.cpp.gpu.recorded_calls import RecordedCall, recorded_calls
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
@@ -34,11 +32,8 @@ from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_
 from intelliperf_swizzle.frontends.trials.processes import Known, Limits, Process, try_out
 from intelliperf_swizzle.frontends.trials.trial import Trial
 from intelliperf_swizzle.hardware import Device, Target
-from intelliperf_swizzle.records import Launch, Padding, Timing, Trace
+from intelliperf_swizzle.records import Launch, Timing, Trace
 
-LOADED_FIRST = {"CUDA_MODULE_LOADING": "EAGER"}
-"""So that a kernel is not loaded in the time of its first launch (CUDA C++ Programming Guide, lazy
-loading)."""
 RUN_SECONDS = 20.0
 """What a candidate may take in any case; more if the original is slow."""
 
@@ -84,19 +79,15 @@ class CppOnGpu:
         """
         programs, refused = self._build(edits)
         tiles = [one.launch.tiles for one in self._calls]
-        trials = self._try_out(programs, edits, checked=False) if programs else {}
+        trials = self._try_out(programs, checked=False) if programs else {}
         outcomes = {n: outcome_of(one, tiles, self._tolerance) for n, one in trials.items()}
         return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
 
     def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
         """Times edits that agree once more, against the unmodified kernel and each other."""
         programs, refused = self._build(edits)
-        trials = self._try_out(programs, edits, checked=True) if programs else {}
+        trials = self._try_out(programs, checked=True) if programs else {}
         return {**dict.fromkeys(refused), **{n: one.timing for n, one in trials.items()}}
-
-    def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
-        """Refuses: rows of C++ are not lengthened."""
-        return GpuOutcome(("not measured", "longer rows are tried on Triton kernels alone"))
 
     @cached_property
     def _calls(self) -> tuple[RecordedCall, ...]:
@@ -113,7 +104,7 @@ class CppOnGpu:
         return build_shim(self._recipe.language, self._folder, self._environment)
 
     def _build(
-        self, edits: Mapping[int, Edit], *, whole: bool = False
+        self, edits: Mapping[int, Edit]
     ) -> tuple[dict[int, GpuProgram], dict[int, GpuOutcome]]:
         """The program of each edit, and those that do not build."""
         try:
@@ -125,7 +116,7 @@ class CppOnGpu:
 
         def build(edit: Edit) -> GpuProgram | GpuOutcome:
             try:
-                return build_program(*where, edit, whole=whole)
+                return build_program(*where, edit)
             except SwizzleError as error:
                 return GpuOutcome(("does not build", error.fact))
 
@@ -138,30 +129,13 @@ class CppOnGpu:
             {n: one for n, one in found.items() if isinstance(one, GpuOutcome)},
         )
 
-    def _try_out(
-        self, programs: Mapping[int, GpuProgram], edits: Mapping[int, Edit], *, checked: bool
-    ) -> dict[int, Trial]:
+    def _try_out(self, programs: Mapping[int, GpuProgram], *, checked: bool) -> dict[int, Trial]:
         counts = [one.launch.count for one in self._calls]
         limits = Limits(self._device.product, self._request.limit_seconds)
         code = {number: one.code for number, one in programs.items()}
-        trials = try_out(
+        return try_out(
             lambda known: self._start(code, known), counts, code, limits, checked=checked
         )
-        apart = {n: edits[n] for n, one in trials.items() if one.needs_whole_runs}
-        if not apart:
-            return trials
-        whole, _ = self._build(apart, whole=True)
-        written = [one.written_bytes for one in self._calls]
-
-        def start(number: int | None, hashed: bool) -> Process:
-            program = self._program if number is None else whole[number]
-            order = [f"whole {int(hashed)}"]
-            return self._start_program(program, self._fresh_folder(), order, LOADED_FIRST)
-
-        return {
-            **trials,
-            **WholeRuns(start, counts, written, limits).try_out(whole, checked=checked),
-        }
 
     def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Process:
         """The program with what is to be tried, in a fresh folder."""
@@ -188,20 +162,13 @@ class CppOnGpu:
         self._journal = folder
         return folder
 
-    def _start_program(
-        self,
-        program: GpuProgram,
-        folder: Path,
-        order: Sequence[str],
-        variables: Mapping[str, str] = {},
-    ) -> Process:
+    def _start_program(self, program: GpuProgram, folder: Path, order: Sequence[str]) -> Process:
         target = self._target
         caches = target.num_xcds * target.l2_bytes_per_xcd + (target.llc_bytes or 0)
         calls = [line for one in self._calls for line in one.lines()]
         lines = [f"cache_bytes {caches}", *calls, *order, ""]
         (folder / "order.txt").write_text("\n".join(lines), "utf-8")
-        environment = {**self._environment, **variables}
-        return start_program(program, self._shim, folder, environment)
+        return start_program(program, self._shim, folder, self._environment)
 
     def _explain(self, outcome: GpuOutcome) -> GpuOutcome:
         """The outcome with a reason why launches did not come again, as far as one is known."""

@@ -8,7 +8,6 @@ For each kernel: its metadata, its address slice, its source, and code for the h
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from intelliperf_swizzle.frontends.cpp.code import llvm, nvptx
 from intelliperf_swizzle.frontends.cpp.code.binaries import CodeObject, KernelCode
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import CallGraph, Reader
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
+from intelliperf_swizzle.frontends.cpp.code.tools import run_tool
 from intelliperf_swizzle.frontends.cpp.compile import ptx
 from intelliperf_swizzle.frontends.cpp.execute import native
 from intelliperf_swizzle.frontends.cpp.slice.slicing import (
@@ -30,7 +30,8 @@ from intelliperf_swizzle.frontends.cpp.slice.slicing import (
 from intelliperf_swizzle.records import KernelSource, Launch
 
 _OTHER_UNIT = "it calls `{}` of another translation unit (-fgpu-rdc, -rdc=true)"
-_PRINTS = "it calls `printf`, which prints in the order in which workgroups run"
+_PRINTING = re.compile(r"(?ms)^(define [^\n]*? (\w+) @__ockl_printf_\w+\([^\n]*\{\n).*?^\}$")
+"""What a HIP kernel prints with; its result is not looked at."""
 STANDIN = "standin.so"
 """A link to the stand-in runtime, in the folder of a recording."""
 GLOBALS = 15 << 30
@@ -48,6 +49,8 @@ class DeviceKernel:
         readers: itself, and the functions in which it reads the number of its workgroup.
         variables: address and bytes of each device variable of its module, by name.
         types: of its parameters, as LLVM has them; `byref` of those passed by reference.
+        instance: its name with its template arguments.
+        prints: whether it may call `printf`, which does nothing here.
         foreign: what it uses that no CPU has; None if it can be executed on one.
     """
 
@@ -57,6 +60,8 @@ class DeviceKernel:
     readers: tuple[Reader, ...]
     variables: Mapping[str, tuple[int, int]]
     types: tuple[str, ...]
+    instance: str = ""
+    prints: bool = False
     foreign: str | None = None
 
     def variable_at(self, address: int) -> str | None:
@@ -143,6 +148,8 @@ class _Preparation:
         if arch.startswith("sm_"):
             cuda, bitcode = bitcode, nvptx.retargeted(bitcode, arch)
             codes, arch = ptx.read_kernels(cuda, arch, llvm.parse(bitcode)), nvptx.STANDS_FOR
+        elif b"__ockl_printf" in bitcode:
+            bitcode = llvm.assemble(_PRINTING.sub(r"\1  ret \2 0\n}", str(llvm.parse(bitcode))))
         as_written = str(llvm.parse(bitcode)).replace(str(copy), str(project))  # for messages
         whole = DebugInfo(as_written)
         calls = CallGraph(as_written, whole)
@@ -163,10 +170,10 @@ class _Preparation:
             try:
                 if unfit := nvptx.unfit(kernel):
                     raise TraceError(unfit)
-                if calls.prints(kernel.name):
-                    raise TraceError(_PRINTS)
                 if elsewhere := calls.missing(kernel.name):
-                    raise TraceError(nvptx.unknown(elsewhere) or _OTHER_UNIT.format(elsewhere))
+                    name, line = elsewhere
+                    why = nvptx.unknown(name) or _OTHER_UNIT.format(name)
+                    raise TraceError(f"{why} ({line})" if line else why)
                 sliced = slice_kernel(text, kernel, debug)
             except TraceError as error:
                 sliced = AddressSlice("", error.fact, frozenset(), frozenset())
@@ -177,6 +184,8 @@ class _Preparation:
                 calls.readers(kernel.name),
                 variables,
                 tuple("byref" if by else kind for kind, by in native.parameters_of(kernel)),
+                whole.instance(kernel.name),
+                calls.prints(kernel.name),
             )
         for variable in several:
             for user in self._users.get(variable, ()):
@@ -243,9 +252,9 @@ class _Preparation:
         library = self._request.folder / "kernels.so"
         objects = map(str, self._objects)
         command = [self._request.clang, "-shared", "-o", str(library), *objects, *places, "-lm"]
-        linked = subprocess.run(command, capture_output=True, text=True, check=False)
-        lines = (linked.stdout + linked.stderr).splitlines() or ["no message"]
-        return lines[0].strip() if linked.returncode else None
+        linked = run_tool(command)
+        lines = linked.output.splitlines() or ["no message"]
+        return None if linked.exit_code == 0 else lines[0].strip()
 
 
 def contents_of(sliced: AddressSlice) -> str:

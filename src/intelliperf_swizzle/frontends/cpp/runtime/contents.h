@@ -16,7 +16,8 @@
 
 namespace {
 
-constexpr uintptr_t kBegin = 16ull << 30;  // of buffers, as they are told: a line's number fits 31 bits
+constexpr uintptr_t kBegin = 16ull
+                             << 30;  // of buffers, as they are told: a line's number fits 31 bits
 constexpr size_t kGranule = 2ull << 20;
 
 uint64_t hash_of(const void* data, size_t bytes) {
@@ -40,13 +41,18 @@ std::string keep(const std::string& folder, const void* at, size_t bytes) {
     std::string partial = path + "." + std::to_string(getpid());
     FILE* file = fopen(partial.c_str(), "wb");
     char header[129];  // of NumPy's format, version 1
-    snprintf(header, sizeof header, "\x93NUMPY\x01%c\x76%c{'descr': '|u1', 'fortran_order': False, 'shape': (%zu,), }", 0, 0, bytes);
+    snprintf(header, sizeof header,
+             "\x93NUMPY\x01%c\x76%c{'descr': '|u1', 'fortran_order': False, 'shape': (%zu,), }", 0,
+             0, bytes);
     size_t used = 10 + strlen(header + 10);
     memset(header + used, ' ', sizeof header - 1 - used);
     header[127] = '\n';
     bool whole = file && fwrite(header, 1, 128, file) == 128 && fwrite(at, 1, bytes, file) == bytes;
     if (file && fclose(file)) whole = false;
-    if (!whole || rename(partial.c_str(), path.c_str())) { unlink(partial.c_str()); return ""; }
+    if (!whole || rename(partial.c_str(), path.c_str())) {
+      unlink(partial.c_str());
+      return "";
+    }
   }
   return name;
 }

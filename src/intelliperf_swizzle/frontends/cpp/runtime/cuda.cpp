@@ -14,11 +14,16 @@ constexpr uint32_t kWave = 32;
 constexpr int kVersion = CUDART_VERSION;
 #include "standin.h"
 
-// --- launches --------------------------------------------------------------------------------------
+// --- launches
+// --------------------------------------------------------------------------------------
 
 EXPORT void __cudaRegisterFatBinaryEnd(void**) {}
-EXPORT Error __cudaGetKernel(const void** kernel, const void* host) { *kernel = host; return kSuccess; }
-EXPORT Error __cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared, Stream stream) {
+EXPORT Error __cudaGetKernel(const void** kernel, const void* host) {
+  *kernel = host;
+  return kSuccess;
+}
+EXPORT Error __cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments,
+                                size_t shared, Stream stream) {
   return cudaLaunchKernel(host, grid, block, arguments, shared, stream);
 }
 CALL(LaunchCooperativeKernel)(const void*, dim3, dim3, void**, size_t, Stream) {
@@ -29,21 +34,29 @@ template <typename Attribute>
 const char* unfit(const Attribute* attributes, unsigned count) {
   for (unsigned i = 0; i < count; i++) {
     if (attributes[i].id == cudaLaunchAttributeClusterDimension &&
-        attributes[i].val.clusterDim.x * attributes[i].val.clusterDim.y * attributes[i].val.clusterDim.z > 1)
+        attributes[i].val.clusterDim.x * attributes[i].val.clusterDim.y *
+                attributes[i].val.clusterDim.z >
+            1)
       return "a launch of clusters was refused: their workgroups stay together";
     if (attributes[i].id == cudaLaunchAttributeCooperative && attributes[i].val.cooperative)
       return "a cooperative launch was refused: its workgroups wait for each other";
   }
   return nullptr;
 }
-CUresult driver(Error error) { return error == kSuccess ? CUDA_SUCCESS : error == cudaErrorMemoryAllocation ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE; }
+CUresult driver(Error error) {
+  return error == kSuccess                    ? CUDA_SUCCESS
+         : error == cudaErrorMemoryAllocation ? CUDA_ERROR_OUT_OF_MEMORY
+                                              : CUDA_ERROR_INVALID_VALUE;
+}
 }  // namespace
 CALL(LaunchKernelExC)(const cudaLaunchConfig_t* how, const void* host, void** arguments) {
   if (const char* why = unfit(how->attrs, how->numAttrs)) return refuse(why);
-  return cudaLaunchKernel(host, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes, how->stream);
+  return cudaLaunchKernel(host, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes,
+                          how->stream);
 }
 CALL(FuncSetCacheConfig)(const void*, enum cudaFuncCache) { return kSuccess; }
-CALL(OccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(int* blocks, const void* host, int threads, size_t shared, unsigned) {
+CALL(OccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(int* blocks, const void* host, int threads,
+                                                         size_t shared, unsigned) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host, threads, shared);
 }
 CALL(GetFuncBySymbol)(cudaFunction_t* function, const void* host) {
@@ -54,37 +67,48 @@ CALL(GetFuncBySymbol)(cudaFunction_t* function, const void* host) {
   return kSuccess;
 }
 
-// --- what is refused by name ---------------------------------------------------------------------------
+// --- what is refused by name
+// ---------------------------------------------------------------------------
 
-#define REFUSED(name, what, ...) CALL(name)(__VA_ARGS__) { return refuse(what " is not recorded"); }
-REFUSED(CreateTextureObject, "a texture", cudaTextureObject_t*, const cudaResourceDesc*, const cudaTextureDesc*, const cudaResourceViewDesc*)
+#define REFUSED(name, what, ...) \
+  CALL(name)(__VA_ARGS__) { return refuse(what " is not recorded"); }
+REFUSED(CreateTextureObject, "a texture", cudaTextureObject_t*, const cudaResourceDesc*,
+        const cudaTextureDesc*, const cudaResourceViewDesc*)
 REFUSED(CreateSurfaceObject, "a surface", cudaSurfaceObject_t*, const cudaResourceDesc*)
-REFUSED(MallocArray, "memory of a texture", cudaArray_t*, const cudaChannelFormatDesc*, size_t, size_t, unsigned)
-REFUSED(Malloc3DArray, "memory of a texture", cudaArray_t*, const cudaChannelFormatDesc*, cudaExtent, unsigned)
+REFUSED(MallocArray, "memory of a texture", cudaArray_t*, const cudaChannelFormatDesc*, size_t,
+        size_t, unsigned)
+REFUSED(Malloc3DArray, "memory of a texture", cudaArray_t*, const cudaChannelFormatDesc*,
+        cudaExtent, unsigned)
 REFUSED(StreamBeginCapture, "a graph", cudaStream_t, enum cudaStreamCaptureMode)
 REFUSED(GraphCreate, "a graph", cudaGraph_t*, unsigned)
-EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, enum cudaChannelFormatKind kind) {
+EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                   enum cudaChannelFormatKind kind) {
   return {x, y, z, w, kind};
 }
 
-// --- the device ------------------------------------------------------------------------------------------
+// --- the device
+// ------------------------------------------------------------------------------------------
 
 namespace {
 constexpr const char* kName = "NVIDIA H200 (stand-in)";
 constexpr size_t kMemory = 141ull << 30;
 int attribute_of(int which) {
   switch (which) {
-    case cudaDevAttrMaxThreadsPerBlock: case cudaDevAttrMaxBlockDimX: case cudaDevAttrMaxBlockDimY: return 1024;
+    case cudaDevAttrMaxThreadsPerBlock:
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY: return 1024;
     case cudaDevAttrMaxBlockDimZ: return 64;
     case cudaDevAttrMaxGridDimX: return 2147483647;
-    case cudaDevAttrMaxGridDimY: case cudaDevAttrMaxGridDimZ: return 65535;
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ: return 65535;
     case cudaDevAttrMaxSharedMemoryPerBlock: return 49152;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: return 232448;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return 233472;
     case cudaDevAttrReservedSharedMemoryPerBlock: return 1024;
     case cudaDevAttrTotalConstantMemory: return 65536;
     case cudaDevAttrWarpSize: return kWave;
-    case cudaDevAttrMaxRegistersPerBlock: case cudaDevAttrMaxRegistersPerMultiprocessor: return 65536;
+    case cudaDevAttrMaxRegistersPerBlock:
+    case cudaDevAttrMaxRegistersPerMultiprocessor: return 65536;
     case cudaDevAttrClockRate: return 1980000;
     case cudaDevAttrMemoryClockRate: return 3201000;
     case cudaDevAttrGlobalMemoryBusWidth: return 6144;
@@ -93,23 +117,32 @@ int attribute_of(int which) {
     case cudaDevAttrMaxBlocksPerMultiprocessor: return 32;
     case cudaDevAttrL2CacheSize: return 60 << 20;
     case cudaDevAttrComputeCapabilityMajor: return 9;
-    case cudaDevAttrConcurrentKernels: case cudaDevAttrUnifiedAddressing: case cudaDevAttrManagedMemory:
-    case cudaDevAttrConcurrentManagedAccess: case cudaDevAttrCanMapHostMemory: case cudaDevAttrStreamPrioritiesSupported: return 1;
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrCanMapHostMemory:
+    case cudaDevAttrStreamPrioritiesSupported: return 1;
     default: return 0;
   }
 }
 }  // namespace
-CALL(DeviceGetAttribute)(int* value, enum cudaDeviceAttr which, int) { *value = attribute_of(which); return kSuccess; }
+CALL(DeviceGetAttribute)(int* value, enum cudaDeviceAttr which, int) {
+  *value = attribute_of(which);
+  return kSuccess;
+}
 CALL(GetDeviceProperties)(cudaDeviceProp* p, int device) {
   if (device) return failed(cudaErrorInvalidDevice);
   memset((void*)p, 0, sizeof *p);
   strcpy(p->name, kName);
   p->totalGlobalMem = kMemory;
-  p->sharedMemPerBlock = 49152, p->sharedMemPerBlockOptin = 232448, p->sharedMemPerMultiprocessor = 233472;
+  p->sharedMemPerBlock = 49152, p->sharedMemPerBlockOptin = 232448,
+  p->sharedMemPerMultiprocessor = 233472;
   p->reservedSharedMemPerBlock = 1024, p->totalConstMem = 65536;
   p->regsPerBlock = p->regsPerMultiprocessor = 65536;
   p->warpSize = kWave;
-  p->maxThreadsPerBlock = 1024, p->maxThreadsPerMultiProcessor = 2048, p->maxBlocksPerMultiProcessor = 32;
+  p->maxThreadsPerBlock = 1024, p->maxThreadsPerMultiProcessor = 2048,
+  p->maxBlocksPerMultiProcessor = 32;
   p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024, p->maxThreadsDim[2] = 64;
   p->maxGridSize[0] = 2147483647, p->maxGridSize[1] = p->maxGridSize[2] = 65535;
   p->multiProcessorCount = 132, p->major = 9, p->l2CacheSize = 60 << 20, p->memoryBusWidth = 6144;
@@ -121,7 +154,10 @@ CALL(GetDeviceProperties)(cudaDeviceProp* p, int device) {
 }
 CALL(DeviceSetCacheConfig)(enum cudaFuncCache) { return kSuccess; }
 CALL(DeviceSetLimit)(enum cudaLimit, size_t) { return kSuccess; }
-CALL(DeviceCanAccessPeer)(int* can, int, int) { *can = 0; return kSuccess; }
+CALL(DeviceCanAccessPeer)(int* can, int, int) {
+  *can = 0;
+  return kSuccess;
+}
 CALL(PointerGetAttributes)(cudaPointerAttributes* out, const void* at) {
   memset(out, 0, sizeof *out);
   auto it = buffer_at((uintptr_t)at);
@@ -130,8 +166,12 @@ CALL(PointerGetAttributes)(cudaPointerAttributes* out, const void* at) {
   return kSuccess;
 }
 #if CUDART_VERSION >= 13000
-CALL(MemPrefetchAsync)(const void*, size_t, struct cudaMemLocation, unsigned, Stream) { return kSuccess; }
-CALL(MemAdvise)(const void*, size_t, enum cudaMemoryAdvise, struct cudaMemLocation) { return kSuccess; }
+CALL(MemPrefetchAsync)(const void*, size_t, struct cudaMemLocation, unsigned, Stream) {
+  return kSuccess;
+}
+CALL(MemAdvise)(const void*, size_t, enum cudaMemoryAdvise, struct cudaMemLocation) {
+  return kSuccess;
+}
 #else
 CALL(MemPrefetchAsync)(const void*, size_t, int, Stream) { return kSuccess; }
 CALL(MemAdvise)(const void*, size_t, enum cudaMemoryAdvise, int) { return kSuccess; }
@@ -139,29 +179,62 @@ CALL(MemAdvise)(const void*, size_t, enum cudaMemoryAdvise, int) { return kSucce
 CALL(ProfilerStart)() { return kSuccess; }
 CALL(ProfilerStop)() { return kSuccess; }
 
-// --- the driver --------------------------------------------------------------------------------------------
+// --- the driver
+// --------------------------------------------------------------------------------------------
 
 #define DRIVER EXPORT CUresult CUDAAPI
-DRIVER cuInit(unsigned) { begin(); return CUDA_SUCCESS; }
-DRIVER cuDriverGetVersion(int* version) { *version = kVersion; return CUDA_SUCCESS; }
-DRIVER cuDeviceGet(CUdevice* device, int) { *device = 0; return CUDA_SUCCESS; }
-DRIVER cuDeviceGetCount(int* count) { *count = 1; return CUDA_SUCCESS; }
-DRIVER cuDeviceGetName(char* name, int length, CUdevice) { snprintf(name, length, "%s", kName); return CUDA_SUCCESS; }
-DRIVER cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) { *value = attribute_of(which); return CUDA_SUCCESS; }
-DRIVER cuDeviceTotalMem(size_t* bytes, CUdevice) { *bytes = kMemory; return CUDA_SUCCESS; }
+DRIVER cuInit(unsigned) {
+  begin();
+  return CUDA_SUCCESS;
+}
+DRIVER cuDriverGetVersion(int* version) {
+  *version = kVersion;
+  return CUDA_SUCCESS;
+}
+DRIVER cuDeviceGet(CUdevice* device, int) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+DRIVER cuDeviceGetCount(int* count) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+DRIVER cuDeviceGetName(char* name, int length, CUdevice) {
+  snprintf(name, length, "%s", kName);
+  return CUDA_SUCCESS;
+}
+DRIVER cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
+  *value = attribute_of(which);
+  return CUDA_SUCCESS;
+}
+DRIVER cuDeviceTotalMem(size_t* bytes, CUdevice) {
+  *bytes = kMemory;
+  return CUDA_SUCCESS;
+}
 DRIVER cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { return driver(made(context)); }
 DRIVER cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
 #if CUDA_VERSION >= 13000
-DRIVER cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice) { return driver(made(context)); }
+DRIVER cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice) {
+  return driver(made(context));
+}
 #else
 DRIVER cuCtxCreate(CUcontext* context, unsigned, CUdevice) { return driver(made(context)); }
 #endif
 DRIVER cuCtxDestroy(CUcontext context) { return driver(freed(context)); }
 DRIVER cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
 DRIVER cuCtxSynchronize() { return CUDA_SUCCESS; }
-DRIVER cuModuleLoad(CUmodule* module, const char*) { begin(); return driver(made(module)); }
-DRIVER cuModuleLoadData(CUmodule* module, const void*) { begin(); return driver(made(module)); }
-DRIVER cuModuleLoadDataEx(CUmodule* module, const void*, unsigned, CUjit_option*, void**) { begin(); return driver(made(module)); }
+DRIVER cuModuleLoad(CUmodule* module, const char*) {
+  begin();
+  return driver(made(module));
+}
+DRIVER cuModuleLoadData(CUmodule* module, const void*) {
+  begin();
+  return driver(made(module));
+}
+DRIVER cuModuleLoadDataEx(CUmodule* module, const void*, unsigned, CUjit_option*, void**) {
+  begin();
+  return driver(made(module));
+}
 DRIVER cuModuleUnload(CUmodule module) { return driver(freed(module)); }
 DRIVER cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   auto it = table_.find(name);
@@ -176,25 +249,55 @@ DRIVER cuModuleGetGlobal(CUdeviceptr* at, size_t* bytes, CUmodule, const char* n
   if (bytes) *bytes = live_[it->second].bytes;
   return CUDA_SUCCESS;
 }
-DRIVER cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream stream, void** arguments, void** extra) {
-  return driver(launch(((Kernel*)function)->symbol, {dim3(gx, gy, gz), dim3(bx, by, bz), shared, stream}, arguments, extra));
+DRIVER cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                      unsigned by, unsigned bz, unsigned shared, CUstream stream, void** arguments,
+                      void** extra) {
+  return driver(launch(((Kernel*)function)->symbol,
+                       {dim3(gx, gy, gz), dim3(bx, by, bz), shared, stream}, arguments, extra));
 }
-DRIVER cuLaunchKernelEx(const CUlaunchConfig* how, CUfunction function, void** arguments, void** extra) {
-  if (const char* why = unfit((const cudaLaunchAttribute*)how->attrs, how->numAttrs)) return driver(refuse(why));
-  return cuLaunchKernel(function, how->gridDimX, how->gridDimY, how->gridDimZ, how->blockDimX, how->blockDimY, how->blockDimZ, how->sharedMemBytes, how->hStream, arguments, extra);
+DRIVER cuLaunchKernelEx(const CUlaunchConfig* how, CUfunction function, void** arguments,
+                        void** extra) {
+  if (const char* why = unfit((const cudaLaunchAttribute*)how->attrs, how->numAttrs))
+    return driver(refuse(why));
+  return cuLaunchKernel(function, how->gridDimX, how->gridDimY, how->gridDimZ, how->blockDimX,
+                        how->blockDimY, how->blockDimZ, how->sharedMemBytes, how->hStream,
+                        arguments, extra);
 }
 DRIVER cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
 DRIVER cuMemAlloc(CUdeviceptr* out, size_t bytes) { return driver(allocate((void**)out, bytes)); }
 DRIVER cuMemFree(CUdeviceptr at) { return driver(release((void*)at)); }
-DRIVER cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) { memmove((void*)to, from, bytes); return CUDA_SUCCESS; }
-DRIVER cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) { memmove(to, (void*)from, bytes); return CUDA_SUCCESS; }
-DRIVER cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) { memmove((void*)to, (void*)from, bytes); return CUDA_SUCCESS; }
-DRIVER cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream) { return cuMemcpyHtoD(to, from, bytes); }
-DRIVER cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream) { return cuMemcpyDtoH(to, from, bytes); }
-DRIVER cuMemsetD8(CUdeviceptr at, unsigned char value, size_t count) { return driver(fill<uint8_t>((void*)at, value, count)); }
-DRIVER cuMemsetD32(CUdeviceptr at, unsigned value, size_t count) { return driver(fill<uint32_t>((void*)at, value, count)); }
+DRIVER cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
+  memmove((void*)to, from, bytes);
+  return CUDA_SUCCESS;
+}
+DRIVER cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
+  memmove(to, (void*)from, bytes);
+  return CUDA_SUCCESS;
+}
+DRIVER cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  memmove((void*)to, (void*)from, bytes);
+  return CUDA_SUCCESS;
+}
+DRIVER cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
+  return cuMemcpyHtoD(to, from, bytes);
+}
+DRIVER cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream) {
+  return cuMemcpyDtoH(to, from, bytes);
+}
+DRIVER cuMemsetD8(CUdeviceptr at, unsigned char value, size_t count) {
+  return driver(fill<uint8_t>((void*)at, value, count));
+}
+DRIVER cuMemsetD32(CUdeviceptr at, unsigned value, size_t count) {
+  return driver(fill<uint32_t>((void*)at, value, count));
+}
 DRIVER cuStreamCreate(CUstream* stream, unsigned) { return driver(made(stream)); }
 DRIVER cuStreamDestroy(CUstream stream) { return driver(freed(stream)); }
 DRIVER cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
-DRIVER cuGetErrorString(CUresult error, const char** text) { *text = error ? "an error of the stand-in" : "no error"; return CUDA_SUCCESS; }
-DRIVER cuGetErrorName(CUresult error, const char** text) { *text = error ? "CUDA_ERROR" : "CUDA_SUCCESS"; return CUDA_SUCCESS; }
+DRIVER cuGetErrorString(CUresult error, const char** text) {
+  *text = error ? "an error of the stand-in" : "no error";
+  return CUDA_SUCCESS;
+}
+DRIVER cuGetErrorName(CUresult error, const char** text) {
+  *text = error ? "CUDA_ERROR" : "CUDA_SUCCESS";
+  return CUDA_SUCCESS;
+}

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// What nvcc declares for host code in every CUDA source, and clang for device code alone.
+// What nvcc declares in every CUDA source and clang does not: for host code, and accesses with
+// hints for the caches, which change nothing but the time.
 #pragma once
 #include <math.h>
-#define EXTREMES(type) \
+#define EXTREMES(type)                                                            \
   __attribute__((host)) inline type min(type a, type b) { return b < a ? b : a; } \
   __attribute__((host)) inline type max(type a, type b) { return a < b ? b : a; }
 EXTREMES(int)
@@ -16,3 +17,27 @@ EXTREMES(unsigned long long)
 EXTREMES(float)
 EXTREMES(double)
 #undef EXTREMES
+
+namespace swizzle {
+template <typename T>
+struct Same {
+  typedef T type;
+};
+}  // namespace swizzle
+#define LOAD(name)                                     \
+  template <typename T>                                \
+  __attribute__((device)) inline T name(const T* at) { \
+    return *at;                                        \
+  }
+#define STORE(name)                                                                        \
+  template <typename T>                                                                    \
+  __attribute__((device)) inline void name(T* at, typename swizzle::Same<T>::type value) { \
+    *at = value;                                                                           \
+  }
+LOAD(__ldca)
+LOAD(__ldlu)
+STORE(__stwb)
+STORE(__stcg)
+STORE(__stcs)
+#undef LOAD
+#undef STORE

@@ -8,7 +8,8 @@
 //
 // SWIZZLE_HIP_FOLDER names the folder of the recording, with
 //   kernels.txt     a line for each kernel: symbol, contents that decide ("-" none, "*" all, or
-//                   "v" for variables and numbers of parameters), then offset:bytes of each parameter
+//                   "v" for variables and numbers of parameters), then offset:bytes of each
+//                   parameter
 //   globals.txt     a line for each device variable: name address bytes
 //   kernels.so      the kernels for the host, if there are any
 //   launches.jsonl  is written: a launch a line
@@ -25,12 +26,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -50,7 +51,8 @@ typedef API(Event_t) Event;
 typedef API(MemcpyKind) Direction;
 constexpr Error kSuccess = API(Success);
 
-// --- what the compiled kernels use -----------------------------------------------------------------
+// --- what the compiled kernels use
+// -----------------------------------------------------------------
 
 extern "C" {
 __attribute__((visibility("default"))) uint32_t sw_thread[3], sw_group[3];
@@ -62,15 +64,23 @@ __attribute__((visibility("default"))) alignas(128) uint8_t sw_dynamic_lds[1 << 
 namespace {
 
 constexpr uintptr_t kGlobals = 15ull << 30;  // device variables; kGlobals of native.py
-constexpr uintptr_t kEnd = 256ull << 30;  // a line's number fits 31 bits
+constexpr uintptr_t kEnd = 256ull << 30;     // a line's number fits 31 bits
 
-struct Parameter { size_t offset, bytes; };
+struct Parameter {
+  size_t offset, bytes;
+};
 struct Kernel {
   std::string symbol, contents;
   std::vector<Parameter> parameters;
 };
-struct Buffer { size_t bytes, room; };
-struct Configuration { dim3 grid, block; size_t shared; Stream stream; };
+struct Buffer {
+  size_t bytes, room;
+};
+struct Configuration {
+  dim3 grid, block;
+  size_t shared;
+  Stream stream;
+};
 
 std::recursive_mutex lock_;
 std::unordered_map<std::string, Kernel> table_;
@@ -100,7 +110,9 @@ void* symbol_of(const std::string& name) {
 }
 
 bool map_at(uintptr_t at, size_t bytes) {
-  return mmap((void*)at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED;
+  return mmap((void*)at, bytes, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+              0) != MAP_FAILED;
 }
 
 void read_tables() {
@@ -145,14 +157,16 @@ void begin() {
   read_tables();
   const char* compare = getenv("SWIZZLE_HIP_COMPARE");
   if (compare) read_comparison(compare);
-  if (compute_ != NEVER || compare) library_ = dlopen((folder_ + "/kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (compute_ != NEVER || compare)
+    library_ = dlopen((folder_ + "/kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   for (auto& [name, address] : globals_) {
     auto initial = symbol_of("sw_initial_" + name);
     if (initial) memcpy((void*)address, initial, live_[address].bytes);
   }
 }
 
-// --- launches on disk --------------------------------------------------------------------------------
+// --- launches on disk
+// --------------------------------------------------------------------------------
 
 std::map<uintptr_t, Buffer>::iterator buffer_at(uintptr_t address) {
   auto it = live_.upper_bound(address);
@@ -161,13 +175,23 @@ std::map<uintptr_t, Buffer>::iterator buffer_at(uintptr_t address) {
   return address < it->first + std::max<size_t>(it->second.bytes, 1) ? it : live_.end();
 }
 
-// What is told of a launch: all that its programs' addresses may follow from.
-std::string describe(const Kernel& kernel, const Configuration& how, const std::vector<const uint8_t*>& values) {
+// What is told of a launch: all that its programs' addresses may follow from, and the buffers that
+// these may lead to: those that arguments point to, and those that kept contents do.
+std::string describe(const Kernel& kernel, const Configuration& how,
+                     const std::vector<const uint8_t*>& values) {
   std::ostringstream text;
   text << "\"kernel\": \"" << kernel.symbol << "\", \"grid\": [" << how.grid.x << ", " << how.grid.y
        << ", " << how.grid.z << "], \"block\": [" << how.block.x << ", " << how.block.y << ", "
        << how.block.z << "], \"shared\": " << how.shared << ", \"arguments\": [";
+  const bool all = kernel.contents == "*", variables = all || kernel.contents[0] == 'v';
   std::map<uintptr_t, bool> reached;  // whether its contents are kept
+  std::vector<uintptr_t> kept;        // contents that pointers may be in
+  auto reach = [&](uintptr_t word, bool decides) {
+    auto it = word < kGlobals || word >= kEnd ? live_.end() : buffer_at(word);
+    if (it == live_.end()) return;
+    bool& known = reached[it->first];
+    if (decides && !known) kept.push_back(it->first), known = true;
+  };
   for (size_t i = 0; i < kernel.parameters.size(); i++) {
     text << (i ? ", \"" : "\"");
     for (size_t k = 0; k < kernel.parameters[i].bytes; k++) {
@@ -179,473 +203,34 @@ std::string describe(const Kernel& kernel, const Configuration& how, const std::
     for (size_t k = 0; k + 8 <= kernel.parameters[i].bytes; k += 8) {
       uintptr_t word;
       memcpy(&word, values[i] + k, 8);
-      auto it = buffer_at(word);
-      if (it != live_.end()) reached[it->first] |= contents_decide(kernel.contents, i);
+      reach(word, contents_decide(kernel.contents, i));
     }
   }
-  const bool all = kernel.contents == "*", variables = all || kernel.contents[0] == 'v';
-  for (auto& [at, buffer] : live_) {
-    if (all || at < kBegin) reached[at] |= at < kBegin ? variables : all;
+  for (auto it = live_.begin(); it != live_.end() && it->first < kBegin; ++it)
+    reach(it->first, variables);
+  while (!kept.empty()) {
+    auto word = (const uintptr_t*)kept.back(), end = word + live_[kept.back()].bytes / 8;
+    kept.pop_back();
+    for (; word < end; word++) reach(*word, all);
   }
   text << "], \"buffers\": [";
   bool first = true;
-  for (auto& [at, kept] : reached) {
+  for (auto& [at, decides] : reached) {
     size_t bytes = live_[at].bytes;
-    text << (first ? "[" : ", [") << at << ", " << bytes << ", \"" << (kept ? keep(folder_, (void*)at, bytes) : "") << "\"]";
+    text << (first ? "[" : ", [") << at << ", " << bytes << ", \""
+         << (decides ? keep(folder_, (void*)at, bytes) : "") << "\"]";
     first = false;
   }
   text << "]";
   return text.str();
 }
 
-// --- threads of a workgroup, a fiber each ----------------------------------------------------------------
+}  // namespace
 
-enum State { READY, BARRIER, WAVE, DONE };
-struct Accesses;
-typedef std::vector<uint32_t> Place;  // in a kernel: position and iteration of each loop, position
-struct Fiber {
-  void* stack_pointer;
-  State state;
-  uint32_t thread[3];
-  uint64_t put, turn;  // the lanes of a wave that are let go together have one turn
-  uint8_t* stack;
-  Place loops, at;     // of a thread that is traced
-  uint64_t iterations, trail;
-  std::pair<const Place, Accesses>* last;
-};
-std::vector<Fiber> fibers_;
-Fiber* now_ = nullptr;
-void* scheduler_;
-uint64_t turns_ = 0;
-bool falling_ = false;  // threads come in the order of falling numbers
-bool stopped();
-typedef void (*Entry)(void**);
-Entry entry_;
-void** arguments_;
-constexpr size_t kStack = 128 << 10, kPage = 4096;
+#include "standin_threads.h"
+#include "standin_tracing.h"
 
-#if defined(__x86_64__)
-constexpr bool kCanCompute = true;
-extern "C" void sw_switch(void** save, void* load);
-asm(R"(
-.text
-.globl sw_switch
-.hidden sw_switch
-.type sw_switch, @function
-sw_switch:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-)");
-#else
-constexpr bool kCanCompute = false;
-void sw_switch(void**, void*) { abort(); }
-#endif
-
-void fiber_body() {
-  entry_(arguments_);
-  now_->state = DONE;
-  void* nowhere;
-  sw_switch(&nowhere, scheduler_);
-}
-
-void wait_in(State state) {
-  now_->state = state;
-  sw_switch(&now_->stack_pointer, scheduler_);
-}
-
-void prepare(Fiber& fiber) {
-  auto top = (uint64_t*)(fiber.stack + kStack);
-  *--top = 0;  // alignment
-  *--top = (uint64_t)fiber_body;
-  for (int i = 0; i < 6; i++) *--top = 0;
-  fiber.stack_pointer = top;
-  fiber.state = READY;
-  fiber.turn = fiber.iterations = fiber.trail = 0;
-  fiber.loops.clear(), fiber.at.clear();
-  fiber.last = nullptr;
-}
-
-// Of a wave's lanes that wait for others, those go on that are behind in the kernel.
-void release_lanes(Fiber* first, Fiber* last) {
-  const Place* behind = nullptr;
-  for (Fiber* one = first; one < last; one++)
-    if (one->state == WAVE && (!behind || one->at < *behind)) behind = &one->at;
-  turns_++;
-  for (Fiber* one = first; one < last; one++)
-    if (one->state == WAVE && one->at == *behind) one->state = READY, one->turn = turns_;
-}
-
-// A workgroup whose threads wait for each other.
-void run_fibers(uint32_t threads, dim3 block) {
-  while (fibers_.size() < threads) {
-    Fiber one{};
-    one.stack = (uint8_t*)mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    mprotect(one.stack, kPage, PROT_NONE);
-    fibers_.push_back(one);
-  }
-  for (uint32_t t = 0; t < threads; t++) {
-    uint32_t thread[3] = {t % block.x, t / block.x % block.y, t / block.x / block.y};
-    memcpy(fibers_[t].thread, thread, sizeof thread);
-    prepare(fibers_[t]);
-  }
-  for (;;) {
-    for (uint32_t k = 0; k < threads; k++) {
-      const uint32_t t = falling_ ? threads - 1 - k : k;
-      if (fibers_[t].state != READY) continue;
-      now_ = &fibers_[t];
-      memcpy(sw_thread, now_->thread, sizeof sw_thread);
-      sw_switch(&scheduler_, now_->stack_pointer);
-      if (stopped()) return;
-    }
-    State awaited = DONE;  // lanes of a wave first, then the whole workgroup
-    for (uint32_t t = 0; t < threads; t++)
-      if (fibers_[t].state == WAVE || (fibers_[t].state == BARRIER && awaited == DONE))
-        awaited = fibers_[t].state;
-    if (awaited == DONE) return;
-    Fiber* all = fibers_.data();
-    if (awaited == WAVE)
-      for (uint32_t t = 0; t < threads; t += kWave)
-        release_lanes(all + t, all + std::min(t + kWave, threads));
-    else
-      for (uint32_t t = 0; t < threads; t++)
-        if (fibers_[t].state == BARRIER) fibers_[t].state = READY;
-  }
-}
-
-// --- the lines that a workgroup touches --------------------------------------------------------------------
-
-struct Lines {  // distinct (line, kind) of one workgroup
-  std::vector<uint64_t> slots = std::vector<uint64_t>(1 << 12), found;
-  std::vector<uint32_t> stamps = std::vector<uint32_t>(1 << 12);
-  uint32_t stamp = 0;
-
-  void note(uint64_t key) {
-    size_t mask = slots.size() - 1, at = (key * 0x9E3779B97F4A7C15ull >> 32) & mask;
-    for (; stamps[at] == stamp; at = (at + 1) & mask)
-      if (slots[at] == key) return;
-    stamps[at] = stamp;
-    slots[at] = key;
-    found.push_back(key);
-    if (2 * found.size() > slots.size()) grow();
-  }
-  void grow() {
-    std::vector<uint64_t> keys = found;
-    slots.assign(2 * slots.size(), 0);
-    stamps.assign(slots.size(), stamp - 1);
-    found.clear();
-    for (uint64_t key : keys) note(key);
-  }
-} touched_;
-
-void write_lines(int64_t ordinal, int64_t group) {
-  std::sort(touched_.found.begin(), touched_.found.end());
-  std::vector<int64_t> row{ordinal, group, (int64_t)touched_.found.size()};
-  row.insert(row.end(), touched_.found.begin(), touched_.found.end());
-  write_line(lines_, std::string((const char*)row.data(), row.size() * 8));
-}
-
-// --- execution ---------------------------------------------------------------------------------------------
-
-void fill_implicit(const Configuration& how) {
-  auto u32 = (uint32_t*)sw_implicit;
-  auto u16 = (uint16_t*)sw_implicit;
-  memset(sw_implicit, 0, sizeof sw_implicit);
-  memset(sw_dispatch, 0, sizeof sw_dispatch);
-  const dim3 &grid = how.grid, &block = how.block;
-  u32[0] = grid.x, u32[1] = grid.y, u32[2] = grid.z;
-  u16[6] = block.x, u16[7] = block.y, u16[8] = block.z;
-  u16[32] = 3;
-  u32[30] = how.shared;
-  auto d16 = (uint16_t*)sw_dispatch;
-  auto d32 = (uint32_t*)sw_dispatch;
-  d16[2] = block.x, d16[3] = block.y, d16[4] = block.z;
-  d32[3] = grid.x * block.x, d32[4] = grid.y * block.y, d32[5] = grid.z * block.z;
-}
-
-double now() {
-  using namespace std::chrono;
-  return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
-
-struct Native {  // a kernel for the host
-  Entry entry;
-  bool fibers;
-};
-
-Native native_of(void* library, const std::string& symbol) {
-  auto at = [&](const char* what) { return library ? dlsym(library, (what + symbol).c_str()) : nullptr; };
-  auto fibers = (const int*)at("sw_fibers_");
-  return {(Entry)at("sw_entry_"), fibers && *fibers};
-}
-
-void run_group(const Native& kernel, const Configuration& how, void** arguments, int64_t group) {
-  const uint32_t threads = how.block.x * how.block.y * how.block.z;
-  entry_ = kernel.entry, arguments_ = arguments;
-  sw_group[0] = group % how.grid.x;
-  sw_group[1] = group / how.grid.x % how.grid.y;
-  sw_group[2] = group / how.grid.x / how.grid.y;
-  if (kernel.fibers) return run_fibers(threads, how.block);
-  for (uint32_t t = 0; t < threads; t++) {
-    sw_thread[0] = t % how.block.x;
-    sw_thread[1] = t / how.block.x % how.block.y;
-    sw_thread[2] = t / how.block.x / how.block.y;
-    entry_(arguments);
-  }
-}
-
-// Executes a launch as far as the budget goes; says how much of it and why not more.
-std::string execute(const Kernel& kernel, const Configuration& how, void** arguments, int ordinal) {
-  if (compute_ == NEVER || !kCanCompute) return "\"computed\": false, \"why\": \"off\"";
-  const Native native = native_of(library_, kernel.symbol);
-  if (!native.entry) return "\"computed\": false, \"why\": \"not compiled\"";
-  fill_implicit(how);
-  const double start = now();
-  const int64_t groups = (int64_t)how.grid.x * how.grid.y * how.grid.z;
-  int64_t done = 0;
-  double spent = 0;
-  for (; done < groups; done++) {
-    if (compute_ == AUTO && done && spent / done * groups > budget_) break;
-    touched_.stamp++;
-    touched_.found.clear();
-    run_group(native, how, arguments, done);
-    if (lines_ >= 0) write_lines(ordinal, done);
-    spent = now() - start;
-  }
-  budget_ -= spent;
-  char text[160];
-  snprintf(text, sizeof text, "\"computed\": %s, \"seconds\": %.3f, \"why\": \"%s\"",
-           done == groups ? "true" : "false", done ? spent / done * groups : 0.0,
-           done == groups ? "" : "budget");
-  return text;
-}
-
-// --- a slice that is executed for its trace ------------------------------------------------------------------
-
-struct Kind { int32_t bytes, kind, update, site; };
-struct Accesses {  // of the threads that come to a place
-  Kind kind;
-  std::vector<int64_t> address;
-  std::vector<uint32_t> lane;  // workgroup, of those executed together, times threads plus thread
-  std::pair<const Place, Accesses>* following;  // where a thread has gone from here
-};
-struct Held { uintptr_t begin; int64_t bytes; const uint8_t* contents; uint8_t* read; };  // read: a byte for each sector
-struct Variable { uint8_t* at; int64_t bytes; };
-struct Tracing {
-  Native kernel;
-  void** arguments;
-  Configuration how;
-  bool repeats;  // workgroups are executed twice, as the order of their threads may show
-  std::vector<Held> held;
-  std::vector<Variable> shared;
-};
-enum Failure { NONE, NOT_HELD, NOT_GLOBAL, ORDER_SHOWS, TOO_MANY, ENDLESS, NOT_HERE };
-constexpr int64_t kManyAccesses = 1 << 22, kMostAccesses = 1 << 25;  // of threads
-constexpr uint64_t kMostIterations = 1 << 27;                        // of a thread
-constexpr uint32_t kSector = 32;
-Tracing* tracing_ = nullptr;
-std::vector<std::pair<uintptr_t, size_t>> mapped_;
-Failure failure_ = NONE;
-int64_t failed_at_ = 0, accesses_ = 0;
-uint32_t first_lane_ = 0;
-std::map<Place, Accesses> found_;
-std::map<Place, Accesses>::const_iterator told_;
-std::pair<const Place, Accesses>* first_place_ = nullptr;
-Place place_;
-
-bool stopped() { return failure_ != NONE; }
-
-void stop(Failure why, int64_t at) {
-  failure_ = why, failed_at_ = at;
-  wait_in(DONE);
-}
-
-void set_place(Place& place, uint32_t depth, uint32_t position) {
-  const Place& loops = now_->loops;
-  place.assign(loops.begin(), loops.begin() + std::min<size_t>(2 * depth, loops.size()));
-  place.push_back(position);
-}
-
-// Memory that decides is read: it must be held.
-void note_value(uintptr_t at, int64_t bytes, int32_t kind) {
-  for (const Held& one : tracing_->held) {
-    if (kind || at < one.begin || at + bytes > one.begin + one.bytes) continue;
-    for (uintptr_t s = (at - one.begin) / kSector; s <= (at + bytes - 1 - one.begin) / kSector; s++) one.read[s] = 1;
-    return;
-  }
-  stop(kind || at >= kEnd ? NOT_GLOBAL : NOT_HELD, at);
-}
-
-void note_access(uintptr_t at, const Kind& kind, uint32_t depth, uint32_t position) {
-  Fiber& me = *now_;
-  set_place(place_, depth, position);
-  place_.push_back(kind.site);
-  me.trail = hash_of(place_.data(), place_.size() * sizeof place_[0]) ^ (me.trail + at) * 0xD6E8FEB86659FD93ull;
-  if (falling_) return;
-  auto& guess = me.last ? me.last->second.following : first_place_;
-  if (!guess || guess->first != place_) guess = &*found_.try_emplace(place_, Accesses{kind, {}, {}, nullptr}).first;
-  me.last = guess;
-  guess->second.address.push_back(at);
-  guess->second.lane.push_back(first_lane_ + (now_ - fibers_.data()));
-  if (++accesses_ > kMostAccesses) stop(TOO_MANY, 0);
-}
-
-// A workgroup's threads, by rising and by falling numbers: what they leave each other must not show it.
-int64_t trace_groups(int64_t first, int64_t last) {
-  const Configuration& how = tracing_->how;
-  const uint32_t threads = how.block.x * how.block.y * how.block.z;
-  std::vector<uint64_t> trails(threads);
-  fill_implicit(how);
-  found_.clear();
-  first_place_ = nullptr, accesses_ = 0;
-  int64_t done = 0;
-  for (; first + done < last && accesses_ < kManyAccesses && !failure_; done++) {
-    first_lane_ = done * threads;
-    for (uint32_t repeat = 0; repeat <= tracing_->repeats && !failure_; repeat++) {
-      falling_ = repeat;
-      for (auto& one : tracing_->shared) memset(one.at, repeat ? 0x5a : 0, one.bytes);
-      run_group(tracing_->kernel, how, tracing_->arguments, first + done);
-      for (uint32_t t = 0; t < threads && !failure_; t++) {
-        if (repeat && trails[t] != fibers_[t].trail) failure_ = ORDER_SHOWS;
-        trails[t] = fibers_[t].trail;
-      }
-    }
-  }
-  falling_ = false;
-  told_ = found_.begin();
-  return done;
-}
-
-// --- an edited kernel beside this one ------------------------------------------------------------------------
-
-struct Compared {
-  std::string tiles;
-  std::vector<int64_t> programs;
-};
-std::unordered_map<std::string, Compared> wanted_;  // by the hash of the launch
-void* edited_ = nullptr;
-double compare_budget_ = 0;
-
-void read_comparison(const std::string& folder) {
-  std::ifstream rows(folder + "/compare.txt");
-  rows >> compare_budget_;
-  for (std::string line; std::getline(rows, line);) {
-    std::istringstream words(line);
-    std::string key;
-    Compared one;
-    if (!(words >> key >> one.tiles)) continue;
-    for (int64_t program; words >> program;) one.programs.push_back(program);
-    wanted_[key] = one;
-  }
-  edited_ = dlopen((folder + "/edited.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-}
-
-// What a workgroup has written: places, and what they held before or hold now.
-struct Changes {
-  struct Place { uint8_t* at; size_t bytes; };
-  std::vector<Place> places;
-  std::vector<uint8_t> before, after;
-
-  void add(uintptr_t at, size_t bytes) {
-    places.push_back({(uint8_t*)at, bytes});
-    before.insert(before.end(), (uint8_t*)at, (uint8_t*)at + bytes);
-  }
-  void end() {
-    for (auto& one : places) after.insert(after.end(), one.at, one.at + one.bytes);
-  }
-  void undo() const {
-    size_t from = before.size();
-    for (size_t i = places.size(); i--;)
-      memcpy(places[i].at, before.data() + (from -= places[i].bytes), places[i].bytes);
-  }
-  void redo() const {
-    size_t from = 0;
-    for (auto& one : places) memcpy(one.at, after.data() + from, one.bytes), from += one.bytes;
-  }
-  const uint8_t* first_difference() const {  // of memory from what they are to hold
-    size_t from = 0;
-    for (auto& one : places) {
-      for (size_t k = 0; k < one.bytes; k++)
-        if (one.at[k] != after[from + k]) return one.at + k;
-      from += one.bytes;
-    }
-    return nullptr;
-  }
-};
-Changes* noting_ = nullptr;
-
-// Whether an edited workgroup leaves the bytes that an original one leaves; memory is as before.
-const uint8_t* difference(const Native& original, const Native& edited, const Configuration& how,
-                          void** arguments, int64_t tile, int64_t program, Changes& expected) {
-  Changes found;
-  noting_ = &expected;
-  run_group(original, how, arguments, tile);
-  expected.end();
-  expected.undo();
-  noting_ = &found;
-  run_group(edited, how, arguments, program);
-  noting_ = nullptr;
-  found.end();
-  const uint8_t* at = expected.first_difference();
-  found.undo();
-  expected.redo();
-  if (!at) at = found.first_difference();
-  expected.undo();
-  return at;
-}
-
-// Compares a launch if that is wanted, in the order of its tiles; whether all of it is executed now.
-bool compared(const std::string& key, const Kernel& kernel, const Configuration& how, void** arguments) {
-  auto it = wanted_.find(key);
-  if (it == wanted_.end()) return false;
-  const Native original = native_of(library_, kernel.symbol), edited = native_of(edited_, kernel.symbol);
-  const int64_t groups = (int64_t)how.grid.x * how.grid.y * how.grid.z;
-  std::vector<int64_t> tile(groups), program(groups);
-  std::ifstream file(it->second.tiles, std::ios::binary);
-  file.read((char*)tile.data(), groups * 8);
-  int64_t done = 0, last = 0;
-  const uint8_t* at = nullptr;
-  bool all = false;
-  if (kCanCompute && original.entry && edited.entry && file) {
-    fill_implicit(how);
-    const double start = now();
-    auto compare = [&](int64_t t, int64_t p, bool keep) {
-      Changes expected;
-      at = difference(original, edited, how, arguments, t, p, expected);
-      if (keep) expected.redo();
-      done++, last = t;
-    };
-    for (int64_t p : it->second.programs) {
-      compare(tile[p], p, false);
-      if (at || now() - start > compare_budget_) break;
-    }
-    all = !at && (now() - start) / done * groups < compare_budget_;
-    if (all) {
-      for (int64_t p = 0; p < groups; p++) program[tile[p]] = p;
-      done = 0;
-      for (int64_t t = 0; t < groups && !at; t++) compare(t, program[t], true);
-    }
-  }
-  char text[200];
-  snprintf(text, sizeof text, "{\"event\": \"compared\", \"key\": \"%s\", \"tiles\": %" PRId64 ", \"tile\": %" PRId64 ", \"differs_at\": %" PRIu64 "}\n",
-           key.c_str(), done, last, (uint64_t)at);
-  write_line(log_, text);
-  wanted_.erase(it);
-  if (wanted_.empty()) _exit(0);
-  return all;
-}
+namespace {
 
 Error launch(const std::string& symbol, const Configuration& how, void** given, void** extra) {
   std::lock_guard<std::recursive_mutex> guard(lock_);
@@ -668,10 +253,12 @@ Error launch(const std::string& symbol, const Configuration& how, void** given, 
   arguments.push_back(nullptr);
   std::string text = describe(kernel, how, values);
   auto [place, fresh] = seen_.insert({text, (int)seen_.size()});
-  std::string id = "\"id\": \"" + std::to_string(getpid()) + "-" + std::to_string(place->second) + "\", ";
+  std::string id =
+      "\"id\": \"" + std::to_string(getpid()) + "-" + std::to_string(place->second) + "\", ";
   char key[24];
   snprintf(key, sizeof key, "%016" PRIx64, hash_of(text.data(), text.size()));
-  if (fresh) write_line(log_, "{\"event\": \"new\", " + id + "\"key\": \"" + key + "\", " + text + "}\n");
+  if (fresh)
+    write_line(log_, "{\"event\": \"new\", " + id + "\"key\": \"" + key + "\", " + text + "}\n");
   std::string how_far = compared(key, kernel, how, arguments.data())
                             ? "\"computed\": true, \"seconds\": 0, \"why\": \"\""
                             : execute(kernel, how, arguments.data(), place->second);
@@ -679,12 +266,16 @@ Error launch(const std::string& symbol, const Configuration& how, void** given, 
   return kSuccess;
 }
 
-// --- memory --------------------------------------------------------------------------------------------------
+// --- memory
+// --------------------------------------------------------------------------------------------------
 
 Error allocate(void** out, size_t bytes) {
   std::lock_guard<std::recursive_mutex> guard(lock_);
   begin();
-  if (!bytes) { *out = nullptr; return kSuccess; }
+  if (!bytes) {
+    *out = nullptr;
+    return kSuccess;
+  }
   size_t room = (bytes + kGranule - 1) / kGranule * kGranule;
   uintptr_t at;
   auto free_one = freed_.find(room);
@@ -719,7 +310,8 @@ void* address_of(const void* host_variable) {
   return global == globals_.end() ? nullptr : (void*)global->second;
 }
 
-Error copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height) {
+Error copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                size_t height) {
   for (size_t row = 0; row < height; row++)
     memmove((char*)to + row * to_pitch, (const char*)from + row * from_pitch, width);
   return kSuccess;
@@ -750,7 +342,8 @@ Error freed(T handle) {
 
 }  // namespace
 
-// --- what kernels call -------------------------------------------------------------------------------------------
+// --- what kernels call
+// -------------------------------------------------------------------------------------------
 
 EXPORT void sw_barrier() { wait_in(BARRIER); }
 EXPORT void sw_wave() { wait_in(WAVE); }
@@ -765,7 +358,8 @@ EXPORT int32_t sw_bpermute(int32_t byte_lane, int32_t value) {
   Fiber* me = now_;
   me->put = (uint32_t)value;
   wait_in(WAVE);
-  size_t first = (me - fibers_.data()) / kWave * kWave, at = first + ((uint32_t)byte_lane >> 2) % kWave;
+  size_t first = (me - fibers_.data()) / kWave * kWave,
+         at = first + ((uint32_t)byte_lane >> 2) % kWave;
   bool here = at < fibers_.size() && fibers_[at].turn == me->turn;
   int32_t got = here ? (int32_t)fibers_[at].put : 0;
   wait_in(WAVE);
@@ -800,9 +394,12 @@ EXPORT void sw_move(const void* address, int64_t bytes, int32_t kind) {
   if (at < kGlobals || at >= kEnd || bytes <= 0) return;
   if (noting_ && kind) noting_->add(at, bytes);
   if (lines_ < 0) return;
-  for (uint64_t line = at >> 7; line <= (at + bytes - 1) >> 7; line++) touched_.note(line << 2 | kind);
+  for (uint64_t line = at >> 7; line <= (at + bytes - 1) >> 7; line++)
+    touched_.note(line << 2 | kind);
 }
-EXPORT void sw_touch(const void* address, int32_t bytes, int32_t kind) { sw_move(address, bytes, kind); }
+EXPORT void sw_touch(const void* address, int32_t bytes, int32_t kind) {
+  sw_move(address, bytes, kind);
+}
 // A loop's next iteration begins; so many loops are around it.
 EXPORT void sw_loop(uint32_t position, uint32_t depth) {
   Place& loops = now_->loops;
@@ -816,17 +413,18 @@ EXPORT void sw_loop(uint32_t position, uint32_t depth) {
   if (++now_->iterations > kMostIterations && tracing_) stop(ENDLESS, 0);
 }
 // A thread is about to wait for the lanes of its wave.
-EXPORT void sw_at(uint32_t position, uint32_t depth) {
-  set_place(now_->at, depth, position);
-}
-EXPORT void sw_access(const void* address, int32_t bytes, int32_t kind, int32_t update, int32_t site, uint32_t depth, uint32_t position) {
+EXPORT void sw_at(uint32_t position, uint32_t depth) { set_place(now_->at, depth, position); }
+EXPORT void sw_access(const void* address, int32_t bytes, int32_t kind, int32_t update,
+                      int32_t site, uint32_t depth, uint32_t position) {
   auto at = (uintptr_t)address;
-  if (at < kEnd) note_access(at, {bytes, kind, update, site}, depth, position);
-  else if (kind) stop(NOT_GLOBAL, at);
+  if (at < kEnd)
+    note_access(at, {bytes, kind, update, site}, depth, position);
+  else if (kind)
+    stop(NOT_GLOBAL, at);
 }
-// How the slice of the next launch is to be executed; nothing else runs in this process. Words: entry,
-// arguments, grid, block, shared memory, whether to repeat, how many buffers and variables, and these.
-// False if there is no room for its memory.
+// How the slice of the next launch is to be executed; nothing else runs in this process. Words:
+// entry, arguments, grid, block, shared memory, whether to repeat, how many buffers and variables,
+// and these. False if there is no room for its memory.
 EXPORT bool sw_trace(const int64_t* words) {
   const auto held = (const Held*)(words + 12);
   const auto shared = (const Variable*)(held + words[10]);
@@ -835,12 +433,18 @@ EXPORT bool sw_trace(const int64_t* words) {
   mapped_.clear();
   failure_ = NONE;
   delete tracing_;
-  tracing_ = new Tracing{{(Entry)words[0], true}, (void**)words[1], {size(2), size(5), (size_t)words[8], nullptr},
-                         words[9] != 0, {held, held + words[10]}, {shared, shared + words[11]}};
+  tracing_ = new Tracing{{(Entry)words[0], true},
+                         (void**)words[1],
+                         {size(2), size(5), (size_t)words[8], nullptr},
+                         words[9] != 0,
+                         {held, held + words[10]},
+                         {shared, shared + words[11]}};
   uintptr_t end = kGlobals;
   for (auto& one : tracing_->held) {
-    if (one.begin < kBegin) end = std::max(end, one.begin + one.bytes);
-    else mapped_.push_back({one.begin, std::max<size_t>(one.bytes, 1)});
+    if (one.begin < kBegin)
+      end = std::max(end, one.begin + one.bytes);
+    else
+      mapped_.push_back({one.begin, std::max<size_t>(one.bytes, 1)});
   }
   if (end > kGlobals) mapped_.push_back({kGlobals, end - kGlobals});
   for (auto& [at, bytes] : mapped_)
@@ -852,151 +456,20 @@ EXPORT bool sw_trace(const int64_t* words) {
 EXPORT int64_t sw_trace_groups(int64_t first, int64_t last) { return trace_groups(first, last); }
 // Tells why it was stopped, 0 if it was not, and at which address.
 EXPORT void sw_trace_failure(int64_t* words) { words[0] = failure_, words[1] = failed_at_; }
-// Tells accesses, in the order of the kernel: bytes, kind, update, site, how many threads, and where
-// their addresses and lanes are; false if there are no more.
+// Tells accesses, in the order of the kernel: bytes, kind, update, site, how many threads, and
+// where their addresses and lanes are; false if there are no more.
 EXPORT bool sw_trace_next(int64_t* words) {
   if (told_ == found_.end()) return false;
   const Accesses& one = (told_++)->second;
-  const int64_t told[] = {one.kind.bytes, one.kind.kind, one.kind.update, one.kind.site, (int64_t)one.address.size(),
-                          (int64_t)one.address.data(), (int64_t)one.lane.data()};
+  const int64_t told[] = {one.kind.bytes,
+                          one.kind.kind,
+                          one.kind.update,
+                          one.kind.site,
+                          (int64_t)one.address.size(),
+                          (int64_t)one.address.data(),
+                          (int64_t)one.lane.data()};
   memcpy(words, told, sizeof told);
   return true;
 }
 
-// --- registration and launches --------------------------------------------------------------------------------------
-
-EXPORT void** REGISTER(RegisterFatBinary)(const void*) {
-  std::lock_guard<std::recursive_mutex> guard(lock_);
-  static void* handle;
-  begin();
-  return &handle;
-}
-EXPORT void REGISTER(UnregisterFatBinary)(void**) {}
-EXPORT void REGISTER(RegisterFunction)(void**, const void* host, char*, const char* name, unsigned, void*, void*, void*, void*, int*) {
-  by_host_[host] = name;
-}
-EXPORT void REGISTER(RegisterVar)(void**, void* host, char*, char* name, int, size_t, int, int) {
-  global_of_host_[host] = name;
-}
-EXPORT Error REGISTER(PushCallConfiguration)(dim3 grid, dim3 block, size_t shared, Stream stream) {
-  configurations_.push_back({grid, block, shared, stream});
-  return kSuccess;
-}
-EXPORT Error REGISTER(PopCallConfiguration)(dim3* grid, dim3* block, size_t* shared, Stream* stream) {
-  Configuration one = configurations_.back();
-  configurations_.pop_back();
-  *grid = one.grid, *block = one.block, *shared = one.shared, *stream = one.stream;
-  return kSuccess;
-}
-CALL(LaunchKernel)(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared, Stream stream) {
-  auto it = by_host_.find(host);
-  if (it == by_host_.end()) return failed(API(ErrorInvalidDeviceFunction));
-  return launch(it->second, {grid, block, shared, stream}, arguments, nullptr);
-}
-CALL(FuncSetAttribute)(const void*, API(FuncAttribute), int) { return kSuccess; }
-CALL(FuncGetAttributes)(API(FuncAttributes)* out, const void*) {
-  memset(out, 0, sizeof *out);
-  out->maxThreadsPerBlock = 1024;
-  out->numRegs = 32;
-  return kSuccess;
-}
-CALL(OccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, const void*, int threads, size_t) {
-  *blocks = std::max(1, 2048 / std::max(1, threads));
-  return kSuccess;
-}
-
-// --- memory: calls ----------------------------------------------------------------------------------------------------
-
-CALL(Malloc)(void** out, size_t bytes) { return allocate(out, bytes); }
-CALL(MallocAsync)(void** out, size_t bytes, Stream) { return allocate(out, bytes); }
-CALL(MallocManaged)(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
-CALL(HostAlloc)(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
-CALL(MallocHost)(void** out, size_t bytes) { return allocate(out, bytes); }
-CALL(MallocPitch)(void** out, size_t* pitch, size_t width, size_t height) {
-  *pitch = (width + 255) / 256 * 256;
-  return allocate(out, *pitch * height);
-}
-CALL(Free)(void* at) { return release(at); }
-CALL(FreeAsync)(void* at, Stream) { return release(at); }
-CALL(FreeHost)(void* at) { return release(at); }
-CALL(HostRegister)(void*, size_t, unsigned) { return kSuccess; }
-CALL(HostUnregister)(void*) { return kSuccess; }
-CALL(HostGetDevicePointer)(void** out, void* host, unsigned) { *out = host; return kSuccess; }
-CALL(Memcpy)(void* to, const void* from, size_t bytes, Direction) { memmove(to, from, bytes); return kSuccess; }
-CALL(MemcpyAsync)(void* to, const void* from, size_t bytes, Direction, Stream) { memmove(to, from, bytes); return kSuccess; }
-CALL(Memcpy2D)(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, Direction) { return copy_rows(to, to_pitch, from, from_pitch, width, height); }
-CALL(Memcpy2DAsync)(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, Direction, Stream) { return copy_rows(to, to_pitch, from, from_pitch, width, height); }
-CALL(Memset)(void* at, int value, size_t bytes) { return fill<uint8_t>(at, value, bytes); }
-CALL(MemsetAsync)(void* at, int value, size_t bytes, Stream) { return fill<uint8_t>(at, value, bytes); }
-CALL(Memset2D)(void* at, size_t pitch, int value, size_t width, size_t height) {
-  for (size_t row = 0; row < height; row++) memset((char*)at + row * pitch, value, width);
-  return kSuccess;
-}
-CALL(MemGetInfo)(size_t* available, size_t* total) {
-  *total = 192ull << 30;
-  *available = *total - (next_ - kBegin);
-  return kSuccess;
-}
-CALL(GetSymbolAddress)(void** out, const void* variable) {
-  *out = address_of(variable);
-  return *out ? kSuccess : failed(API(ErrorInvalidSymbol));
-}
-CALL(GetSymbolSize)(size_t* bytes, const void* variable) {
-  auto at = (uintptr_t)address_of(variable);
-  if (!at) return failed(API(ErrorInvalidSymbol));
-  *bytes = live_[at].bytes;
-  return kSuccess;
-}
-CALL(MemcpyToSymbol)(const void* variable, const void* from, size_t bytes, size_t offset, Direction) {
-  auto at = (char*)address_of(variable);
-  if (!at) return failed(API(ErrorInvalidSymbol));
-  memmove(at + offset, from, bytes);
-  return kSuccess;
-}
-CALL(MemcpyToSymbolAsync)(const void* variable, const void* from, size_t bytes, size_t offset, Direction kind, Stream) { return API(MemcpyToSymbol)(variable, from, bytes, offset, kind); }
-CALL(MemcpyFromSymbol)(void* to, const void* variable, size_t bytes, size_t offset, Direction) {
-  auto at = (char*)address_of(variable);
-  if (!at) return failed(API(ErrorInvalidSymbol));
-  memmove(to, at + offset, bytes);
-  return kSuccess;
-}
-CALL(MemcpyFromSymbolAsync)(void* to, const void* variable, size_t bytes, size_t offset, Direction kind, Stream) { return API(MemcpyFromSymbol)(to, variable, bytes, offset, kind); }
-
-// --- the device ---------------------------------------------------------------------------------------------------------
-
-CALL(GetDeviceCount)(int* count) { *count = 1; return kSuccess; }
-CALL(GetDevice)(int* device) { *device = 0; return kSuccess; }
-CALL(SetDevice)(int device) { return device ? failed(API(ErrorInvalidDevice)) : kSuccess; }
-CALL(SetDeviceFlags)(unsigned) { return kSuccess; }
-CALL(DeviceReset)() { return kSuccess; }
-CALL(DeviceSynchronize)() { return kSuccess; }
-CALL(DriverGetVersion)(int* version) { *version = kVersion; return kSuccess; }
-CALL(RuntimeGetVersion)(int* version) { *version = kVersion; return kSuccess; }
-CALL(GetLastError)() { Error error = last_; last_ = kSuccess; return error; }
-CALL(PeekAtLastError)() { return last_; }
-EXPORT const char* API(GetErrorString)(Error error) { return error ? "an error of the stand-in" : "no error"; }
-EXPORT const char* API(GetErrorName)(Error error) {
-  static thread_local char name[32];
-  snprintf(name, sizeof name, error ? "error %d" : "success", (int)error);
-  return name;
-}
-
-// --- streams and events: everything is over when it returns ------------------------------------------------------------------
-
-CALL(StreamCreate)(Stream* stream) { return made(stream); }
-CALL(StreamCreateWithFlags)(Stream* stream, unsigned) { return made(stream); }
-CALL(StreamCreateWithPriority)(Stream* stream, unsigned, int) { return made(stream); }
-CALL(StreamDestroy)(Stream stream) { return freed(stream); }
-CALL(StreamSynchronize)(Stream) { return kSuccess; }
-CALL(StreamQuery)(Stream) { return kSuccess; }
-CALL(StreamWaitEvent)(Stream, Event, unsigned) { return kSuccess; }
-CALL(StreamAddCallback)(Stream stream, API(StreamCallback_t) call, void* with, unsigned) { call(stream, kSuccess, with); return kSuccess; }
-CALL(LaunchHostFunc)(Stream, API(HostFn_t) call, void* with) { call(with); return kSuccess; }
-CALL(DeviceGetStreamPriorityRange)(int* least, int* greatest) { *least = *greatest = 0; return kSuccess; }
-CALL(EventCreate)(Event* event) { return made(event); }
-CALL(EventCreateWithFlags)(Event* event, unsigned) { return made(event); }
-CALL(EventDestroy)(Event event) { return freed(event); }
-CALL(EventRecord)(Event, Stream) { return kSuccess; }
-CALL(EventSynchronize)(Event) { return kSuccess; }
-CALL(EventQuery)(Event) { return kSuccess; }
-CALL(EventElapsedTime)(float* ms, Event, Event) { *ms = 1.0f; return kSuccess; }
+#include "standin_calls.h"

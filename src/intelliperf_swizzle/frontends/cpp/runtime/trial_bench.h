@@ -8,7 +8,8 @@
 
 namespace {
 
-// --- memory of a launch ------------------------------------------------------------------------------------
+// --- memory of a launch
+// ------------------------------------------------------------------------------------
 
 struct Region {
   uint8_t* at;
@@ -18,7 +19,7 @@ struct Region {
   std::string type = "-";
   int variable = -1;
   double least = 1;  // what the absolute part of the tolerance is of: the largest value, at most 1
-  bool fresh = false, written = false;  // fresh: filled with poison before each run
+  bool fresh = false, written = false;          // fresh: filled with poison before each run
   uint8_t *before = nullptr, *after = nullptr;  // on the host
   void* kept = nullptr;                         // on the GPU: a copy of `before`
 };
@@ -28,14 +29,20 @@ struct Loaded {  // a kernel, and where its module has the program's variables
 };
 
 double float_at(const uint8_t* at, const std::string& type) {
-  if (type == "fp64") { double value; memcpy(&value, at, 8); return value; }
+  if (type == "fp64") {
+    double value;
+    memcpy(&value, at, 8);
+    return value;
+  }
   float value;
   uint32_t bits = 0;
   memcpy(&bits, at, type == "fp32" ? 4 : 2);
   if (type == "bf16") bits <<= 16;
   if (type == "fp16") {
     const uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023;
-    const double size = exponent == 31 ? (fraction ? NAN : INFINITY) : exponent ? std::ldexp(1024.0 + fraction, (int)exponent - 25) : std::ldexp((double)fraction, -24);
+    const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+                        : exponent     ? std::ldexp(1024.0 + fraction, (int)exponent - 25)
+                                       : std::ldexp((double)fraction, -24);
     return bits >> 15 ? -size : size;
   }
   memcpy(&value, &bits, 4);
@@ -55,20 +62,30 @@ bool beyond(const uint8_t* found, const uint8_t* expected, const std::string& ty
   return !(a == b || std::fabs(a - b) <= tolerance_ * (least + std::fabs(b)));
 }
 
-struct Difference { size_t first = 0, count = 0; };
+struct Difference {
+  size_t first = 0, count = 0;
+};
 
 class Bench {  // one launch on the program's own memory, which is put back
  public:
-  Bench(Task& task, int number, Function original, const void* host, void** arguments, Stream stream)
+  Bench(Task& task, int number, Function original, const void* host, void** arguments,
+        Stream stream)
       : task_(task), number_(number), arguments_(arguments), stream_(stream) {
     original_.function = original;
-    for (auto& one : state().managed) if (same_library(one.host, host)) managed_.push_back(&one);
+    for (auto& one : state().managed)
+      if (same_library(one.host, host)) managed_.push_back(&one);
     auto module = state().modules.find(host);
     for (auto& one : state().variables)
-      original_.variables.push_back(module != state().modules.end() ? symbol(module->second, one.name, one.bytes) : same_library(one.host, host) ? symbol(one.host) : nullptr);
+      original_.variables.push_back(module != state().modules.end()
+                                        ? symbol(module->second, one.name, one.bytes)
+                                    : same_library(one.host, host) ? symbol(one.host)
+                                                                   : nullptr);
   }
   ~Bench() {
-    for (auto& one : regions_) { free(one.before), free(one.after); release(one.kept); }
+    for (auto& one : regions_) {
+      free(one.before), free(one.after);
+      release(one.kept);
+    }
     if (staging_) RUNTIME(FreeHost, void*)(staging_);
     if (flushed_) release(flushed_);
   }
@@ -84,31 +101,47 @@ class Bench {  // one launch on the program's own memory, which is put back
     size_t bytes = 0;
     for (auto& one : regions_) bytes += one.bytes;
     const size_t room = host_room();
-    auto too_much = [&] { return "copies of " + std::to_string(bytes >> 20) + " MiB do not fit into the host's memory (" + std::to_string(room >> 20) + " MiB)"; };
+    auto too_much = [&] {
+      return "copies of " + std::to_string(bytes >> 20) +
+             " MiB do not fit into the host's memory (" + std::to_string(room >> 20) + " MiB)";
+    };
     if (bytes > room) return too_much();
     make_staging();
     for (auto& one : regions_) {
       one.before = (uint8_t*)malloc(one.bytes);
-      if (Error error = read(one, one.at, [&](const uint8_t* chunk, size_t from, size_t size) { memcpy(one.before + from, chunk, size); }))
+      if (Error error = read(one, one.at, [&](const uint8_t* chunk, size_t from, size_t size) {
+            memcpy(one.before + from, chunk, size);
+          }))
         return one.name + " cannot be read: " + words(error);
     }
-    for (auto& one : regions_) if (one.fresh) fill(one);
+    for (auto& one : regions_)
+      if (one.fresh) fill(one);
     float ms = 0;
-    if (Error error = timed(original_, &ms)) { fprintf(stderr, "swizzle: the unmodified kernel: %s\n", words(error).c_str()); _exit(kLost); }
+    if (Error error = timed(original_, &ms)) {
+      fprintf(stderr, "swizzle: the unmodified kernel: %s\n", words(error).c_str());
+      _exit(kLost);
+    }
     original_seconds = ms / 1e3;
     for (auto& one : regions_) {
       one.written = one.fresh;
       if (!one.fresh) one.written = compared(one, one.at, one.before, "-").count > 0;
       if (one.written) bytes += one.bytes;
     }
-    if (bytes > room) { put_back(); return too_much(); }
+    if (bytes > room) {
+      put_back();
+      return too_much();
+    }
     for (auto& one : regions_) {
       if (!one.written) continue;
       one.after = (uint8_t*)malloc(one.bytes);
-      read(one, one.at, [&](const uint8_t* chunk, size_t from, size_t size) { memcpy(one.after + from, chunk, size); });
-      if (one.type != "-") one.least = std::min(1.0, largest(one.after, one.bytes, one.element, one.type));
+      read(one, one.at, [&](const uint8_t* chunk, size_t from, size_t size) {
+        memcpy(one.after + from, chunk, size);
+      });
+      if (one.type != "-")
+        one.least = std::min(1.0, largest(one.after, one.bytes, one.element, one.type));
       if (one.fresh || one.variable >= 0) continue;
-      if (allocate(&one.kept, one.bytes) || copy(one.kept, one.before, one.bytes)) release(one.kept), one.kept = nullptr;
+      if (allocate(&one.kept, one.bytes) || copy(one.kept, one.before, one.bytes))
+        release(one.kept), one.kept = nullptr;
     }
     return "";
   }
@@ -122,13 +155,16 @@ class Bench {  // one launch on the program's own memory, which is put back
       const uint8_t* at = one.variable < 0 ? one.at : (uint8_t*)kernel.variables[one.variable];
       if (!at && one.written) said = "the patched program has no variable `" + one.name + "`";
       if (!at) continue;
-      const Difference found = compared(one, at, one.written ? one.after : one.before, one.written ? one.type : "-");
+      const Difference found =
+          compared(one, at, one.written ? one.after : one.before, one.written ? one.type : "-");
       if (!found.count) continue;
       if (!one.written) {
         copy((void*)at, one.before, one.bytes);
         said = "it writes to `" + one.name + "`, which is an input";
       } else if (said.empty()) {
-        said = "`" + one.name + "` differs in " + std::to_string(found.count) + (one.type == "-" ? " bytes" : " elements") + ", first at element " + std::to_string(found.first / one.element);
+        said = "`" + one.name + "` differs in " + std::to_string(found.count) +
+               (one.type == "-" ? " bytes" : " elements") + ", first at element " +
+               std::to_string(found.first / one.element);
       }
     }
     return said;
@@ -136,19 +172,27 @@ class Bench {  // one launch on the program's own memory, which is put back
 
   void put_back() {
     wait();
-    for (auto& one : regions_) if (one.written) copy(one.at, one.before, one.bytes);
+    for (auto& one : regions_)
+      if (one.written) copy(one.at, one.before, one.bytes);
     wait();
   }
 
   std::string facts(float ms, double seconds) const {
     size_t all = 0, written = 0, extra = 0;
-    for (auto& one : regions_) all += one.bytes, written += one.written ? one.bytes : 0, extra += one.kept ? one.bytes : 0;
-    return number("seconds", seconds) + number("kernel_seconds", original_seconds + ms / 1e3) + number("tensor_bytes", all) + number("extra_bytes", extra) + number("written_bytes", written) + number("moved_bytes", all + written);
+    for (auto& one : regions_)
+      all += one.bytes, written += one.written ? one.bytes : 0, extra += one.kept ? one.bytes : 0;
+    return number("seconds", seconds) + number("kernel_seconds", original_seconds + ms / 1e3) +
+           number("tensor_bytes", all) + number("extra_bytes", extra) +
+           number("written_bytes", written) + number("moved_bytes", all + written);
   }
-  bool loose() const { return std::any_of(regions_.begin(), regions_.end(), [](auto& one) { return one.type != "-" && one.written; }); }
+  bool loose() const {
+    return std::any_of(regions_.begin(), regions_.end(),
+                       [](auto& one) { return one.type != "-" && one.written; });
+  }
 
   // Times in ns of one round: memory put back and caches flushed before each launch.
-  std::string round(const std::vector<const Loaded*>& kernels, const std::vector<int>& order, std::vector<long>& ns) {
+  std::string round(const std::vector<const Loaded*>& kernels, const std::vector<int>& order,
+                    std::vector<long>& ns) {
     make_events(2 * kernels.size());
     Error error = 0;
     for (int i : order) {
@@ -159,53 +203,37 @@ class Bench {  // one launch on the program's own memory, which is put back
       RUNTIME(EventRecord, Event, Stream)(events_[2 * i + 1], stream_);
     }
     if (Error late = wait()) error = late;
-    for (size_t i = 0; i < kernels.size() && !error; i++) ns[i] = elapsed(events_[2 * i], events_[2 * i + 1], &error);
+    for (size_t i = 0; i < kernels.size() && !error; i++)
+      ns[i] = elapsed(events_[2 * i], events_[2 * i + 1], &error);
     return error ? words(error) : "";
-  }
-
-  // The program makes the launch itself: what it only writes is filled, caches are flushed, and its time begins.
-  std::string begin() {
-    if (Error error = wait()) return "the application has failed before: " + words(error);
-    find();
-    for (auto& one : regions_) if (one.fresh) fill(one);
-    make_events(2);
-    begun_ = now();
-    do flush(), wait();  // until the GPU's clock is up
-    while (now() < begun_ + kClockSeconds && flushed_);
-    RUNTIME(EventRecord, Event, Stream)(events_[0], stream_);
-    return "";
-  }
-  // Fields of what came of it: its time, and a hash of each part of memory, if asked for; empty where it failed.
-  std::string end(bool hashed) {
-    RUNTIME(EventRecord, Event, Stream)(events_[1], stream_);
-    Error error = wait();
-    const long ns = error ? 0 : elapsed(events_[0], events_[1], &error);
-    std::string left;
-    if (hashed) make_staging();
-    for (auto& one : regions_) {
-      if (!hashed || error) break;
-      uint64_t hash = 0;
-      error = read(one, one.at, [&](const uint8_t* chunk, size_t, size_t size) { hash = hash * 31 + hash_of(chunk, size); });
-      left += (left.empty() ? "[" : ", [") + quoted(one.name) + ", " + std::to_string(one.bytes) + ", " + quoted(std::to_string(hash)) + "]";
-    }
-    return error ? "" : number("ns", ns) + number("seconds", now() - begun_) + field("left", "[" + left + "]");
   }
 
  private:
   void make_staging() {
-    if (RUNTIME(HostAlloc, void**, size_t, unsigned)((void**)&staging_, kChunk, 0)) { RUNTIME(GetLastError)(); staging_ = nullptr; pageable_.resize(kChunk); }
+    if (RUNTIME(HostAlloc, void**, size_t, unsigned)((void**)&staging_, kChunk, 0)) {
+      RUNTIME(GetLastError)();
+      staging_ = nullptr;
+      pageable_.resize(kChunk);
+    }
   }
   void make_events(size_t count) {
-    while (events_.size() < count) { events_.push_back(nullptr); RUNTIME(EventCreate, Event*)(&events_.back()); }
+    while (events_.size() < count) {
+      events_.push_back(nullptr);
+      RUNTIME(EventCreate, Event*)(&events_.back());
+    }
   }
   void flush() {
-    for (size_t bytes = 2 * cache_bytes_; !flushed_ && bytes > (1 << 20); bytes /= 2) if (!allocate(&flushed_, bytes)) flush_bytes_ = bytes;
-    if (flushed_) RUNTIME(MemsetAsync, void*, int, size_t, Stream)(flushed_, 0, flush_bytes_, stream_);
+    for (size_t bytes = 2 * cache_bytes_; !flushed_ && bytes > (1 << 20); bytes /= 2)
+      if (!allocate(&flushed_, bytes)) flush_bytes_ = bytes;
+    if (flushed_)
+      RUNTIME(MemsetAsync, void*, int, size_t, Stream)(flushed_, 0, flush_bytes_, stream_);
   }
   static size_t host_room() {
     std::ifstream lines("/proc/meminfo");
     size_t kilobytes = 0;
-    for (std::string line; std::getline(lines, line);) if (sscanf(line.c_str(), "MemAvailable: %zu", &kilobytes) == 1) return kilobytes * 1024 / 5 * 4;
+    for (std::string line; std::getline(lines, line);)
+      if (sscanf(line.c_str(), "MemAvailable: %zu", &kilobytes) == 1)
+        return kilobytes * 1024 / 5 * 4;
     return (size_t)8 << 30;
   }
   static long elapsed(Event from, Event to, Error* error) {
@@ -218,9 +246,12 @@ class Bench {  // one launch on the program's own memory, which is put back
     std::map<uintptr_t, size_t> found = state().memory;
     auto holding = [&](uintptr_t word) {
       auto it = found.upper_bound(word);
-      return it != found.begin() && word < std::prev(it)->first + std::prev(it)->second ? std::prev(it) : found.end();
+      return it != found.begin() && word < std::prev(it)->first + std::prev(it)->second
+                 ? std::prev(it)
+                 : found.end();
     };
-    auto range = driver<Error(uintptr_t*, size_t*, uintptr_t)>(DRIVER(cuMemGetAddressRange_v2, hipMemGetAddressRange));
+    auto range = driver<Error(uintptr_t*, size_t*, uintptr_t)>(
+        DRIVER(cuMemGetAddressRange_v2, hipMemGetAddressRange));
     std::vector<std::pair<uintptr_t, const Parameter*>> pointed;
     for (size_t i = 0; i < task_.parameters.size(); i++)
       for (size_t k = 0; k + 8 <= task_.parameters[i].bytes; k += 8) {
@@ -229,7 +260,9 @@ class Bench {  // one launch on the program's own memory, which is put back
         memcpy(&word, (char*)arguments_[i] + k, 8);
         if (!word) continue;
         const bool pointer = task_.parameters[i].value.compare(2 * k, 2, "..") == 0;
-        if (holding(word) == found.end() && pointer && range && !range(&base, &bytes, word) && bytes) found[base] = bytes;
+        if (holding(word) == found.end() && pointer && range && !range(&base, &bytes, word) &&
+            bytes)
+          found[base] = bytes;
         auto it = holding(word);
         if (it != found.end()) pointed.push_back({it->first, &task_.parameters[i]});
       }
@@ -247,7 +280,8 @@ class Bench {  // one launch on the program's own memory, which is put back
     for (auto* one : managed_) regions_.push_back({*(uint8_t**)one->host, one->bytes, one->name});
     for (size_t i = 0; i < state().variables.size(); i++) {
       if (!original_.variables[i]) continue;
-      Region one{(uint8_t*)original_.variables[i], state().variables[i].bytes, state().variables[i].name};
+      Region one{(uint8_t*)original_.variables[i], state().variables[i].bytes,
+                 state().variables[i].name};
       one.variable = (int)i;
       regions_.push_back(one);
     }
@@ -262,7 +296,8 @@ class Bench {  // one launch on the program's own memory, which is put back
     }
     return 0;
   }
-  Difference compared(const Region& one, const uint8_t* at, const uint8_t* expected, const std::string& type) {
+  Difference compared(const Region& one, const uint8_t* at, const uint8_t* expected,
+                      const std::string& type) {
     Difference found;
     Error error = read(one, at, [&](const uint8_t* chunk, size_t from, size_t size) {
       if (!memcmp(chunk, expected + from, size)) return;
@@ -276,20 +311,28 @@ class Bench {  // one launch on the program's own memory, which is put back
     if (error && !found.count) found.count = one.bytes;
     return found;
   }
-  void fill(const Region& one) { RUNTIME(MemsetAsync, void*, int, size_t, Stream)(one.at, kPoison, one.bytes, stream_); }
+  void fill(const Region& one) {
+    RUNTIME(MemsetAsync, void*, int, size_t, Stream)(one.at, kPoison, one.bytes, stream_);
+  }
   void restore(const Loaded& kernel) {
     for (auto& one : regions_) {
       void* at = one.variable < 0 ? one.at : kernel.variables[one.variable];
       const bool own = one.variable >= 0 && at != one.at;  // a candidate's module has its own
       if (!at || !(one.written || own)) continue;
-      if (one.fresh) fill(one);
-      else RUNTIME(MemcpyAsync, void*, const void*, size_t, int, Stream)(at, one.kept ? one.kept : one.before, one.bytes, kAnyDirection, stream_);
+      if (one.fresh)
+        fill(one);
+      else
+        RUNTIME(MemcpyAsync, void*, const void*, size_t, int, Stream)(
+            at, one.kept ? one.kept : one.before, one.bytes, kAnyDirection, stream_);
     }
   }
   Error launch(const Loaded& kernel) {
-    static auto call = driver<Error(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**)>(DRIVER(cuLaunchKernel, hipModuleLaunchKernel));
+    static auto call =
+        driver<Error(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                     Stream, void**, void**)>(DRIVER(cuLaunchKernel, hipModuleLaunchKernel));
     const Dim3 &g = task_.grid, &b = task_.block;
-    return call(kernel.function, g.x, g.y, g.z, b.x, b.y, b.z, task_.shared, stream_, arguments_, nullptr);
+    return call(kernel.function, g.x, g.y, g.z, b.x, b.y, b.z, task_.shared, stream_, arguments_,
+                nullptr);
   }
   Error timed(const Loaded& kernel, float* ms) {
     Event from = nullptr, to = nullptr;
@@ -315,7 +358,6 @@ class Bench {  // one launch on the program's own memory, which is put back
   uint8_t* staging_ = nullptr;
   void* flushed_ = nullptr;
   size_t flush_bytes_ = 0;
-  double begun_ = 0;
 };
 
 }  // namespace

@@ -35,36 +35,44 @@
 #define REGISTER(name) __hip##name
 #define DRIVER(cuda, hip) QUOTED(hip)
 constexpr const char* kLibrary = "libamdhip64.so";
-constexpr const char* kRuntimes[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", kLibrary};
+constexpr const char* kRuntimes[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                     kLibrary};
 #else
 #define API(name) cuda##name
 #define REGISTER(name) __cuda##name
 #define DRIVER(cuda, hip) QUOTED(cuda)
 constexpr const char* kLibrary = "libcuda.so.1";
-constexpr const char* kRuntimes[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"};
+constexpr const char* kRuntimes[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
+                                     "libcudart.so"};
 #endif
 
 typedef int Error;  // of the runtime and of the driver: 0 is success
 typedef void *Stream, *Event, *Module, *Function;
-struct Dim3 { unsigned x, y, z; };
+struct Dim3 {
+  unsigned x, y, z;
+};
 
 namespace {
 
 constexpr int kAnyDirection = 4;  // cudaMemcpyDefault
 constexpr uint8_t kPoison = 0xa5;
 constexpr size_t kChunk = 64 << 20;
-constexpr double kBuildSeconds = 180, kTimesOriginal = 200, kClockSeconds = 0.2;
+constexpr double kBuildSeconds = 180, kTimesOriginal = 200;
 constexpr int kFewestRounds = 11, kMostRounds = 200, kWarmUp = 3;
 constexpr int kLost = 70;  // exit status where a candidate has ruined the process
 
-// --- what the program has loaded -------------------------------------------------------------------
+// --- what the program has loaded
+// -------------------------------------------------------------------
 
 template <typename F>
 F* next(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
-  for (int mode : {RTLD_NOLOAD, 0})  // a library that was loaded for itself; none, if the program calls the driver alone
+  for (int mode :
+       {RTLD_NOLOAD,
+        0})  // a library that was loaded for itself; none, if the program calls the driver alone
     for (const char* library : kRuntimes)
-      if (void* loaded = found ? nullptr : dlopen(library, RTLD_NOW | mode)) found = dlsym(loaded, name);
+      if (void* loaded = found ? nullptr : dlopen(library, RTLD_NOW | mode))
+        found = dlsym(loaded, name);
   if (!found) fprintf(stderr, "swizzle: the runtime has no %s\n", name);
   return (F*)found;
 }
@@ -76,14 +84,18 @@ F* driver(const char* name) {
 }
 #define RUNTIME(name, ...) (*next<Error(__VA_ARGS__)>(QUOTED(API(name))))
 
-Error copy(void* to, const void* from, size_t bytes) { return RUNTIME(Memcpy, void*, const void*, size_t, int)(to, from, bytes, kAnyDirection); }
+Error copy(void* to, const void* from, size_t bytes) {
+  return RUNTIME(Memcpy, void*, const void*, size_t, int)(to, from, bytes, kAnyDirection);
+}
 Error wait() { return RUNTIME(DeviceSynchronize)(); }
 Error allocate(void** at, size_t bytes) {
   Error error = RUNTIME(Malloc, void**, size_t)(at, bytes);
   if (error) RUNTIME(GetLastError)();
   return error;
 }
-void release(void* at) { if (at) RUNTIME(Free, void*)(at); }
+void release(void* at) {
+  if (at) RUNTIME(Free, void*)(at);
+}
 std::string words(Error error) {
   auto text = next<const char*(Error)>(QUOTED(API(GetErrorString)));
   return text ? text(error) : "error " + std::to_string(error);
@@ -93,9 +105,11 @@ double now() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-// --- the journal -------------------------------------------------------------------------------------
+// --- the journal
+// -------------------------------------------------------------------------------------
 
-std::string folder_, stop_;  // stop_: the process ends at the first launch of a kernel from below it
+std::string folder_,
+    stop_;  // stop_: the process ends at the first launch of a kernel from below it
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (unsigned char c : text) {
@@ -104,17 +118,26 @@ std::string quoted(const std::string& text) {
   }
   return out + "\"";
 }
-void tell(const std::string& event, const std::string& fields = "", const char* to = "/journal.jsonl") {
+void tell(const std::string& event, const std::string& fields = "",
+          const char* to = "/journal.jsonl") {
   const std::string line = "{\"event\": \"" + event + "\"" + fields + "}\n";
   int file = open((folder_ + to).c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   if (file < 0 || write(file, line.data(), line.size()) < 0) perror("swizzle: journal");
   if (file >= 0) close(file);
 }
-std::string field(const char* name, const std::string& json) { return std::string(", \"") + name + "\": " + json; }
+std::string field(const char* name, const std::string& json) {
+  return std::string(", \"") + name + "\": " + json;
+}
 template <typename T>
-std::string number(const char* name, T value) { std::ostringstream text; text.precision(9); text << value; return field(name, text.str()); }
+std::string number(const char* name, T value) {
+  std::ostringstream text;
+  text.precision(9);
+  text << value;
+  return field(name, text.str());
+}
 
-// --- the order -----------------------------------------------------------------------------------------
+// --- the order
+// -----------------------------------------------------------------------------------------
 
 struct Parameter {
   size_t bytes, element;   // of an element of the buffer that it points to; 0 = no buffer
@@ -131,16 +154,16 @@ struct Task {
   bool done = false;
 };
 double race_seconds_ = 0, run_seconds_ = 20, tolerance_ = 0;
-int whole_ = -1;  // 0: the program makes the launches, which are timed; 1: what they leave is hashed, too
 size_t cache_bytes_ = 0;
 std::vector<Task> tasks_;
 std::map<int, std::vector<std::string>> candidates_;  // files of device code
-struct Recorded {  // a kernel whose launches are written down
-  std::string symbol, plain, contents;  // contents: as in `kernels.txt`
-  std::vector<size_t> bytes;            // of each parameter
+struct Recorded {                                     // a kernel whose launches are written down
+  std::string symbol, plain, contents;                // contents: as in `kernels.txt`
+  std::vector<size_t> bytes;                          // of each parameter
 };
 std::vector<Recorded> recorded_;
-std::map<std::string, std::pair<uintptr_t, size_t>> placed_;  // where device variables are told to be
+std::map<std::string, std::pair<uintptr_t, size_t>>
+    placed_;  // where device variables are told to be
 std::set<std::pair<int, int>> checked_;
 std::set<int> failed_, raced_;
 
@@ -155,11 +178,11 @@ void read_order() {
     if (what == "run_seconds") in >> run_seconds_;
     if (what == "tolerance") in >> tolerance_;
     if (what == "cache_bytes") in >> cache_bytes_;
-    if (what == "whole") in >> whole_;
     if (what == "checked" && in >> one >> other) checked_.insert({one, other});
     if (what == "failed" && in >> one) failed_.insert(one);
     if (what == "raced" && in >> one) raced_.insert(one);
-    if (what == "candidate" && in >> one) for (std::string file; in >> file;) candidates_[one].push_back(file);
+    if (what == "candidate" && in >> one)
+      for (std::string file; in >> file;) candidates_[one].push_back(file);
     if (what == "variable") {
       std::string name;
       in >> name >> placed_[name].first >> placed_[name].second;
@@ -172,7 +195,8 @@ void read_order() {
     }
     if (what == "task") {
       Task t;
-      in >> t.symbol >> t.plain >> t.grid.x >> t.grid.y >> t.grid.z >> t.block.x >> t.block.y >> t.block.z >> t.shared >> t.index;
+      in >> t.symbol >> t.plain >> t.grid.x >> t.grid.y >> t.grid.z >> t.block.x >> t.block.y >>
+          t.block.z >> t.shared >> t.index;
       tasks_.push_back(t);
     }
     if (what == "parameter") {
@@ -183,20 +207,29 @@ void read_order() {
   }
 }
 
-// --- what the program registers and allocates ------------------------------------------------------------
+// --- what the program registers and allocates
+// ------------------------------------------------------------
 
-struct Variable { const void* host; std::string name; size_t bytes; };
+struct Variable {
+  const void* host;
+  std::string name;
+  size_t bytes;
+};
 struct State {  // made before any other constructor may need it
   std::recursive_mutex lock;
-  std::unordered_map<const void*, std::string> kernels;      // device name by the host's function
-  std::unordered_map<const void*, const void*> handles;      // host's function by what stands for it
+  std::unordered_map<const void*, std::string> kernels;  // device name by the host's function
+  std::unordered_map<const void*, const void*> handles;  // host's function by what stands for it
   std::vector<Variable> variables;
   std::map<uintptr_t, size_t> memory;
-  std::map<std::string, long> launched;                      // by name and form
+  std::map<std::string, long> launched;  // by name and form
   std::vector<Variable> managed;
-  std::unordered_map<const void*, Module> modules;           // of functions that the program takes from modules itself
+  std::unordered_map<const void*, Module>
+      modules;  // of functions that the program takes from modules itself
 };
-State& state() { static State* one = new State; return *one; }
+State& state() {
+  static State* one = new State;
+  return *one;
+}
 thread_local bool busy_ = false;
 
 void begin() {
@@ -216,20 +249,25 @@ void forget(void* at) {
   state().memory.erase((uintptr_t)at);
 }
 
-// Whether two functions or variables of the host are of one library: PyTorch has thousands of its own.
+// Whether two functions or variables of the host are of one library: PyTorch has thousands of its
+// own.
 bool same_library(const void* one, const void* other) {
   Dl_info a{}, b{};
   return dladdr(one, &a) && dladdr(other, &b) && a.dli_fbase == b.dli_fbase;
 }
 void* symbol(Module module, const std::string& name, size_t bytes) {
-  static auto find = driver<Error(void**, size_t*, Module, const char*)>(DRIVER(cuModuleGetGlobal_v2, hipModuleGetGlobal));
+  static auto find = driver<Error(void**, size_t*, Module, const char*)>(
+      DRIVER(cuModuleGetGlobal_v2, hipModuleGetGlobal));
   void* at = nullptr;
   size_t found = 0;
   return !find(&at, &found, module, name.c_str()) && found == bytes ? at : nullptr;
 }
 void* symbol(const void* host) {
   void* at = nullptr;
-  if (RUNTIME(GetSymbolAddress, void**, const void*)(&at, host)) { RUNTIME(GetLastError)(); return nullptr; }
+  if (RUNTIME(GetSymbolAddress, void**, const void*)(&at, host)) {
+    RUNTIME(GetLastError)();
+    return nullptr;
+  }
   return at;
 }
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A launch on a GPU, written down for `trial_shim.cpp` as `standin.h` writes those on the stand-in:
-// buffers are told to lie at low addresses, in the order of the arguments, whose pointers lead there.
+// buffers are told to lie at low addresses, in the order of the arguments, whose pointers lead
+// there.
 #pragma once
 #include "contents.h"
 #include "trial_calls.h"
@@ -24,7 +25,8 @@ class Told {  // buffers of a launch
       uintptr_t word;
       memcpy(&word, &value[k], 8);
       auto it = state().memory.upper_bound(word);
-      if (it == state().memory.begin() || word >= std::prev(it)->first + std::prev(it)->second) continue;
+      if (it == state().memory.begin() || word >= std::prev(it)->first + std::prev(it)->second)
+        continue;
       word += place(*--it, kept) - it->first;
       memcpy(&value[k], &word, 8);
     }
@@ -38,18 +40,25 @@ class Told {  // buffers of a launch
     auto [at, bytes] = placed_[name];
     void* found = nullptr;
     for (auto& one : state().variables)
-      if (kept && one.name == name && one.bytes == bytes && same_library(one.host, host)) found = symbol(one.host);
+      if (kept && one.name == name && one.bytes == bytes && same_library(one.host, host))
+        found = symbol(one.host);
     add(at, bytes, found ? keep_from(found, bytes) : "");
   }
   std::string buffers() {
-    for (auto& one : places_) add(one.at, one.bytes, one.kept ? keep_from((void*)one.real, one.bytes) : "");
+    for (auto& one : places_)
+      add(one.at, one.bytes, one.kept ? keep_from((void*)one.real, one.bytes) : "");
     return "[" + text_ + "]";
   }
 
  private:
-  struct Place { uintptr_t real, at; size_t bytes; bool kept; };
+  struct Place {
+    uintptr_t real, at;
+    size_t bytes;
+    bool kept;
+  };
   uintptr_t place(const std::pair<const uintptr_t, size_t>& buffer, bool kept) {
-    auto it = std::find_if(places_.begin(), places_.end(), [&](auto& one) { return one.real == buffer.first; });
+    auto it = std::find_if(places_.begin(), places_.end(),
+                           [&](auto& one) { return one.real == buffer.first; });
     if (it == places_.end()) {
       it = places_.insert(it, {buffer.first, next_, buffer.second, false});
       next_ += (buffer.second + 2 * kGranule - 1) / kGranule * kGranule;
@@ -58,27 +67,34 @@ class Told {  // buffers of a launch
     return it->at;
   }
   void add(uintptr_t at, size_t bytes, const std::string& contents) {
-    text_ += (text_.empty() ? "[" : ", [") + std::to_string(at) + ", " + std::to_string(bytes) + ", " + quoted(contents) + "]";
+    text_ += (text_.empty() ? "[" : ", [") + std::to_string(at) + ", " + std::to_string(bytes) +
+             ", " + quoted(contents) + "]";
   }
   std::vector<Place> places_;
   uintptr_t next_ = kBegin;
   std::string text_;
 };
 
-void record(const Recorded& kernel, const void* host, Dim3 grid, Dim3 block, void** arguments, size_t shared) {
+void record(const Recorded& kernel, const void* host, Dim3 grid, Dim3 block, void** arguments,
+            size_t shared) {
   static std::map<std::string, int> seen;
   Told told;
   std::ostringstream text;
-  auto three = [&](const char* name, Dim3 size) { text << ", \"" << name << "\": [" << size.x << ", " << size.y << ", " << size.z << "]"; };
+  auto three = [&](const char* name, Dim3 size) {
+    text << ", \"" << name << "\": [" << size.x << ", " << size.y << ", " << size.z << "]";
+  };
   text << field("kernel", quoted(kernel.symbol));
   three("grid", grid), three("block", block);
   text << ", \"shared\": " << shared << ", \"arguments\": [";
   for (size_t i = 0; i < kernel.bytes.size(); i++)
-    text << (i ? ", " : "") << told.argument(arguments[i], kernel.bytes[i], contents_decide(kernel.contents, i));
-  for (auto& [name, _] : placed_) told.variable(name, kernel.contents == "*" || kernel.contents[0] == 'v', host);
+    text << (i ? ", " : "")
+         << told.argument(arguments[i], kernel.bytes[i], contents_decide(kernel.contents, i));
+  for (auto& [name, _] : placed_)
+    told.variable(name, kernel.contents == "*" || kernel.contents[0] == 'v', host);
   text << "], \"buffers\": " << told.buffers();
   auto [place, fresh] = seen.insert({text.str(), (int)seen.size()});
-  const std::string id = field("id", quoted(std::to_string(getpid()) + "-" + std::to_string(place->second)));
+  const std::string id =
+      field("id", quoted(std::to_string(getpid()) + "-" + std::to_string(place->second)));
   char key[24];
   snprintf(key, sizeof key, "\"%016" PRIx64 "\"", hash_of(text.str().data(), text.str().size()));
   if (fresh) tell("new", id + field("key", key) + text.str(), "/launches.jsonl");

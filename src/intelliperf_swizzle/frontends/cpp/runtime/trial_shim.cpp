@@ -1,41 +1,53 @@
 // SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 // SPDX-License-Identifier: MIT
 //
-// Preloaded into a CUDA or HIP program (-DFOR_HIP) on a machine with a GPU: it writes launches down,
-// where the stand-in cannot (PyTorch's extensions); and at launches that were recorded, edited kernels
-// are loaded beside the original, launched with the same arguments on the same memory, compared byte
-// for byte and timed in interleaved rounds. Then all memory is as it was before, and the program makes
-// its own launch and goes on. If the program is run whole (`whole`), only its own launch is timed, and
-// memory hashed after it.
+// Preloaded into a CUDA or HIP program (-DFOR_HIP) on a machine with a GPU: it writes launches
+// down, where the stand-in cannot (PyTorch's extensions); and at launches that were recorded,
+// edited kernels are loaded beside the original, launched with the same arguments on the same
+// memory, compared byte for byte and timed in interleaved rounds. Then all memory is as it was
+// before, and the program makes its own launch and goes on.
 //
 // SWIZZLE_TRIAL_FOLDER names a folder with
 //   order.txt      a line each, words as `read_order` takes them
-//   journal.jsonl  is written: what is being done and what came of it, as `frontends/trials` reads it
-//   launches.jsonl, contents/  are written, as by `standin.h`
-// SWIZZLE_TRIAL_STOP names a folder: the first launch of a kernel from a library below it ends the process.
-// Needs no header of a vendor: what is called is looked up by name in what the program has loaded.
-// Source: CUDA Runtime API, CUDA Driver API, HIP Runtime API (public documentation).
+//   journal.jsonl  is written: what is being done and what came of it, as `frontends/trials` reads
+//   it launches.jsonl, contents/  are written, as by `standin.h`
+// SWIZZLE_TRIAL_STOP names a folder: the first launch of a kernel from a library below it ends the
+// process. Needs no header of a vendor: what is called is looked up by name in what the program has
+// loaded. Source: CUDA Runtime API, CUDA Driver API, HIP Runtime API (public documentation).
 #include "trial_bench.h"
 #include "trial_record.h"
 
 namespace {
 
-// --- one launch ----------------------------------------------------------------------------------------------
+// --- one launch
+// ----------------------------------------------------------------------------------------------
 
-std::string at_work(int task, int candidate) { return number("launch", task) + field("candidate", candidate < 0 ? "null" : std::to_string(candidate)); }
-void working(int task, int candidate, const char* what, double seconds) { tell("working", at_work(task, candidate) + field("what", quoted(what)) + number("limit_seconds", seconds)); }
+std::string at_work(int task, int candidate) {
+  return number("launch", task) +
+         field("candidate", candidate < 0 ? "null" : std::to_string(candidate));
+}
+void working(int task, int candidate, const char* what, double seconds) {
+  tell("working",
+       at_work(task, candidate) + field("what", quoted(what)) + number("limit_seconds", seconds));
+}
 void fail(int task, int candidate, const char* kind, const std::string& text) {
   failed_.insert(candidate);
-  tell("failed", at_work(task, candidate) + ", \"failure\": {\"kind\": " + quoted(kind) + field("text", quoted(text)) + "}");
+  tell("failed", at_work(task, candidate) + ", \"failure\": {\"kind\": " + quoted(kind) +
+                     field("text", quoted(text)) + "}");
 }
 
 // The kernel of a candidate from its device code, once; in words why there is none.
-std::string load(int candidate, const std::string& name, Function original, std::map<int, Loaded>& loaded) {
+std::string load(int candidate, const std::string& name, Function original,
+                 std::map<int, Loaded>& loaded) {
   static std::map<std::pair<int, std::string>, Loaded> known;
   auto key = std::make_pair(candidate, name);
-  if (known.count(key)) { loaded[candidate] = known[key]; return ""; }
+  if (known.count(key)) {
+    loaded[candidate] = known[key];
+    return "";
+  }
   auto load_data = driver<Error(Module*, const void*)>(DRIVER(cuModuleLoadData, hipModuleLoadData));
-  auto get = driver<Error(Function*, Module, const char*)>(DRIVER(cuModuleGetFunction, hipModuleGetFunction));
+  auto get = driver<Error(Function*, Module, const char*)>(
+      DRIVER(cuModuleGetFunction, hipModuleGetFunction));
   if (!load_data || !get) return std::string("there is no ") + kLibrary + " that loads modules";
   std::string said;
   for (auto& file : candidates_[candidate]) {
@@ -44,10 +56,14 @@ std::string load(int candidate, const std::string& name, Function original, std:
     text << in.rdbuf();
     auto* data = new std::string(text.str());  // kept as long as the module
     Module module = nullptr;
-    if (Error error = load_data(&module, data->data())) { said = "its device code cannot be loaded (error " + std::to_string(error) + ")"; continue; }
+    if (Error error = load_data(&module, data->data())) {
+      said = "its device code cannot be loaded (error " + std::to_string(error) + ")";
+      continue;
+    }
     Loaded one{};
     if (get(&one.function, module, name.c_str())) continue;
-    for (auto& variable : state().variables) one.variables.push_back(symbol(module, variable.name, variable.bytes));
+    for (auto& variable : state().variables)
+      one.variables.push_back(symbol(module, variable.name, variable.bytes));
 #ifndef FOR_HIP
     auto ask = driver<Error(int*, int, Function)>("cuFuncGetAttribute");
     auto set = driver<Error(Function, int, int)>("cuFuncSetAttribute");
@@ -77,31 +93,45 @@ void race(int task, Bench& bench, const std::vector<int>& racing, std::map<int, 
     if (i == -1) begun = now();
     std::shuffle(order.begin(), order.end(), draw);
     why = bench.round(kernels, order, ns);
-    if (i == -1) rounds = std::clamp((int)(seconds / std::max(1e-6, now() - begun)), kFewestRounds, kMostRounds);
+    if (i == -1)
+      rounds =
+          std::clamp((int)(seconds / std::max(1e-6, now() - begun)), kFewestRounds, kMostRounds);
     if (i < 0) continue;
     rows += i ? ", [" : "[";
     for (size_t k = 0; k < ns.size(); k++) rows += (k ? ", " : "") + std::to_string(ns[k]);
     rows += "]";
   }
-  if (!why.empty()) { tell("not raced", number("launch", task) + field("text", quoted("timing failed: " + why))); _exit(kLost); }
+  if (!why.empty()) {
+    tell("not raced", number("launch", task) + field("text", quoted("timing failed: " + why)));
+    _exit(kLost);
+  }
   std::string numbers;
   for (int one : racing) numbers += (numbers.empty() ? "" : ", ") + std::to_string(one);
-  tell("raced", number("launch", task) + field("candidates", "[" + numbers + "]") + field("rounds_ns", "[" + rows + "]") + ", \"sets\": 1");
+  tell("raced", number("launch", task) + field("candidates", "[" + numbers + "]") +
+                    field("rounds_ns", "[" + rows + "]") + ", \"sets\": 1");
 }
 
 void check(int task, int candidate, Bench& bench, const Loaded& kernel) {
-  working(task, candidate, "running", std::max(run_seconds_, kTimesOriginal * bench.original_seconds));
+  working(task, candidate, "running",
+          std::max(run_seconds_, kTimesOriginal * bench.original_seconds));
   const double begun = now();
   float ms = 0, again = 0;
   std::string said = bench.compare(kernel, &ms);
-  if (said[0] == '!') { fail(task, candidate, "faulted", said.substr(1)); _exit(kLost); }
+  if (said[0] == '!') {
+    fail(task, candidate, "faulted", said.substr(1));
+    _exit(kLost);
+  }
   if (!said.empty() && !bench.compare(bench.original(), &again).empty())
     said += "; but the unmodified kernel does not leave the same bytes twice either";
   if (!said.empty()) failed_.insert(candidate);
-  tell("checked", at_work(task, candidate) + ", \"check\": {\"same\": " + (said.empty() ? "true" : "false") + field("difference", said.empty() ? "null" : quoted(said)) + field("loose", bench.loose() ? "true" : "false") + bench.facts(ms, now() - begun) + "}");
+  tell("checked",
+       at_work(task, candidate) + ", \"check\": {\"same\": " + (said.empty() ? "true" : "false") +
+           field("difference", said.empty() ? "null" : quoted(said)) +
+           field("loose", bench.loose() ? "true" : "false") + bench.facts(ms, now() - begun) + "}");
 }
 
-void work(int number_of_task, const std::string& name, const void* host, void** arguments, Stream stream) {
+void work(int number_of_task, const std::string& name, const void* host, void** arguments,
+          Stream stream) {
   Task& task = tasks_[number_of_task];
   working(number_of_task, -1, "preparing", kBuildSeconds);
   std::map<int, Loaded> loaded;
@@ -109,50 +139,43 @@ void work(int number_of_task, const std::string& name, const void* host, void** 
   std::string why;
   if (state().modules.count(host)) {
     original = (Function)host;
-    if (!placed_.empty()) for (auto& [variable, place] : placed_) state().variables.push_back({nullptr, variable, place.second});
+    if (!placed_.empty())
+      for (auto& [variable, place] : placed_)
+        state().variables.push_back({nullptr, variable, place.second});
     placed_.clear();
   } else {
     auto function = next<Error(Function*, const void*)>(QUOTED(API(GetFuncBySymbol)));
-    if (!function || function(&original, host)) why = "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)";
+    if (!function || function(&original, host))
+      why = "the runtime does not tell the kernel's handle (CUDA 11.1 or newer does)";
   }
   Bench bench(task, number_of_task, original, host, arguments, stream);
-  for (auto* one : bench.managed()) why = "the program has a __managed__ variable (`" + one->name + "`)";
+  for (auto* one : bench.managed())
+    why = "the program has a __managed__ variable (`" + one->name + "`)";
   if (why.empty()) why = bench.prepare();
   for (auto& [candidate, _] : candidates_) {
     if (failed_.count(candidate)) continue;
-    if (!why.empty()) { fail(number_of_task, candidate, "not in its process", why); continue; }
+    if (!why.empty()) {
+      fail(number_of_task, candidate, "not validated", why);
+      continue;
+    }
     working(number_of_task, candidate, "building", kBuildSeconds);
     const std::string gap = load(candidate, name, original, loaded);
-    if (!gap.empty()) fail(number_of_task, candidate, "does not build", gap);
-    else if (!checked_.count({number_of_task, candidate})) check(number_of_task, candidate, bench, loaded[candidate]);
+    if (!gap.empty())
+      fail(number_of_task, candidate, "does not build", gap);
+    else if (!checked_.count({number_of_task, candidate}))
+      check(number_of_task, candidate, bench, loaded[candidate]);
   }
   std::vector<int> racing;
-  for (auto& [candidate, _] : loaded) if (!failed_.count(candidate)) racing.push_back(candidate);
-  if (!raced_.count(number_of_task) && race_seconds_ > 0 && !racing.empty()) race(number_of_task, bench, racing, loaded);
+  for (auto& [candidate, _] : loaded)
+    if (!failed_.count(candidate)) racing.push_back(candidate);
+  if (!raced_.count(number_of_task) && race_seconds_ > 0 && !racing.empty())
+    race(number_of_task, bench, racing, loaded);
   if (why.empty()) bench.put_back();
   tell("idle");
 }
 
-// --- one launch that the program makes, run whole -------------------------------------------------------------
-
-thread_local std::unique_ptr<Bench> watched_;
-thread_local int watched_task_;
-
-void watch(int task, const void* host, void** arguments, Stream stream) {
-  auto bench = std::make_unique<Bench>(tasks_[task], task, nullptr, host, arguments, stream);
-  const std::string why = bench->begin();
-  if (!why.empty()) return tell("note", field("text", quoted(why)));
-  watched_task_ = task, watched_ = std::move(bench);
-}
-Error after_launch(Error error) {
-  if (!watched_) return error;
-  auto bench = std::move(watched_);
-  const std::string came = error ? "" : bench->end(whole_);
-  if (!came.empty()) tell("ran", number("launch", watched_task_) + came);
-  return error;
-}
-
-// Whether a registered kernel is the recorded one; compilers name what a file has for itself in ways of their own.
+// Whether a registered kernel is the recorded one; compilers name what a file has for itself in
+// ways of their own.
 template <typename One>
 bool is_kernel(const One& recorded, const std::string& name) {
   if (name == recorded.symbol) return true;
@@ -178,31 +201,44 @@ bool same_values(const Task& task, void** arguments) {
   return true;
 }
 
-void before_launch(const void* given, Dim3 grid, Dim3 block, void** arguments, size_t shared, Stream stream) {
+void before_launch(const void* given, Dim3 grid, Dim3 block, void** arguments, size_t shared,
+                   Stream stream) {
   begin();
   if ((folder_.empty() && stop_.empty()) || busy_ || !arguments) return;
   std::lock_guard<std::recursive_mutex> guard(state().lock);
   auto handle = state().handles.find(given);
   const void* host = handle == state().handles.end() ? given : handle->second;
   Dl_info where;
-  if (!stop_.empty() && dladdr(host, &where) && !strncmp(where.dli_fname, stop_.c_str(), stop_.size())) _exit(0);
+  if (!stop_.empty() && dladdr(host, &where) &&
+      !strncmp(where.dli_fname, stop_.c_str(), stop_.size()))
+    _exit(0);
   auto known = state().kernels.find(host);
   int capturing = 0;  // into a graph: it is launched later, and by another call
-  if (known == state().kernels.end() || RUNTIME(StreamIsCapturing, Stream, int*)(stream, &capturing) || capturing) return;
-  for (auto& one : recorded_) if (is_kernel(one, known->second)) record(one, host, grid, block, arguments, shared);
+  if (known == state().kernels.end() ||
+      RUNTIME(StreamIsCapturing, Stream, int*)(stream, &capturing) || capturing)
+    return;
+  for (auto& one : recorded_)
+    if (is_kernel(one, known->second)) record(one, host, grid, block, arguments, shared);
   std::ostringstream form;
-  form << known->second << ' ' << grid.x << ' ' << grid.y << ' ' << grid.z << ' ' << block.x << ' ' << block.y << ' ' << block.z << ' ' << shared;
+  form << known->second << ' ' << grid.x << ' ' << grid.y << ' ' << grid.z << ' ' << block.x << ' '
+       << block.y << ' ' << block.z << ' ' << shared;
   const long index = state().launched[form.str()]++;
   for (size_t i = 0; i < tasks_.size(); i++) {
     Task& t = tasks_[i];
-    const bool wanted = !t.done && t.index == index && t.shared == shared && !memcmp(&t.grid, &grid, sizeof grid) && !memcmp(&t.block, &block, sizeof block) && is_kernel(t, known->second);
+    const bool wanted = !t.done && t.index == index && t.shared == shared &&
+                        !memcmp(&t.grid, &grid, sizeof grid) &&
+                        !memcmp(&t.block, &block, sizeof block) && is_kernel(t, known->second);
     if (!wanted) continue;
     t.done = true;
-    if (!same_values(t, arguments)) { tell("note", field("text", quoted("launch " + std::to_string(index + 1) + " of `" + t.plain + "` has other arguments than the recorded one"))); continue; }
-    const int claim = open((folder_ + "/claimed-" + std::to_string(i)).c_str(), O_WRONLY | O_CREAT | O_EXCL, 0644);
+    if (!same_values(t, arguments)) {
+      tell("note", field("text", quoted("launch " + std::to_string(index + 1) + " of `" + t.plain +
+                                        "` has other arguments than the recorded one")));
+      continue;
+    }
+    const int claim = open((folder_ + "/claimed-" + std::to_string(i)).c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL, 0644);
     if (claim < 0) continue;  // another process of the program tries it
     close(claim);
-    if (whole_ >= 0) return watch((int)i, host, arguments, stream);
     busy_ = true;
     work((int)i, known->second, host, arguments, stream);
     busy_ = false;
@@ -214,29 +250,58 @@ struct Farewell {
   ~Farewell() {
     if (folder_.empty() || state().kernels.empty()) return;
     std::string forms;
-    for (auto& [form, count] : state().launched) if (forms.size() < 4000) forms += (forms.empty() ? "" : ", ") + quoted(form + " x" + std::to_string(count));
-    tell("seen", number("registered", state().kernels.size()) + field("launched", "[" + forms + "]"));
+    for (auto& [form, count] : state().launched)
+      if (forms.size() < 4000)
+        forms += (forms.empty() ? "" : ", ") + quoted(form + " x" + std::to_string(count));
+    tell("seen",
+         number("registered", state().kernels.size()) + field("launched", "[" + forms + "]"));
   }
 } farewell_;
 
 }  // namespace
 
-// --- what stands before the runtime -----------------------------------------------------------------------------
+// --- what stands before the runtime
+// -----------------------------------------------------------------------------
 
 #define PASS(name, types, names) (*next<Error types>(QUOTED(name))) names
-#define LAUNCH(name) EXPORT Error name(const void* host, Dim3 grid, Dim3 block, void** arguments, size_t shared, Stream stream) { before_launch(host, grid, block, arguments, shared, stream); return after_launch(PASS(name, (const void*, Dim3, Dim3, void**, size_t, Stream), (host, grid, block, arguments, shared, stream))); }
+#define LAUNCH(name)                                                                          \
+  EXPORT Error name(const void* host, Dim3 grid, Dim3 block, void** arguments, size_t shared, \
+                    Stream stream) {                                                          \
+    before_launch(host, grid, block, arguments, shared, stream);                              \
+    return PASS(name, (const void*, Dim3, Dim3, void**, size_t, Stream),                      \
+                (host, grid, block, arguments, shared, stream));                              \
+  }
 LAUNCH(API(LaunchKernel))
 #ifdef FOR_HIP
 LAUNCH(hipLaunchKernel_spt)
-EXPORT Error hipHostAlloc(void** at, size_t bytes, unsigned flags) { Error error = PASS(hipHostAlloc, (void**, size_t, unsigned), (at, bytes, flags)); return noted(error, *at, bytes); }
-EXPORT Error hipHostMalloc(void** at, size_t bytes, unsigned flags) { Error error = PASS(hipHostMalloc, (void**, size_t, unsigned), (at, bytes, flags)); return noted(error, *at, bytes); }
-EXPORT Error hipHostFree(void* at) { forget(at); return PASS(hipHostFree, (void*), (at)); }
+EXPORT Error hipHostAlloc(void** at, size_t bytes, unsigned flags) {
+  Error error = PASS(hipHostAlloc, (void**, size_t, unsigned), (at, bytes, flags));
+  return noted(error, *at, bytes);
+}
+EXPORT Error hipHostMalloc(void** at, size_t bytes, unsigned flags) {
+  Error error = PASS(hipHostMalloc, (void**, size_t, unsigned), (at, bytes, flags));
+  return noted(error, *at, bytes);
+}
+EXPORT Error hipHostFree(void* at) {
+  forget(at);
+  return PASS(hipHostFree, (void*), (at));
+}
 #else
 LAUNCH(cudaLaunchKernel_ptsz)
 LAUNCH(__cudaLaunchKernel)
 LAUNCH(__cudaLaunchKernel_ptsz)
-struct Configuration { Dim3 grid, block; size_t shared; Stream stream; void* attributes; unsigned count; };
-#define LAUNCH_EX(name) EXPORT Error name(const Configuration* how, const void* host, void** arguments) { before_launch(host, how->grid, how->block, arguments, how->shared, how->stream); return after_launch(PASS(name, (const Configuration*, const void*, void**), (how, host, arguments))); }
+struct Configuration {
+  Dim3 grid, block;
+  size_t shared;
+  Stream stream;
+  void* attributes;
+  unsigned count;
+};
+#define LAUNCH_EX(name)                                                                     \
+  EXPORT Error name(const Configuration* how, const void* host, void** arguments) {         \
+    before_launch(host, how->grid, how->block, arguments, how->shared, how->stream);        \
+    return PASS(name, (const Configuration*, const void*, void**), (how, host, arguments)); \
+  }
 LAUNCH_EX(cudaLaunchKernelExC)
 LAUNCH_EX(cudaLaunchKernelExC_ptsz)
 EXPORT Error __cudaGetKernel(const void** kernel, const void* host) {
@@ -245,23 +310,42 @@ EXPORT Error __cudaGetKernel(const void** kernel, const void* host) {
   if (!error) state().handles[*kernel] = host;
   return error;
 }
-EXPORT Error cudaHostAlloc(void** at, size_t bytes, unsigned flags) { Error error = PASS(cudaHostAlloc, (void**, size_t, unsigned), (at, bytes, flags)); return noted(error, *at, bytes); }
-EXPORT Error cudaFreeHost(void* at) { forget(at); return PASS(cudaFreeHost, (void*), (at)); }
-EXPORT Error cudaMallocAsync_ptsz(void** at, size_t bytes, Stream stream) { Error error = PASS(cudaMallocAsync_ptsz, (void**, size_t, Stream), (at, bytes, stream)); return noted(error, *at, bytes); }
-EXPORT Error cudaFreeAsync_ptsz(void* at, Stream stream) { forget(at); return PASS(cudaFreeAsync_ptsz, (void*, Stream), (at, stream)); }
+EXPORT Error cudaHostAlloc(void** at, size_t bytes, unsigned flags) {
+  Error error = PASS(cudaHostAlloc, (void**, size_t, unsigned), (at, bytes, flags));
+  return noted(error, *at, bytes);
+}
+EXPORT Error cudaFreeHost(void* at) {
+  forget(at);
+  return PASS(cudaFreeHost, (void*), (at));
+}
+EXPORT Error cudaMallocAsync_ptsz(void** at, size_t bytes, Stream stream) {
+  Error error = PASS(cudaMallocAsync_ptsz, (void**, size_t, Stream), (at, bytes, stream));
+  return noted(error, *at, bytes);
+}
+EXPORT Error cudaFreeAsync_ptsz(void* at, Stream stream) {
+  forget(at);
+  return PASS(cudaFreeAsync_ptsz, (void*, Stream), (at, stream));
+}
 #endif
 // Of the driver: programs that load modules themselves.
 #define DRIVEN(name, types, names) (*driver<Error types>(QUOTED(name))) names
-#define TAKE(name) EXPORT Error name(Function* function, Module module, const char* symbol) { \
-  Error error = DRIVEN(name, (Function*, Module, const char*), (function, module, symbol)); \
-  std::lock_guard<std::recursive_mutex> guard(state().lock); \
-  if (!error) state().kernels[*function] = symbol, state().modules[*function] = module; \
-  return error; \
-}
-#define DRIVE(name) EXPORT Error name(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, Stream stream, void** arguments, void** extra) { \
-  before_launch(function, {gx, gy, gz}, {bx, by, bz}, arguments, shared, stream); \
-  return after_launch(DRIVEN(name, (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**), (function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra))); \
-}
+#define TAKE(name)                                                                            \
+  EXPORT Error name(Function* function, Module module, const char* symbol) {                  \
+    Error error = DRIVEN(name, (Function*, Module, const char*), (function, module, symbol)); \
+    std::lock_guard<std::recursive_mutex> guard(state().lock);                                \
+    if (!error) state().kernels[*function] = symbol, state().modules[*function] = module;     \
+    return error;                                                                             \
+  }
+#define DRIVE(name)                                                                                \
+  EXPORT Error name(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,         \
+                    unsigned by, unsigned bz, unsigned shared, Stream stream, void** arguments,    \
+                    void** extra) {                                                                \
+    before_launch(function, {gx, gy, gz}, {bx, by, bz}, arguments, shared, stream);                \
+    return DRIVEN(name,                                                                            \
+                  (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                   Stream, void**, void**),                                                        \
+                  (function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra));           \
+  }
 #ifdef FOR_HIP
 TAKE(hipModuleGetFunction)
 DRIVE(hipModuleLaunchKernel)
@@ -269,51 +353,130 @@ DRIVE(hipModuleLaunchKernel)
 TAKE(cuModuleGetFunction)
 DRIVE(cuLaunchKernel)
 DRIVE(cuLaunchKernel_ptsz)
-struct DriverConfiguration { Dim3 grid, block; unsigned shared; Stream stream; void* attributes; unsigned count; };
-#define DRIVE_EX(name) EXPORT Error name(const DriverConfiguration* how, Function function, void** arguments, void** extra) { before_launch(function, how->grid, how->block, arguments, how->shared, how->stream); return after_launch(DRIVEN(name, (const DriverConfiguration*, Function, void**, void**), (how, function, arguments, extra))); }
+struct DriverConfiguration {
+  Dim3 grid, block;
+  unsigned shared;
+  Stream stream;
+  void* attributes;
+  unsigned count;
+};
+#define DRIVE_EX(name)                                                                   \
+  EXPORT Error name(const DriverConfiguration* how, Function function, void** arguments, \
+                    void** extra) {                                                      \
+    before_launch(function, how->grid, how->block, arguments, how->shared, how->stream); \
+    return DRIVEN(name, (const DriverConfiguration*, Function, void**, void**),          \
+                  (how, function, arguments, extra));                                    \
+  }
 DRIVE_EX(cuLaunchKernelEx)
 DRIVE_EX(cuLaunchKernelEx_ptsz)
-#define DRIVE_ALLOCATE(name) EXPORT Error name(void** at, size_t bytes) { Error error = DRIVEN(name, (void**, size_t), (at, bytes)); return noted(error, *at, bytes); }
-#define DRIVE_FREE(name) EXPORT Error name(void* at) { forget(at); return DRIVEN(name, (void*), (at)); }
+#define DRIVE_ALLOCATE(name)                                   \
+  EXPORT Error name(void** at, size_t bytes) {                 \
+    Error error = DRIVEN(name, (void**, size_t), (at, bytes)); \
+    return noted(error, *at, bytes);                           \
+  }
+#define DRIVE_FREE(name)                \
+  EXPORT Error name(void* at) {         \
+    forget(at);                         \
+    return DRIVEN(name, (void*), (at)); \
+  }
 DRIVE_ALLOCATE(cuMemAlloc_v2)
 DRIVE_ALLOCATE(cuMemAllocHost_v2)
 DRIVE_FREE(cuMemFree_v2)
 DRIVE_FREE(cuMemFreeHost)
-EXPORT Error cuMemAllocManaged(void** at, size_t bytes, unsigned flags) { Error error = DRIVEN(cuMemAllocManaged, (void**, size_t, unsigned), (at, bytes, flags)); return noted(error, *at, bytes); }
-EXPORT Error cuMemHostAlloc(void** at, size_t bytes, unsigned flags) { Error error = DRIVEN(cuMemHostAlloc, (void**, size_t, unsigned), (at, bytes, flags)); return noted(error, *at, bytes); }
-EXPORT Error cuMemAllocPitch_v2(void** at, size_t* pitch, size_t width, size_t height, unsigned element) { Error error = DRIVEN(cuMemAllocPitch_v2, (void**, size_t*, size_t, size_t, unsigned), (at, pitch, width, height, element)); return noted(error, *at, *pitch * height); }
-EXPORT Error cuMemAllocAsync(void** at, size_t bytes, Stream stream) { Error error = DRIVEN(cuMemAllocAsync, (void**, size_t, Stream), (at, bytes, stream)); return noted(error, *at, bytes); }
-EXPORT Error cuMemFreeAsync(void* at, Stream stream) { forget(at); return DRIVEN(cuMemFreeAsync, (void*, Stream), (at, stream)); }
+EXPORT Error cuMemAllocManaged(void** at, size_t bytes, unsigned flags) {
+  Error error = DRIVEN(cuMemAllocManaged, (void**, size_t, unsigned), (at, bytes, flags));
+  return noted(error, *at, bytes);
+}
+EXPORT Error cuMemHostAlloc(void** at, size_t bytes, unsigned flags) {
+  Error error = DRIVEN(cuMemHostAlloc, (void**, size_t, unsigned), (at, bytes, flags));
+  return noted(error, *at, bytes);
+}
+EXPORT Error cuMemAllocPitch_v2(void** at, size_t* pitch, size_t width, size_t height,
+                                unsigned element) {
+  Error error = DRIVEN(cuMemAllocPitch_v2, (void**, size_t*, size_t, size_t, unsigned),
+                       (at, pitch, width, height, element));
+  return noted(error, *at, *pitch * height);
+}
+EXPORT Error cuMemAllocAsync(void** at, size_t bytes, Stream stream) {
+  Error error = DRIVEN(cuMemAllocAsync, (void**, size_t, Stream), (at, bytes, stream));
+  return noted(error, *at, bytes);
+}
+EXPORT Error cuMemFreeAsync(void* at, Stream stream) {
+  forget(at);
+  return DRIVEN(cuMemFreeAsync, (void*, Stream), (at, stream));
+}
 #endif
 
 // Of the runtime.
-EXPORT Error API(Malloc)(void** at, size_t bytes) { Error error = PASS(API(Malloc), (void**, size_t), (at, bytes)); return noted(error, *at, bytes); }
-EXPORT Error API(MallocHost)(void** at, size_t bytes) { Error error = PASS(API(MallocHost), (void**, size_t), (at, bytes)); return noted(error, *at, bytes); }
-EXPORT Error API(MallocManaged)(void** at, size_t bytes, unsigned flags) { Error error = PASS(API(MallocManaged), (void**, size_t, unsigned), (at, bytes, flags)); return noted(error, *at, bytes); }
-EXPORT Error API(MallocAsync)(void** at, size_t bytes, Stream stream) { Error error = PASS(API(MallocAsync), (void**, size_t, Stream), (at, bytes, stream)); return noted(error, *at, bytes); }
-EXPORT Error API(MallocPitch)(void** at, size_t* pitch, size_t width, size_t height) { Error error = PASS(API(MallocPitch), (void**, size_t*, size_t, size_t), (at, pitch, width, height)); return noted(error, *at, *pitch * height); }
-EXPORT Error API(HostRegister)(void* at, size_t bytes, unsigned flags) { return noted(PASS(API(HostRegister), (void*, size_t, unsigned), (at, bytes, flags)), at, bytes); }
-EXPORT Error API(HostUnregister)(void* at) { forget(at); return PASS(API(HostUnregister), (void*), (at)); }
-EXPORT Error API(Free)(void* at) { forget(at); return PASS(API(Free), (void*), (at)); }
-EXPORT Error API(FreeAsync)(void* at, Stream stream) { forget(at); return PASS(API(FreeAsync), (void*, Stream), (at, stream)); }
-
-EXPORT void REGISTER(RegisterFunction)(void** module, const void* host, char* device, const char* name, int threads, void* a, void* b, void* c, void* d, int* e) {
-  begin();
-  { std::lock_guard<std::recursive_mutex> guard(state().lock); state().kernels[host] = name; }
-  (*next<void(void**, const void*, char*, const char*, int, void*, void*, void*, void*, int*)>(QUOTED(REGISTER(RegisterFunction))))(module, host, device, name, threads, a, b, c, d, e);
+EXPORT Error API(Malloc)(void** at, size_t bytes) {
+  Error error = PASS(API(Malloc), (void**, size_t), (at, bytes));
+  return noted(error, *at, bytes);
 }
-EXPORT void REGISTER(RegisterVar)(void** module, void* host, char* device, const char* name, int external, size_t bytes, int constant, int global) {
-  { std::lock_guard<std::recursive_mutex> guard(state().lock); state().variables.push_back({host, name, bytes}); }
-  (*next<void(void**, void*, char*, const char*, int, size_t, int, int)>(QUOTED(REGISTER(RegisterVar))))(module, host, device, name, external, bytes, constant, global);
+EXPORT Error API(MallocHost)(void** at, size_t bytes) {
+  Error error = PASS(API(MallocHost), (void**, size_t), (at, bytes));
+  return noted(error, *at, bytes);
+}
+EXPORT Error API(MallocManaged)(void** at, size_t bytes, unsigned flags) {
+  Error error = PASS(API(MallocManaged), (void**, size_t, unsigned), (at, bytes, flags));
+  return noted(error, *at, bytes);
+}
+EXPORT Error API(MallocAsync)(void** at, size_t bytes, Stream stream) {
+  Error error = PASS(API(MallocAsync), (void**, size_t, Stream), (at, bytes, stream));
+  return noted(error, *at, bytes);
+}
+EXPORT Error API(MallocPitch)(void** at, size_t* pitch, size_t width, size_t height) {
+  Error error =
+      PASS(API(MallocPitch), (void**, size_t*, size_t, size_t), (at, pitch, width, height));
+  return noted(error, *at, *pitch * height);
+}
+EXPORT Error API(HostRegister)(void* at, size_t bytes, unsigned flags) {
+  return noted(PASS(API(HostRegister), (void*, size_t, unsigned), (at, bytes, flags)), at, bytes);
+}
+EXPORT Error API(HostUnregister)(void* at) {
+  forget(at);
+  return PASS(API(HostUnregister), (void*), (at));
+}
+EXPORT Error API(Free)(void* at) {
+  forget(at);
+  return PASS(API(Free), (void*), (at));
+}
+EXPORT Error API(FreeAsync)(void* at, Stream stream) {
+  forget(at);
+  return PASS(API(FreeAsync), (void*, Stream), (at, stream));
+}
+
+EXPORT void REGISTER(RegisterFunction)(void** module, const void* host, char* device,
+                                       const char* name, int threads, void* a, void* b, void* c,
+                                       void* d, int* e) {
+  begin();
+  {
+    std::lock_guard<std::recursive_mutex> guard(state().lock);
+    state().kernels[host] = name;
+  }
+  (*next<void(void**, const void*, char*, const char*, int, void*, void*, void*, void*, int*)>(
+      QUOTED(REGISTER(RegisterFunction))))(module, host, device, name, threads, a, b, c, d, e);
+}
+EXPORT void REGISTER(RegisterVar)(void** module, void* host, char* device, const char* name,
+                                  int external, size_t bytes, int constant, int global) {
+  {
+    std::lock_guard<std::recursive_mutex> guard(state().lock);
+    state().variables.push_back({host, name, bytes});
+  }
+  (*next<void(void**, void*, char*, const char*, int, size_t, int, int)>(QUOTED(
+      REGISTER(RegisterVar))))(module, host, device, name, external, bytes, constant, global);
 }
 #ifdef FOR_HIP
-EXPORT void __hipRegisterManagedVar(void* module, void** host, void* initial, const char* name, size_t bytes, unsigned align) {
+EXPORT void __hipRegisterManagedVar(void* module, void** host, void* initial, const char* name,
+                                    size_t bytes, unsigned align) {
   state().managed.push_back({host, name, bytes});
-  (*next<void(void*, void**, void*, const char*, size_t, unsigned)>("__hipRegisterManagedVar"))(module, host, initial, name, bytes, align);
+  (*next<void(void*, void**, void*, const char*, size_t, unsigned)>("__hipRegisterManagedVar"))(
+      module, host, initial, name, bytes, align);
 }
 #else
-EXPORT void __cudaRegisterManagedVar(void** module, void** host, char* device, const char* name, int external, size_t bytes, int constant, int global) {
+EXPORT void __cudaRegisterManagedVar(void** module, void** host, char* device, const char* name,
+                                     int external, size_t bytes, int constant, int global) {
   state().managed.push_back({host, name, bytes});
-  (*next<void(void**, void**, char*, const char*, int, size_t, int, int)>("__cudaRegisterManagedVar"))(module, host, device, name, external, bytes, constant, global);
+  (*next<void(void**, void**, char*, const char*, int, size_t, int, int)>(
+      "__cudaRegisterManagedVar"))(module, host, device, name, external, bytes, constant, global);
 }
 #endif

@@ -53,8 +53,11 @@ _ASSEMBLY = re.compile(
 """Accesses memory that is not of the workgroup alone, in PTX or in AMD's assembly."""
 _LOCAL_ASSEMBLY = re.compile(r"\b(?:ds|scratch)_\w|\b(?:ld|st|atom|red)\.(?:\w+\.)?shared")
 VARIABLES = -1
-UPDATES = ("xchg", "cas")
-"""Atomic operations by number: those that do not commute; further ones as they are met."""
+_COMMUTING = (
+    "add", "sub", "and", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin",
+)  # fmt: skip
+_WRAPPING = ("uinc_wrap", "udec_wrap")
+"""Atomic operations that commute with others of the same name, type and limit."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,7 @@ class _Draft:
         self._opaque: dict[int, tuple[str, str]] = {}  # site -> what it is, its text
         self._returned: dict[str, str] = {}
         self.types: dict[int, str] = {}
-        self.updates = list(UPDATES)
+        self.updates = ["xchg"]  # stands for all that do not commute; others as they are met
 
     def edited(self) -> Iterator[str]:
         """Its lines."""
@@ -181,7 +184,9 @@ class _Draft:
 
     def declarations(self) -> Iterator[str]:
         """Of what the lines call."""
-        yield "declare void @sw_touch(ptr, i32, i32, i32, i32) nounwind willreturn " + _MEMORY
+        yield (
+            "declare void @sw_touch(ptr, i32, i32, i32, i32) nomerge nounwind willreturn " + _MEMORY
+        )
         yield f"declare void @sw_unknown(i32) nounwind willreturn {_MEMORY}"
         yield f"declare void @sw_count(i32, i32, i32) nounwind willreturn {_MEMORY}"
         for name, kind in self._returned.items():
@@ -254,7 +259,7 @@ class _Draft:
         of = one if kind == 0 else operands[0 if kind == 1 else 1]
         self.types[site] = str(of.type)
         pointer = _pointer(plain, one.opcode)
-        return [*_touch(pointer, size_of(str(of.type)), kind, update, site), *after]
+        return [*_touch(plain, pointer, size_of(str(of.type)), kind, update, site), *after]
 
     def _edit_move(self, plain: str, how: str, site: int) -> list[str]:
         """A copy or a fill of a constant size is one access."""
@@ -266,13 +271,18 @@ class _Draft:
             if not size.isdecimal():
                 self._opaque[site] = (f"the size of a {how}", plain)
                 return [f"  call void @sw_unknown(i32 {site})"]
-            touched += _touch(pointer, int(size), kind, 0, site)
+            touched += _touch(plain, pointer, int(size), kind, 0, site)
         return touched
 
     def _update(self, plain: str, one: Instruction) -> int:
         """The number of an atomic operation, and in bit 0 whether its answer is used."""
         found = re.search(r"atomicrmw (?:volatile )?(\w+)", plain)
-        name = found[1] if found else "cas"
+        operand = list(one.operands)[1]
+        name = f"{found[1]} {operand.type}" if found else "xchg"
+        if found and found[1] in _WRAPPING and _is_the_launchs(operand):
+            name += f" to {str(operand).split()[-1]}"
+        elif not (found and found[1] in _COMMUTING):
+            name = "xchg"
         if name not in self.updates:
             self.updates.append(name)
         return self.updates.index(name) << 1 | int(identity(one) in self._used)
@@ -289,6 +299,11 @@ class _Draft:
     def _poison(self, plain: str, one: Instruction) -> list[str]:
         result = _result(plain)
         return [f"  {result} = freeze {one.type} poison"] if result else []
+
+
+def _is_the_launchs(value: Value) -> bool:
+    """Whether all threads of a launch have the same: a constant or an argument."""
+    return value.is_constant or value.value_kind == llvm.binding().ValueKind.argument
 
 
 _MEMORY = "memory(inaccessiblemem: readwrite)"
@@ -466,11 +481,20 @@ def _pointer(plain: str, opcode: str) -> tuple[str, str]:
     return found[-1 if opcode == "store" else 0]
 
 
-def _touch(pointer: tuple[str, str], size: int, kind: int, update: int, site: int) -> list[str]:
+def _touch(
+    plain: str, pointer: tuple[str, str], size: int, kind: int, update: int, site: int
+) -> list[str]:
     where, address = pointer
     before = []
     if where not in ("", "0"):
         before = [f"  %sw.{site}.{kind} = addrspacecast ptr addrspace({where}) {address} to ptr"]
         address = f"%sw.{site}.{kind}"
     call = f"  call void @sw_touch(ptr {address}, i32 {size}, i32 {kind}, i32 {update}, i32 {site})"
-    return [*before, call]
+    found = re.search(r", !dbg !\d+", plain)
+    return [*before, call + (found[0] if found else "")]
+
+
+def place_of_touch(sliced: AddressSlice, site: int) -> str | None:
+    """`file:line` of an access by its number."""
+    found = re.search(rf"(?m)^.*@sw_touch\(.*, i32 {site}\).*$", sliced.text)
+    return DebugInfo(sliced.text).place(found[0]) if found else None

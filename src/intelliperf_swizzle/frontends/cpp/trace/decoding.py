@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.block_order import order_of
 from intelliperf_swizzle.frontends.cpp.code.llvm import (
-    Instruction,
     Module,
     Value,
     binding,
@@ -21,12 +20,24 @@ from intelliperf_swizzle.frontends.cpp.code.llvm import (
     parse,
 )
 from intelliperf_swizzle.frontends.cpp.code.memory_operands import size_of, space
-from intelliperf_swizzle.frontends.cpp.trace import floats
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
 
 Number: TypeAlias = "Sum | tuple[Sum, ...]"
 """A value of all threads; vectors are tuples."""
+
+
+class UnknownStepError(Exception):
+    """Something that is not interpreted decides what is accessed.
+
+    Attributes:
+        what: it is.
+        text: of the instruction.
+    """
+
+    def __init__(self, what: str, text: str):
+        super().__init__(what)
+        self.what, self.text = what, text
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +50,8 @@ class Step:
     bits: int
     text: str
     lanes: int = 0
-    exact: bool = True
     source_bits: int = 64
     how: str = ""
-    kinds: tuple[str, str] = ("", "")
     strides: tuple[int, ...] = ()
     bytes: int = 0
     space: int = 0
@@ -79,12 +88,12 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
 
     Raises:
         TraceError: an address is made in a way that is not known.
+        UnknownStepError: floating-point numbers are computed with.
     """
     module = parse(text)
     function = module.get_function(symbol)
     blocks = list(function.blocks)
-    instructions = {identity(one): one for block in blocks for one in block.instructions}
-    decoder = _TermDecoder(variables, module, instructions)
+    decoder = _TermDecoder(variables, module)
     steps = {identity(block): tuple(decoder.steps(block)) for block in blocks}
     return Program(
         steps,
@@ -100,21 +109,9 @@ def decode_slice(text: str, symbol: str, variables: Mapping[str, int]) -> Progra
     )
 
 
-def magnitude(value: Value, instructions: Mapping[int, Instruction]) -> str:
-    """The text of what a value is, or is the negative or a wider form of."""
-    found = instructions.get(identity(value))
-    while found is not None and found.opcode in ("fneg", "fpext"):
-        value = next(iter(found.operands))
-        found = instructions.get(identity(value))
-    return str(value)
-
-
 class _TermDecoder:
-    def __init__(
-        self, variables: Mapping[str, int], module: Module, instructions: Mapping[int, Instruction]
-    ):
+    def __init__(self, variables: Mapping[str, int], module: Module):
         self._variables = variables
-        self._instructions = instructions
         self._layout = binding().create_target_data(module.data_layout)
         self._structures = {one.name: one for one in module.struct_types}
 
@@ -129,6 +126,8 @@ class _TermDecoder:
         kind = str(one.type)
         vector = re.match(r"<(\d+) x (.+)>$", kind)
         element = vector[2] if vector else kind
+        if (element in _FLOATS and one.opcode != "load") or one.opcode in _OF_FLOATS:
+            raise UnknownStepError("floating-point arithmetic", text)
         known: dict[str, Any] = {"lanes": int(vector[1]) if vector else 0}
         operands = tuple(self._operand(o) for o in values if not is_block(o))
         if one.opcode == "phi":
@@ -138,9 +137,6 @@ class _TermDecoder:
             found = re.search(r"icmp (?:samesign )?(\w+)", text)
             known["how"] = found[1] if found else ""
             known["source_bits"] = _bits(_element(values[0]))
-        elif one.opcode[0] == "f" or one.opcode in ("sitofp", "uitofp"):
-            made = [magnitude(value, self._instructions) for value in values]
-            known |= _float_operation(one.opcode, text, values, element, made)
         elif one.opcode == "getelementptr":
             flags = r"(?:inbounds |nuw |nusw |inrange\([^)]*\) )*"
             found = re.search(rf"getelementptr {flags}(.+?), (?:ptr|<)", text)
@@ -148,7 +144,6 @@ class _TermDecoder:
         elif one.opcode == "call":
             found = re.search(r'@([\w.$]+|"[^"]+")\(', text)
             known["how"] = found[1] if found else "a pointer to a function"
-            known["kinds"] = (_element(values[0]), element)
         elif one.opcode == "load":
             known |= {"space": space(values[0]), "bytes": size_of(element)}
         elif one.opcode == "br":
@@ -166,14 +161,12 @@ class _TermDecoder:
         vector = re.match(r"<(\d+) x ", kind)
         if value.value_kind == kinds.constant_int:
             return Sum(_constant(text.split()[-1]))
-        if value.value_kind == kinds.constant_fp:
-            return Sum(_constant(text.split()[-1], kind))
         if value.value_kind in (kinds.poison_value, kinds.undef_value, kinds.constant_pointer_null):
             return (Sum(0),) * int(vector[1]) if vector else Sum(0)
         if value.value_kind in (kinds.instruction, kinds.argument):
             return identity(value)
         if vector:
-            return _constants(text, int(vector[1]), _element(value))
+            return _constants(text, int(vector[1]))
         if "@" in text and kind.startswith("ptr"):
             return Sum(self._address(text))
         return Sum(0)
@@ -217,6 +210,8 @@ def _bits(kind: str) -> int:
 
 
 _FLOAT_BITS = {"half": 16, "float": 32}
+_FLOATS = ("half", "bfloat", "float", "double")
+_OF_FLOATS = ("fcmp", "fptosi", "fptoui")
 
 
 def _element(value: Value) -> str:
@@ -224,41 +219,19 @@ def _element(value: Value) -> str:
     return str(value.type).strip("<>").rpartition(" x ")[2]
 
 
-def _float_operation(
-    opcode: str, text: str, values: list[Value], element: str, operands: list[str]
-) -> dict[str, Any]:
-    """What a step has of an operation on floating-point numbers."""
-    found = re.search(rf"= {opcode} ((?:[a-z]+ )*)", text)
-    words = found[1].split() if found and opcode == "fcmp" else []
-    predicates = [word for word in words if word in _FLOAT_PREDICATES]
-    return {
-        "how": " ".join((opcode, *predicates[-1:])),
-        "kinds": (_element(values[0]), element),
-        "exact": floats.is_exact(opcode, text, operands),
-    }
-
-
-_FLOAT_PREDICATES = (
-    "oeq", "one", "olt", "ogt", "ole", "oge", "ord",
-    "ueq", "une", "ult", "ugt", "ule", "uge", "uno", "true", "false",
-)  # fmt: skip
-
-
-def _constant(word: str, kind: str = "") -> int:
-    if kind in (*floats.KINDS, "bfloat"):
-        return floats.constant(word, kind)
+def _constant(word: str) -> int:
     return int(word == "true") if word in ("true", "false") else int(word)
 
 
-def _constants(text: str, lanes: int, kind: str) -> tuple[Sum, ...]:
+def _constants(text: str, lanes: int) -> tuple[Sum, ...]:
     """A constant vector."""
     if found := re.search(r"splat \(\w+ ([-+.\w]+)\)", text):
-        return (Sum(_constant(found[1], kind)),) * lanes
+        return (Sum(_constant(found[1])),) * lanes
     inner = re.search(r"> <(.*)>$", text)
     if inner is None:
         return (Sum(0),) * lanes
     words = [part.split()[-1] for part in inner[1].split(",")]
-    return tuple(Sum(0 if word in ("poison", "undef") else _constant(word, kind)) for word in words)
+    return tuple(Sum(0 if word in ("poison", "undef") else _constant(word)) for word in words)
 
 
 def _shuffle(text: str) -> str:

@@ -19,11 +19,9 @@ import numpy as np
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code import llvm
-from intelliperf_swizzle.frontends.cpp.code.llvm import Instruction, identity
+from intelliperf_swizzle.frontends.cpp.code.llvm import Instruction, Value, identity
 from intelliperf_swizzle.frontends.cpp.execute import native
 from intelliperf_swizzle.frontends.cpp.record.device_code import STANDIN, DeviceKernel, recording_of
-from intelliperf_swizzle.frontends.cpp.trace import floats
-from intelliperf_swizzle.frontends.cpp.trace.decoding import magnitude
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer
 from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import AccessObserver, CurrentUpdate
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Launch, UInt8Array
@@ -196,14 +194,36 @@ def rounding(text: str, symbol: str) -> str | None:
     return next((str(one) for one in known.values() if _may_round(one, known)), None)
 
 
+_EXACT_CALLS = re.compile(r"@llvm\.(fabs|floor|ceil|trunc|rint)\.")
+_EXACT_OPCODES = (
+    "fadd", "fsub", "fmul", "fdiv", "fneg", "sitofp", "uitofp", "fpext", "fptrunc", "fptosi",
+    "fptoui", "fcmp",
+)  # fmt: skip
+"""Of which every implementation of IEEE 754 gives the same bits."""
+_INEXACT = re.compile(r"\b(fast|reassoc|arcp|afn|fpmath)\b")
+_MAY_FUSE = re.compile(r"\b(fast|contract)\b")
+
+
 def _may_round(one: Instruction, known: Mapping[int, Instruction]) -> bool:
     text = str(one)
     if one.opcode == "call":
         kinds = " ".join(str(value.type) for value in (one, *list(one.operands)[:-1]))
-        exact = any(f"@{name}" in text for name in floats.CALLS)
-        return not exact and re.search(r"\b(half|b?float|double)\b", kinds) is not None
+        floats = re.search(r"\b(half|b?float|double)\b", kinds) is not None
+        return floats and not _EXACT_CALLS.search(text)
     if one.opcode == "atomicrmw":
         return " fadd " in text or " fsub " in text
-    if one.opcode in floats.OPCODES:
-        return not floats.is_exact(one.opcode, text, [magnitude(v, known) for v in one.operands])
-    return one.opcode == "frem"
+    if one.opcode not in _EXACT_OPCODES:
+        return one.opcode == "frem"
+    made = (_magnitude(value, known) for value in one.operands)
+    fused = any(" = fmul " in part and _MAY_FUSE.search(part) for part in made)
+    fuses = one.opcode in ("fadd", "fsub") and _MAY_FUSE.search(text) is not None and fused
+    return _INEXACT.search(text) is not None or fuses
+
+
+def _magnitude(value: Value, instructions: Mapping[int, Instruction]) -> str:
+    """The text of what a value is, or is the negative or a wider form of."""
+    found = instructions.get(identity(value))
+    while found is not None and found.opcode in ("fneg", "fpext"):
+        value = next(iter(found.operands))
+        found = instructions.get(identity(value))
+    return str(value)

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.cpp.trace import floats, terms
-from intelliperf_swizzle.frontends.cpp.trace.decoding import Number, Program, Step
+from intelliperf_swizzle.frontends.cpp.trace import terms
+from intelliperf_swizzle.frontends.cpp.trace.decoding import Number, Program, Step, UnknownStepError
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory, NotGlobalError
 from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum
 from intelliperf_swizzle.records import Access, Grid, Int64Array
@@ -23,19 +23,6 @@ _MOST_PENDING = 8
 """Ways into a block that are joined at once."""
 _MOST_STEPS = 4_000_000
 """Instructions of a batch, some minutes."""
-
-
-class UnknownStepError(Exception):
-    """Something that is not interpreted decides what is accessed.
-
-    Attributes:
-        what: it is.
-        text: of the instruction.
-    """
-
-    def __init__(self, what: str, text: str):
-        super().__init__(what)
-        self.what, self.text = what, text
 
 
 class AccessObserver(Protocol):
@@ -268,9 +255,6 @@ class Interpreter:
             self._env[step.id] = self._lane(step, found[1])
         elif name == "llvm.amdgcn.wavefrontsize":
             self._env[step.id] = Sum(self._wave_lanes)
-        elif name.startswith(floats.CALLS) and floats.are_known(step.kinds) and not step.lanes:
-            function, value = name.rpartition(".")[0], self._sum(step.operands[0])
-            self._env[step.id] = floats.compute(function, [value], *step.kinds, step.bits)
         elif not name.startswith(("llvm.lifetime", "llvm.experimental.noalias", "llvm.dbg")):
             raise UnknownStepError(f"`{name}`", step.text)
 
@@ -307,12 +291,7 @@ class Interpreter:
         function = _OPERATIONS.get(step.opcode)
         if function is not None:
             return function(step, values)
-        if step.opcode not in floats.OPCODES or not floats.are_known(step.kinds):
-            raise UnknownStepError(f"an instruction `{step.opcode}`", step.text)
-        if not step.exact:
-            what = "floating-point arithmetic that the compiler may fuse or approximate"
-            raise UnknownStepError(what, step.text)
-        return floats.compute(step.how, values, *step.kinds, step.bits)
+        raise UnknownStepError(f"an instruction `{step.opcode}`", step.text)
 
 
 def _scalar_of(value: Number) -> Sum:

@@ -14,14 +14,14 @@ import numpy as np
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernel
-from intelliperf_swizzle.frontends.cpp.trace.decoding import decode_slice
+from intelliperf_swizzle.frontends.cpp.slice.slicing import place_of_touch
+from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
 from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
     AccessObserver,
     CurrentUpdate,
     Interpreter,
-    UnknownStepError,
 )
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
 from intelliperf_swizzle.records import (
@@ -54,6 +54,14 @@ def trace_here(launch: Launch, _: Path) -> Trace:
     kernel = read_kernel(launch)
     if kernel.slice.refusal is not None:
         raise TraceError(f"{launch.kernel} cannot be traced: {kernel.slice.refusal}")
+    if kernel.prints:
+        caution = f"{launch.kernel} prints: with a swizzle its lines come in another order"
+        traced = _trace(launch, kernel)
+        return replace(traced, cautions=(*traced.cautions, caution))
+    return _trace(launch, kernel)
+
+
+def _trace(launch: Launch, kernel: DeviceKernel) -> Trace:
     if kernel.slice.executed is not None:
         return execute_slice(launch, kernel, kernel.slice.executed)
     try:
@@ -126,6 +134,14 @@ class _Tracing:
             arithmetic=np.zeros((launch.programs, 3), np.int64),
             immaterial=self._immaterial(),
         )
+        if trace.elements_outside:
+            place = place_of_touch(self._kernel.slice, recorder.site_outside or 0)
+            raise TraceError(
+                f"{launch.kernel} cannot be traced: it accesses what lies in none of the program's "
+                f"allocations{f' ({place})' if place else ''}, so which workgroups depend on each "
+                "other is not known",
+                hint="allocate it with the runtime, or guard the access",
+            )
         if self._reads_what_is_written(trace, recorder):
             raise TraceError(
                 f"{launch.kernel} cannot be traced: what a workgroup accesses depends on what the "
@@ -142,8 +158,8 @@ class _Tracing:
         accesses = np.diff(trace.tile_offset)
         if not self._kernel.slice.counting or not accesses[some].any():
             return None
-        interpreter = self._interpreter(self._kernel.slice.counting)
         try:
+            interpreter = self._interpreter(self._kernel.slice.counting)
             interpreter.run(some, self._recorder(), most_steps=_MOST_COUNTING_STEPS)
         except (UnknownStepError, TraceError):
             return None
@@ -220,12 +236,21 @@ def _buffers(launch: Launch, kernel: DeviceKernel) -> list[Buffer]:
 
 
 def _names(launch: Launch, kernel: DeviceKernel, number: int) -> tuple[str, ...]:
-    """What arguments or, of none, the variable that lies there is called in the source."""
-    found = (name for name, tensor in launch.tensors() if tensor.storage == number)
-    variable = kernel.variable_at(launch.options["addresses"][number])
-    if variable is None or variable in launch.arguments:
-        variable = f"buffer {number}"
-    return tuple(found) or (variable,)
+    """What arguments, or else the table that leads there or the variable, are called."""
+    found = tuple(name for name, tensor in launch.tensors() if tensor.storage == number)
+    begin = launch.options["addresses"][number]
+    variable = kernel.variable_at(begin)
+    if found or (variable is not None and variable not in launch.arguments):
+        return found or (str(variable),)
+    for other, storage in launch.storages.items():
+        if other != number and storage.contents:
+            words = np.load(storage.contents, mmap_mode="r")
+            words = words[: len(words) // 8 * 8].view(np.int64)
+            at = np.flatnonzero((words >= begin) & (words < begin + launch.storages[number].bytes))
+            table = [name for name, tensor in launch.tensors() if tensor.storage == other]
+            if len(at) and table:
+                return (f"{table[0]}[{at[0]}]",)
+    return (f"buffer {number}",)
 
 
 def _segment(launch: Launch, kernel: DeviceKernel, buffer: Buffer) -> Segment:

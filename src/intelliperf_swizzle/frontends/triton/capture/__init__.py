@@ -3,13 +3,21 @@
 """Run the user's application unchanged and record its kernel launches.
 
 `recording` starts, watches and ends it (`process`). In its processes, `startup/sitecustomize.py`
-waits for an import of torch or Triton, and `hook` then installs `standin` (a GPU that is none)
-where there is no GPU, and the agent `begin`: `interpreted` without a GPU, `compiled` on one, where
-`inductor` sees what `torch.compile` launches. Both know launches again by `identity`; the `ledger`
-counts them (`counts`, `graphs`) and writes new ones down: `describe`, `sources`, `tuning`,
-`pointers`, `store`. `journal` and `settings` are what the two sides tell each other.
+waits for an import of torch or Triton; `hook` then installs, on a machine without a GPU, `standin`
+(torch with a GPU that is none) and `virtual_gpu` (Triton's JIT on it), and on any the agent,
+`begin`. `calls` sees each launch as Triton's own JIT makes it, the `recorder` writes it down and,
+without a GPU, has it executed (`execution`). The `ledger` knows launches again by `identity` and
+counts them (`counts`, `graphs`); new ones are written down by `describe` (whose map of memory is
+`addresses`), `sources`, `tuning` and `store`. `unknown` knows what was not computed. `journal` and
+`settings` are what the two sides tell each other.
 """
 
-from intelliperf_swizzle.frontends.triton.capture.recording import capture, record
+from importlib import import_module
+from typing import Any
 
-__all__ = ["capture", "record"]
+
+def __getattr__(name: str) -> Any:
+    """`capture` and `record`: what is loaded in the application's processes does without them."""
+    if name not in ("capture", "record"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.recording"), name)

@@ -1,13 +1,18 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Inside the application: code of ours in front of each kernel launch."""
+"""Inside the application: code of ours in front of each kernel launch, with a GPU or without.
+
+`around_each_launch` sees what Triton launches, compiled and bound, whoever calls it: also what
+Inductor generates. `before_each_launch` sees `kernel[grid](…)`, before that is compiled.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import partial
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FunctionType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from triton.compiler import CompiledKernel
@@ -18,7 +23,7 @@ LaunchGrid: TypeAlias = _Extents | Callable[[dict[str, object]], _Extents]
 
 
 class JitFunction(Hashable, Protocol):
-    """A Triton function, compiled or interpreted."""
+    """A function of `triton.jit`."""
 
     fn: FunctionType
     arg_names: Sequence[str]
@@ -38,65 +43,142 @@ class Call(NamedTuple):
     grid: LaunchGrid
 
 
+class BoundCall(NamedTuple):
+    """A launch as Triton makes it.
+
+    Attributes:
+        call: all arguments by position, options of the launch by name, the grid in numbers.
+        empty: whether it has no program.
+        name: of what was compiled; the same for launches of one specialisation.
+        ttir: its text; None if it is not such that it can be interpreted.
+    """
+
+    call: Call
+    empty: bool
+    name: str
+    ttir: str | None
+
+
 Before: TypeAlias = Callable[[Call], None]
 Execute: TypeAlias = Callable[[], object]
+_BEFORE_ARGUMENTS = 6
+"""Of a launcher, after the grid: stream, function, metadata of kernel and launch, two hooks."""
+_now = threading.local()
 
 
-def before_each_launch(before: Before, *, interpreted: bool) -> None:
-    """Calls `before`, and then launches as if nothing had been.
+@contextmanager
+def trials() -> Iterator[None]:
+    """What is launched inside is a tuner's trial, and no launch of the application."""
+    _now.trials = getattr(_now, "trials", 0) + 1
+    try:
+        yield
+    finally:
+        _now.trials -= 1
 
-    An autotuner's trials are no launches of the application.
 
-    Args:
-        before: what is called.
-        interpreted: whether kernels run under Triton's interpreter.
-    """
-    if interpreted:
-
-        def launch(call: Call, execute: Execute) -> None:
-            before(call)
-            execute()
-
-        around_each_launch(launch)
-        return
-    from triton.runtime.autotuner import Autotuner
+def before_each_launch(before: Before) -> None:
+    """Calls `before`, and then launches as if nothing had been."""
     from triton.runtime.jit import JITFunction
 
-    run, bench = JITFunction.run, Autotuner._bench
-    tuning = 0
+    run = JITFunction.run
 
     def hooked(
         self: JitFunction, *args: object, grid: LaunchGrid, warmup: bool, **kwargs: object
     ) -> object:
-        if not tuning and not warmup:
+        if not getattr(_now, "trials", 0) and not warmup:
             before(Call(self, args, kwargs, grid))
         return run(self, *args, grid=grid, warmup=warmup, **kwargs)
 
-    def benched(self: Autotuner, *args: object, **kwargs: object) -> object:
-        nonlocal tuning
-        tuning += 1
+    JITFunction.run = hooked
+    _watch_tuner()
+
+
+def around_each_launch(launch: Callable[[BoundCall, Execute], None]) -> None:
+    """Hands each launch to `launch`, which executes it, or not."""
+    from triton.compiler import CompiledKernel
+    from triton.runtime.jit import JITFunction
+
+    run, load = JITFunction.run, CompiledKernel._init_handles
+
+    def hooked(self: JitFunction, *args: object, **kwargs: object) -> object:
+        outer = getattr(_now, "options", None)
+        known = {*self.arg_names, "grid", "warmup"}
+        _now.options = {name: value for name, value in kwargs.items() if name not in known}
         try:
-            return bench(self, *args, **kwargs)
+            return run(self, *args, **kwargs)
         finally:
-            tuning -= 1
+            _now.options = outer
 
-    JITFunction.run, Autotuner._bench = hooked, benched
+    def loading(self: CompiledKernel) -> None:
+        load(self)
+        if not isinstance(self._run, WatchedLauncher):
+            self._run = WatchedLauncher(self, self._run, launch)
+
+    JITFunction.run, CompiledKernel._init_handles = hooked, loading
+    _watch_tuner()
 
 
-def around_each_launch(launch: Callable[[Call, Execute], None]) -> None:
-    """Under Triton's interpreter: hands each call to `launch`, which executes it, or not."""
-    from triton.runtime.interpreter import InterpretedFunction
+class WatchedLauncher:
+    """What launches a compiled kernel.
 
-    from intelliperf_swizzle.frontends.triton.capture.standin_triton import Compiled
+    Args:
+        kernel: the compiled kernel.
+        run: its launcher.
+        launch: is given each launch.
+    """
 
-    run = InterpretedFunction.run
+    def __init__(
+        self,
+        kernel: CompiledKernel,
+        run: Callable[..., object],
+        launch: Callable[[BoundCall, Execute], None],
+    ) -> None:
+        self._kernel, self._run, self._launch = kernel, run, launch
+        ttir = str(kernel.asm.get("ttir", ""))
+        self._ttir = ttir if ttir and "!tt.tensordesc" not in ttir else None
+        self._kinds = list(kernel.src.signature.values())
+        self._options = {n: getattr(kernel.metadata, n) for n in ("num_warps", "num_stages")}
 
-    def hooked(
-        self: JitFunction, *args: object, grid: LaunchGrid, warmup: bool, **kwargs: object
-    ) -> Compiled:
-        if not warmup:
-            execute = partial(run, self, *args, grid=grid, warmup=False, **kwargs)
-            launch(Call(self, args, kwargs, grid), execute)
-        return Compiled(self, kwargs)
+    def __call__(self, x: int, y: int, z: int, *given: Any) -> None:
+        """Launches it on a grid, as Triton's launcher does."""
 
-    InterpretedFunction.run = hooked
+        def execute() -> object:
+            return self._run(x, y, z, *given)
+
+        args = given[_BEFORE_ARGUMENTS:]
+        if getattr(_now, "trials", 0):
+            execute()
+            return
+        options = getattr(_now, "options", None)
+        call = Call(
+            self._kernel.src.fn,
+            tuple(self._values(args)),
+            self._options if options is None else options,
+            (int(x), int(y), int(z)),
+        )
+        empty = 0 in (x, y, z)  # Triton launches nothing then, and says nothing
+        self._launch(BoundCall(call, empty, self._kernel.hash, self._ttir), execute)
+
+    def _values(self, args: Sequence[object]) -> Iterator[object]:
+        """All arguments: a constexpr may be missing, or something else stand in its place."""
+        constants = self._kernel.src.constants
+        complete = len(args) == len(self._kinds)
+        rest = iter(args)
+        for place, kind in enumerate(self._kinds):
+            if kind != "constexpr":
+                yield next(rest)
+                continue
+            given = next(rest) if complete else None
+            yield constants.get((place,), given)
+
+
+def _watch_tuner() -> None:
+    from triton.runtime.autotuner import Autotuner
+
+    bench = Autotuner._bench
+
+    def benched(self: Autotuner, *args: object, **kwargs: object) -> object:
+        with trials():
+            return bench(self, *args, **kwargs)
+
+    Autotuner._bench = benched

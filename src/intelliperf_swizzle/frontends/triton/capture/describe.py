@@ -6,19 +6,23 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from intelliperf_swizzle.frontends.triton.capture.calls import Call
-from intelliperf_swizzle.frontends.triton.capture.pointers import (
-    MOST_POINTERS,
-    LiveTensors,
-    makes_pointers,
-    point,
-    pointers_of,
+import numpy as np
+
+from intelliperf_swizzle.frontends.triton.capture.addresses import (
+    Pointers,
+    Span,
+    live_spans,
+    may_point,
+    merged,
+    pointers_among,
+    span_of,
+    words_of,
 )
+from intelliperf_swizzle.frontends.triton.capture.calls import Call
 from intelliperf_swizzle.frontends.triton.capture.sources import (
     NOT_A_CONSTANT,
     UnreadableKernelError,
@@ -34,6 +38,7 @@ from intelliperf_swizzle.records import (
     DtypeArgument,
     FunctionArgument,
     Grid,
+    Int64Array,
     Launch,
     Storage,
     TensorArgument,
@@ -53,41 +58,42 @@ class DescribedLaunch:
 
     Attributes:
         launch: without contents of storages.
-        memory: bytes of each storage, a live view: a torch tensor, uint8[bytes].
-        integers: storages that a tensor of integers (or bools) is a view of.
+        spans: the memory of each storage.
+        tensors: of the arguments.
     """
 
     launch: Launch
-    memory: Mapping[int, torch.Tensor]
-    integers: frozenset[int]
+    spans: Mapping[int, Span]
+    tensors: list[torch.Tensor]
+
+    @functools.cached_property
+    def memory(self) -> Mapping[int, torch.Tensor]:
+        """Bytes of each storage, a live view: a torch tensor, uint8[bytes]."""
+        return {number: span.bytes() for number, span in self.spans.items()}
 
     @property
-    def reach(self) -> tuple[tuple[int, int], ...]:
-        """Begin and end of all storages, if arrays of pointers lead to some; else nothing."""
-        if not any(tensor.targets for _, tensor in self.launch.tensors()):
-            return ()
-        begins = [(view.data_ptr(), view.nbytes) for view in self.memory.values()]
-        return tuple((begin, begin + size) for begin, size in begins)
+    def integers(self) -> list[int]:
+        """The storages that show integers (or bools)."""
+        return sorted(number for number, span in self.spans.items() if span.integers)
 
     def contents(self, number: int) -> UInt8Array:
         """Bytes of a storage on the host: a live view of host memory, a copy of a GPU's."""
-        return host_bytes(self.memory[number].untyped_storage())
-
-    def recorded(self, number: int) -> UInt8Array:
-        """A copy of these bytes as a record keeps them: pointers are those of a revived launch."""
-        return point(self.launch, number, self.contents(number)).copy()
+        return host_bytes(self.memory[number])
 
 
-def host_bytes(storage: torch.UntypedStorage) -> UInt8Array:
-    """Bytes of a storage on the host: a live view of host memory, a copy of a GPU's."""
-    view = _bytes_of(storage)
-    on_host = storage.device.type == "cpu"  # whatever a stand-in says
+def host_bytes(view: torch.Tensor) -> UInt8Array:
+    """Bytes of memory on the host: a live view of host memory, a copy of a GPU's."""
+    on_host = view.untyped_storage().device.type == "cpu"  # whatever a stand-in says
     array: UInt8Array = view.numpy() if on_host else view.cpu().numpy()
     return array
 
 
-def describe(call: Call) -> DescribedLaunch:
+def describe(call: Call, *, look: bool = True) -> DescribedLaunch:
     """Describe one call.
+
+    Args:
+        call: any.
+        look: whether memory is looked into for addresses; not while a CUDA graph is captured.
 
     Raises:
         TypeError: the arguments do not fit the kernel's signature.
@@ -100,7 +106,9 @@ def describe(call: Call) -> DescribedLaunch:
     values = {name: unwrapped(value) for name, value in bound.arguments.items()}
     passed = tuple(value for value in values.values() if is_jit_function(value))
     source, keys = _read_once(kernel, passed)
-    converter = _Converter(keys, makes_pointers(source))
+    memory = _Memory(values.values())
+    pointed = memory.follow(_numbers(values.values())) if look else set()
+    converter = _Converter(keys, memory)
     arguments = {name: converter.convert(name, value) for name, value in values.items()}
     launch = Launch(
         kernel=kernel.fn.__name__,
@@ -115,10 +123,17 @@ def describe(call: Call) -> DescribedLaunch:
             for name, value in kwargs.items()
             if name not in signature.parameters and constant(value) is not NOT_A_CONSTANT
         },
-        storages={number: Storage(memory.nbytes) for number, memory in converter.memory.items()},
+        storages={
+            number: Storage(
+                span.end - span.begin,
+                address=span.begin if span.begin in pointed or span.begin % 16 else None,
+            )
+            for number, span in enumerate(memory.spans)
+        },
         configs=configs_of(python_function(kernel)),
     )
-    return DescribedLaunch(launch, converter.memory, frozenset(converter.integers))
+    spans = dict(enumerate(memory.spans))
+    return DescribedLaunch(launch, spans, memory.tensors)
 
 
 def normalise(grid: int | Sequence[int]) -> Grid:
@@ -130,15 +145,95 @@ def normalise(grid: int | Sequence[int]) -> Grid:
     return (x, y, z)
 
 
+class _Memory:
+    """The memory of a launch: of its tensors first, in the order of the arguments.
+
+    Args:
+        values: the arguments.
+
+    Attributes:
+        tensors: of the arguments.
+        spans: in the order of their numbers.
+    """
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self.tensors = list(tensors_in(values))
+        spans = [span_of(tensor) for tensor in self.tensors]
+        joined = merged(spans)
+        self._live: list[Span] = []
+        self.spans: list[Span] = []
+        for span in spans:
+            self.add(next((one for one in joined if one.begin <= span.begin < one.end), span))
+
+    def add(self, span: Span) -> None:
+        """One storage more, if it is none of those that are known."""
+        if span not in self.spans:
+            self.spans.append(span)
+
+    def number(self, tensor: torch.Tensor) -> int:
+        """The storage that a tensor is a view of."""
+        at = tensor.untyped_storage().data_ptr()
+        spans = enumerate(self.spans)
+        inside = (number for number, one in spans if one.begin <= at < max(one.end, one.begin + 1))
+        return next(inside)
+
+    def follow(self, numbers: Sequence[int]) -> set[int]:
+        """Adds what the numbers, and those in memory of integers, point into; where that begins."""
+        given = np.array(numbers, np.int64)
+        if may_point(given) or any(may_point(self._words(one)) for one in self.spans):
+            self._live = live_spans(self.spans)
+            self.spans[:] = dict.fromkeys(map(self._whole, self.spans))
+        pointed = self._add(pointers_among(given, self._live))
+        for span in self.spans:  # grows as it goes
+            pointed |= self._add(pointers_among(self._words(span), self._live))
+        return pointed
+
+    def _add(self, found: Pointers) -> set[int]:
+        for span in dict.fromkeys(found.spans):
+            self.add(span)
+        return {span.begin for span in found.spans}
+
+    def _words(self, span: Span) -> Int64Array:
+        """The 64-bit numbers that a storage of integers holds."""
+        held = span.integers and span.end - span.begin >= 8
+        return words_of(host_bytes(span.bytes())) if held else np.zeros(0, np.int64)
+
+    def _whole(self, span: Span) -> Span:
+        """A span with what is alive around it."""
+        return next((one for one in self._live if one.begin <= span.begin < one.end), span)
+
+
+def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+    """The tensors of arguments, also those in tuples and descriptors."""
+    for value in values:
+        value = unwrapped(value)
+        if hasattr(value, "block_shape") and hasattr(value, "base"):
+            yield from tensors_in((value.base,))
+        elif hasattr(value, "untyped_storage"):
+            yield value
+        elif hasattr(value, "data_ptr") and hasattr(value, "base"):  # read as another type
+            yield value.base
+        elif isinstance(value, (tuple, list)):
+            yield from tensors_in(value)
+
+
+def _numbers(values: Iterable[Any]) -> list[int]:
+    """The integers of 64 bits among arguments."""
+    found: list[int] = []
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            found += _numbers(value)
+        elif type(value) is int and 0 < value < 1 << 63:
+            found.append(value)
+    return found
+
+
 @dataclass
 class _Converter:
-    """Turns live arguments into records; numbers storages in the order of the arguments."""
+    """Turns live arguments into records."""
 
     keys: Mapping[int, str]
-    follows_pointers: bool
-    memory: dict[int, torch.Tensor] = field(default_factory=dict)
-    integers: set[int] = field(default_factory=set)
-    _numbers: dict[int, int] = field(default_factory=dict)
+    memory: _Memory
 
     def convert(self, name: str, value: Any) -> Argument:
         value = unwrapped(value)
@@ -150,9 +245,7 @@ class _Converter:
                 block_shape=_integers(value.block_shape),
             )
         if hasattr(value, "data_ptr"):
-            array = self._tensor(value)
-            targets = self._targets(name, array) if self.follows_pointers else ()
-            return replace(array, targets=targets)
+            return self._tensor(value)
         if is_jit_function(value):
             return FunctionArgument(self.keys[id(python_function(value))])
         if type(value).__module__ == "triton.language.core" and type(value).__name__ == "dtype":
@@ -166,51 +259,26 @@ class _Converter:
             )
         return plain
 
-    def _targets(self, name: str, array: TensorArgument) -> tuple[TensorArgument | None, ...]:
-        """What the elements point at, if some do."""
-        if array.dtype not in ("int64", "uint64") or math.prod(array.shape) > MOST_POINTERS:
-            return ()
-        storage = self.memory[array.storage].untyped_storage()
-        addresses = pointers_of(host_bytes(storage), array).ravel().tolist()
-        live = LiveTensors(storage.device)
-        found = [live.find(address) if address else None for address in addresses]
-        lost = [at for at, one in enumerate(found) if one is None and addresses[at]]
-        if all(one is None for one in found):
-            return ()
-        if lost:
-            raise UnreadableKernelError(
-                f"its argument `{name}` holds pointers, and `{name}[{lost[0]}]` points at memory of"
-                " no tensor that is alive"
-            )
-        return tuple([None if one is None else self._tensor(one) for one in found])
-
-    def _tensor(self, value: torch.Tensor) -> TensorArgument:
-        from triton.runtime.interpreter import _implicit_cvt
-
+    def _tensor(self, value: Any) -> TensorArgument:
         tensor = value.base if type(value).__name__ == "TensorWrapper" else value
-        storage = tensor.untyped_storage()
-        address = storage.data_ptr()
-        if address not in self._numbers or not storage.nbytes():
-            number = self._numbers[address] = len(self.memory)
-            self.memory[number] = _bytes_of(storage)
-        dtype = _implicit_cvt(value).dtype.element_ty.name
-        if dtype.startswith(("int", "uint")):
-            self.integers.add(self._numbers[address])
+        number = self.memory.number(tensor)
+        ahead = tensor.untyped_storage().data_ptr() - self.memory.spans[number].begin
         return TensorArgument(
-            storage=self._numbers[address],
-            dtype=dtype,
+            storage=number,
+            dtype=_triton_name(value.dtype),
             shape=_integers(tensor.shape),
             strides=_integers(tensor.stride()),
-            offset_bytes=tensor.storage_offset() * tensor.element_size(),
+            offset_bytes=ahead + tensor.storage_offset() * tensor.element_size(),
         )
 
 
-def _bytes_of(storage: torch.UntypedStorage) -> torch.Tensor:
-    import torch
+def _triton_name(dtype: object) -> str:
+    """Triton's name of torch's dtype, or of its own: `fp16`, `int32`."""
+    from triton._utils import type_canonicalisation_dict as names
 
-    view = torch.tensor([], dtype=torch.uint8, device=storage.device)
-    view.set_(storage, 0, (storage.nbytes(),), (1,))
-    return view
+    short: str = names[str(dtype).rpartition(".")[2]]
+    bits = short[1:]
+    return {"i": f"int{bits}", "u": f"uint{bits}"}.get(short[0], short)
 
 
 def unwrapped(value: object) -> Any:

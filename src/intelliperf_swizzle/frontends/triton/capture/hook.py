@@ -39,7 +39,6 @@ def imported(module: str) -> None:
 
         standin.install(
             settings.gpu,
-            fill=settings.fill or settings.compute == "always",
             multiply=settings.compute == "always",
             on_skip=lambda sentence: _tell(folder, "note", sentence),
             on_missing=lambda sentence: _tell(folder, "caution", sentence),
@@ -47,13 +46,16 @@ def imported(module: str) -> None:
     if "triton" in _imported and not _noted & {"installed"}:
         _noted.add("installed")
         if settings.gpu is not None:
-            from intelliperf_swizzle.frontends.triton.capture import standin_triton
+            from intelliperf_swizzle.frontends.triton.capture import virtual_gpu
 
-            standin_triton.install(settings.gpu)
+            virtual_gpu.install(
+                settings.gpu,
+                lambda sentence, usage: _tell(folder, "refused", sentence, usage=usage),
+            )
         importlib.import_module(settings.agent).install(folder, settings)
 
 
-def _tell(folder: Path, event: str, sentence: str) -> None:
+def _tell(folder: Path, event: str, sentence: str, **fields: object) -> None:
     if sentence not in _noted:
         _noted.add(sentence)
-        journal.write(folder, event, text=sentence)
+        journal.write(folder, event, text=sentence, **fields)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Hashable, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from intelliperf_swizzle.frontends.triton.capture.calls import Call, JitFunction
 from intelliperf_swizzle.frontends.triton.capture.describe import unwrapped
@@ -42,27 +42,17 @@ class _Plan:
 _PLAIN = frozenset({int, float, bool, str, type(None)})
 
 
-class Identified(NamedTuple):
-    """A call as `Identity` sees it.
-
-    Attributes:
-        key: equal for calls that differ at most in what their tensors hold.
-        tensors: all of the call, also those in tuples and descriptors, in an order that the key
-            fixes.
-    """
-
-    key: Hashable
-    tensors: list[Any]
-
-
 class Identity:
     """Tells the launches of a process apart."""
 
     def __init__(self) -> None:
         self._plans: dict[Hashable, _Plan] = {}
 
-    def __call__(self, call: Call) -> Identified:
-        """Looks at the types, shapes, strides and sharing of tensors, and at all other values."""
+    def __call__(self, call: Call) -> Hashable:
+        """Equal for calls that differ at most in what their tensors hold, and where they lie.
+
+        Looks at the types, shapes, strides and sharing of tensors, and at all other values.
+        """
         kernel, args, kwargs, grid = call
         values = (*args, *kwargs.values())
         kinds = (id(kernel), len(args), *kwargs, *map(type, values))
@@ -83,7 +73,7 @@ class Identity:
             storage = one.untyped_storage()
             storages.append(storage.data_ptr())
             seen += (one.dtype, one.shape, one.stride(), one.storage_offset(), storage.nbytes())
-        key = (
+        return (
             plan,
             grid if type(grid) is int else tuple(grid),  # type: ignore[arg-type]
             plan.numbers(values) if plan.numbers else None,
@@ -91,7 +81,6 @@ class Identity:
             tuple(seen),
             tuple(map(storages.index, storages)),
         )
-        return Identified(key, tensors)
 
 
 def _is_tensor(value: Any) -> bool:

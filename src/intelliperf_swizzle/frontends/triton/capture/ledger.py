@@ -4,26 +4,22 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from intelliperf_swizzle.frontends.trials import journal
-from intelliperf_swizzle.frontends.triton.capture.calls import Call
+from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
+from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall
 from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
-from intelliperf_swizzle.frontends.triton.capture.describe import describe, host_bytes
+from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.graphs import Graphs
-from intelliperf_swizzle.frontends.triton.capture.identity import Identified, Identity
+from intelliperf_swizzle.frontends.triton.capture.identity import Identity
 from intelliperf_swizzle.frontends.triton.capture.settings import Execution
 from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error, UnreadableKernelError
-from intelliperf_swizzle.frontends.triton.capture.store import MOST_LAUNCHES, Store, digest
+from intelliperf_swizzle.frontends.triton.capture.store import Store, digest
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
-from intelliperf_swizzle.records import Grid, UInt8Array
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
+from intelliperf_swizzle.records import UInt8Array
 
 
 @dataclass
@@ -33,34 +29,33 @@ class RecordedLaunch:
     Attributes:
         name: of its file.
         counter: of `LaunchCounts`.
-        grid: programs along the three axes.
-        reach: first address and address after the last byte of its storages, if it follows
-            pointers.
-        execution: of its first launch, under the interpreter.
+        new: whether no process had seen it before.
+        execution: of its first launch, without a GPU.
     """
 
     name: str
     counter: int
-    grid: Grid
-    reach: tuple[tuple[int, int], ...] = ()
+    new: bool
     execution: Execution | None = None
 
 
 @dataclass
 class LaunchKind:
-    """Launches that differ at most in what their tensors hold.
+    """Launches that differ at most in what their memory holds, and where it lies.
 
     Attributes:
-        integers: which tensors of the call (`Identified`) show each storage of integers.
-        records: by the digests of these storages.
-        last: the record of the last launch that was looked at; None if there cannot be one.
-        looks: how often the integers have been looked at.
+        looks: how often their integers have been looked at.
+        records: by the digests of these; of those without any, there is one.
+        integers: whether they have some.
+        unseen: the record of those that were not looked at.
+        refused: whether they cannot be recorded.
     """
 
-    integers: tuple[int, ...] = ()
-    records: dict[tuple[str, ...], RecordedLaunch] = field(default_factory=dict)
-    last: RecordedLaunch | None = None
     looks: int = 0
+    records: dict[tuple[str, ...], RecordedLaunch] = field(default_factory=dict)
+    integers: bool = False
+    unseen: RecordedLaunch | None = None
+    refused: bool = False
 
 
 class Ledger:
@@ -69,93 +64,69 @@ class Ledger:
     Args:
         folder: of the capture.
         uses: of the process's jit functions.
-        refusal: what is said of a kernel that cannot be recorded: `was not recorded`.
     """
 
-    def __init__(self, folder: Path, uses: Uses, refusal: str) -> None:
+    def __init__(self, folder: Path, uses: Uses) -> None:
         self._folder = folder
         self._uses = uses
-        self._refusal = refusal
         self._store = Store(folder)
         self._counts = LaunchCounts(folder)
         self._graphs = Graphs(self._counts.add)
         self._counters: dict[str, int] = {}
-        self._crowded: set[str] = set()
-        self._lock = threading.Lock()
         self._kinds: dict[Hashable, LaunchKind] = {}
-        self.identify = Identity()
+        self._identify = Identity()
 
-    def kind(self, found: Identified) -> LaunchKind | None:
-        """The kind of a call, None if it is the first."""
-        return self._kinds.get(found.key)
+    def kind(self, bound: BoundCall) -> LaunchKind:
+        """The kind of a launch."""
+        key = bound.name, self._identify(bound.call)
+        return self._kinds.setdefault(key, LaunchKind())
 
     def count(self, record: RecordedLaunch) -> None:
         """One launch more."""
         self._graphs.count(record.counter)
 
-    def look_up(self, kind: LaunchKind, held: Sequence[UInt8Array]) -> RecordedLaunch | None:
-        """The record of a launch of a known kind; None if its integers are new.
+    def look(self, bound: BoundCall, kind: LaunchKind) -> tuple[DescribedLaunch, RecordedLaunch]:
+        """The launch, and its record, which is on disk now.
 
-        Args:
-            kind: that has records.
-            held: what its integers hold.
-        """
-        kind.looks += 1
-        if record := kind.records.get(tuple(map(digest, held))):
-            kind.last = record
-        return record
-
-    def write(self, call: Call, found: Identified) -> tuple[LaunchKind, bool]:
-        """The kind of a launch that is not known, and whether it is new to all processes, too.
-
-        `last` is its record; there is none if the launch is empty or cannot be recorded.
+        Raises:
+            UnreadableKernelError, OSError: it cannot be recorded.
         """
         self._graphs.watch()
-        with self._lock:
-            kind = self._kinds.get(found.key) or LaunchKind()
-            try:
-                return kind, self._write(call, found, kind)
-            except (UnreadableKernelError, OSError) as error:
-                self._kinds[found.key] = kind
-                sentence = f"`{call.kernel.fn.__name__}` {self._refusal}: {error}"
-                usage = isinstance(error, NotUtf8Error)
-                journal.write(self._folder, "refused", text=sentence, usage=usage)
-                return kind, False
+        live = describe(bound.call)
+        held = {number: live.contents(number) for number in live.integers}
+        kind.looks += 1
+        kind.integers = bool(held)
+        key = tuple(digest(canonical(live.launch, one)) for one in held.values())
+        if key not in kind.records:
+            kind.records[key] = self._write(bound, live, held, key)
+        return live, kind.records[key]
 
-    def _write(self, call: Call, found: Identified, kind: LaunchKind) -> bool:
-        live = describe(call)
-        if not live.launch.programs:  # Triton launches nothing then, and says nothing
-            self._kinds[found.key] = kind
-            return False
-        held = {number: live.recorded(number) for number in sorted(live.integers)}
-        name, seen = self._store.keep(live, held)
+    def skip(self, bound: BoundCall, kind: LaunchKind) -> RecordedLaunch:
+        """The record of launches of a kind whose integers are not looked at."""
+        if kind.unseen is None:
+            kind.unseen = self._write(bound, describe(bound.call, look=False), {}, None)
+        return kind.unseen
+
+    def _write(
+        self, bound: BoundCall, live: DescribedLaunch, held: dict[int, UInt8Array],
+        key: tuple[str, ...] | None,
+    ) -> RecordedLaunch:  # fmt: skip
+        name, seen = self._store.keep(live, held, key, bound)
         if name not in self._counters:
             self._counters[name] = self._counts.counter(name)
-        kind.last = RecordedLaunch(name, self._counters[name], live.launch.grid, live.reach)
-        starts = [tensor.untyped_storage().data_ptr() for tensor in found.tensors]
-        places = [live.memory[number].data_ptr() for number in held]
-        kind.integers = tuple(starts.index(one) for one in places if one in starts)
-        if seen == "crowded":  # too many to remember them
-            self._caution_crowd(call.kernel.fn.__name__)
-            return False
-        kind.records[tuple(map(digest, integers(kind, found)))] = kind.last
-        self._kinds[found.key] = kind  # another thread sees it when it is complete
-        if seen == "again":
-            return False
-        self._uses.tell()
-        journal.write(self._folder, seen, record=name)
-        return True
+        new = seen != "again"
+        if new:
+            self._uses.tell_new()
+            journal.write(self._folder, seen, record=name)
+        return RecordedLaunch(name, self._counters[name], new)
 
-    def _caution_crowd(self, kernel: str) -> None:
-        if kernel not in self._crowded:
-            self._crowded.add(kernel)
-            sentence = (
-                f"`{kernel}` was launched with more than {MOST_LAUNCHES} different arguments on a"
-                " grid: further ones are counted, as the last that was recorded"
-            )
-            journal.write(self._folder, "caution", text=sentence)
+    def refuse(self, bound: BoundCall, kind: LaunchKind, error: Exception) -> None:
+        """Tells that a launch cannot be recorded, and why."""
+        kind.refused = True
+        sentence = f"`{bound.call.kernel.fn.__name__}` was not recorded: {error}"
+        usage = isinstance(error, NotUtf8Error)
+        journal.write(self._folder, "refused", text=sentence, usage=usage)
 
 
-def integers(kind: LaunchKind, found: Identified) -> list[UInt8Array]:
-    """What the kind's storages of integers hold: live views of host memory, or copies."""
-    return [host_bytes(found.tensors[at].untyped_storage()) for at in kind.integers]
+REFUSALS = (UnreadableKernelError, OSError)
+"""Why a launch cannot be recorded."""

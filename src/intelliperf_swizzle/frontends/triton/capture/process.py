@@ -14,6 +14,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.errors import CaptureError, UsageError
+from intelliperf_swizzle.frontends.triton.capture import inductor
 from intelliperf_swizzle.frontends.triton.capture.settings import FOLDER_VARIABLE
 
 LOG = "app.log"
@@ -36,7 +37,7 @@ def start(
     cwd: str | os.PathLike[str],
     environment: Mapping[str, str],
     *,
-    interpreted: bool,
+    on_gpu: bool,
 ) -> Child:
     """Starts the command; its settings are in the folder, its output goes to `app.log` there.
 
@@ -45,15 +46,15 @@ def start(
         folder: of the settings and the journal.
         cwd: where it runs.
         environment: as the user has it; ours is added.
-        interpreted: whether kernels run under Triton's interpreter; otherwise they are compiled,
-            and an autotuner keeps its choices in `triton-cache` beside the folder's files.
+        on_gpu: whether kernels are compiled to the end; an autotuner then keeps its choices in
+            `triton-cache` beside the folder's files.
 
     Raises:
         UsageError: there is no such program.
         CaptureError: the command cannot be started.
     """
     search = [str(_STARTUP), *filter(None, [environment.get("PYTHONPATH")])]
-    caches = folder if interpreted else folder.parent
+    caches = folder.parent if on_gpu else folder
     hooked = {
         **{name: text for name, text in environment.items() if name != "TRITON_INTERPRET"},
         FOLDER_VARIABLE: str(folder),
@@ -62,7 +63,8 @@ def start(
         "PYTHONUNBUFFERED": "1",
         "TRITON_CACHE_DIR": str(caches / "triton-cache"),
         "TORCHINDUCTOR_CACHE_DIR": str(caches / "torch-cache"),
-        **({"TRITON_INTERPRET": "1"} if interpreted else {"TRITON_CACHE_AUTOTUNING": "1"}),
+        **inductor.VARIABLES,
+        **({"TRITON_CACHE_AUTOTUNING": "1"} if on_gpu else _without_gpu(environment)),
     }
     try:
         with (folder / LOG).open("wb") as log:
@@ -79,6 +81,12 @@ def start(
             f"the application `{' '.join(command)}` cannot be started: {error}",
             hint="give the command as you would type it, e.g. `-- python app.py`",
         ) from error
+
+
+def _without_gpu(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables of an application whose launches are executed on the CPU."""
+    one = {"OPENBLAS_NUM_THREADS": "1", "TRITON_DEFAULT_FP_FUSION": "1"}
+    return {name: environment.get(name, value) for name, value in one.items()}
 
 
 def _another_program(command: Sequence[str], cwd: Path) -> str:

@@ -43,6 +43,6 @@ def record_call(
     storages = {}
     for place, storage in live.launch.storages.items():
         path = folder / f"{number}-{place}.npy"
-        np.save(path, live.recorded(place))
+        np.save(path, live.contents(place))
         storages[place] = replace(storage, contents=str(path))
     return replace(live.launch, storages=storages)

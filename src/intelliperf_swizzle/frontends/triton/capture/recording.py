@@ -26,8 +26,8 @@ from intelliperf_swizzle.frontends.triton.capture.settings import (
 )
 from intelliperf_swizzle.frontends.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
-from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
 
@@ -43,7 +43,7 @@ _EXTENSION = re.compile(
 """Says that a C++ extension of PyTorch cannot be built or loaded."""
 
 EndedBy = Literal["exit", "quiet", "limit"]
-_TRACER = "intelliperf_swizzle.frontends.triton.tracing.interpret:trace_here"
+_TRACER = "intelliperf_swizzle.frontends.triton.tracing.execute:trace_here"
 
 
 def record(request: RecordRequest) -> Capture:
@@ -56,7 +56,6 @@ def capture(
     request: RecordRequest,
     *,
     compute_budget_seconds: float = 20.0,
-    fill: bool = False,
 ) -> Capture:
     """Run a command that launches Triton kernels, and record the launches.
 
@@ -69,8 +68,6 @@ def capture(
             those that write integers, from which later launches may compute addresses, if they
             take less than half of what is left of the time limit.
         compute_budget_seconds: seconds that `auto` spends on executing launches.
-        fill: random tensors of more than 32 MiB are filled, too, and not left zero: some kernels'
-            addresses are made of them. Costs a second for 100 million elements.
 
     Raises:
         CaptureError: no launch was recorded, or the folder cannot be written.
@@ -83,10 +80,10 @@ def capture(
     deadline = begun + request.limit_seconds
     gpu = None if request.device else gpu_told(request.target)
     settings = Settings(
-        RECORDER, gpu, request.compute, compute_budget_seconds, deadline, fill,
+        RECORDER, gpu, request.compute, compute_budget_seconds, deadline,
     )  # fmt: skip
     place = _prepared(Path(request.folder), settings)
-    watch, ending = _watch(request, place, deadline, interpreted=gpu is not None)
+    watch, ending = _watch(request, place, deadline, on_gpu=gpu is None)
     launches = _launches(place, watch)
     if not launches:
         raise _no_launch(watch, ending)
@@ -111,13 +108,11 @@ def capture(
 
 
 def _watch(
-    request: RecordRequest, place: Path, deadline: float, *, interpreted: bool
+    request: RecordRequest, place: Path, deadline: float, *, on_gpu: bool
 ) -> tuple[_JournalWatch, _Ending]:
     """Runs the command to its end, and reads along what it records."""
     watch = _JournalWatch(Journal(place))
-    application = start(
-        request.command, place, request.cwd, request.variables, interpreted=interpreted
-    )
+    application = start(request.command, place, request.cwd, request.variables, on_gpu=on_gpu)
     try:
         ended_by = watch.until_over(application, request.quiet_seconds, deadline)
         exit_code = application.exit_code
@@ -298,7 +293,8 @@ def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: 
                 " later launches may need"
             )
             continue
-        reason = f" (about {seconds:.0f} s; the budget is {budget_seconds:g} s)" if seconds else ""
+        left = f"more than is left of the {budget_seconds:g} s for all launches"
+        reason = f" (about {seconds:.0f} s, {left})" if seconds else ""
         notes.append(
             f"`{kernel}` was recorded and not computed{reason}: what the application makes of its"
             " output means nothing"

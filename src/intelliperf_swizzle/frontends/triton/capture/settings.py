@@ -92,7 +92,6 @@ class Settings:
         compute: `always`, `never`, or `auto`: as far as the budget goes.
         compute_budget_seconds: for all launches together.
         deadline: when the application will be ended, on the monotonic clock of the machine.
-        fill: whether large random tensors are filled, too.
     """
 
     agent: str
@@ -100,7 +99,6 @@ class Settings:
     compute: Literal["auto", "always", "never"]
     compute_budget_seconds: float
     deadline: float
-    fill: bool = False
 
 
 def save_settings(settings: Settings, folder: Path) -> None:

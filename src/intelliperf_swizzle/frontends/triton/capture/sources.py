@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.capture.calls import JitFunction
+from intelliperf_swizzle.frontends.triton.overlay.runtime import identity
 from intelliperf_swizzle.records import KernelSource, SourceFunction
 
 _INSTALLED = frozenset({"triton", "torch", "numpy"}) | frozenset(sys.stdlib_module_names)
@@ -35,6 +36,14 @@ class UnreadableKernelError(Exception):
 
 class NotUtf8Error(UnreadableKernelError):
     """The name of a kernel's file cannot be written down."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(f"the name of its file is not UTF-8: {file!a}")
+
+
+def is_utf8(file: str) -> bool:
+    """Whether the name of a file can be written down."""
+    return file.isascii() or file == file.encode("utf-8", "replace").decode()
 
 
 def is_jit_function(value: object) -> TypeGuard[JitFunction]:
@@ -70,7 +79,10 @@ def read_source(
     entry = reader.key_of(kernel)
     for function in passed:
         reader.key_of(function)
-    return KernelSource(entry, reader.functions), reader.keys
+    plain: Any = kernel
+    while not hasattr(plain, "src"):  # an autotuner or heuristics around it
+        plain = plain.fn
+    return KernelSource(entry, reader.functions, identity(plain)), reader.keys
 
 
 class _SourceReader:
@@ -81,7 +93,8 @@ class _SourceReader:
     def key_of(self, jit_function: JitFunction) -> str:
         function = python_function(jit_function)
         if id(function) not in self.keys:
-            key = self._new_key(f"{function.__module__}.{function.__qualname__}")
+            file = Path(function.__code__.co_filename)  # in a spawned process modules differ
+            key = self._new_key(f"{file.stem}.{function.__qualname__}")
             self.keys[id(function)] = key
             self.functions[key] = SourceFunction(function.__name__, "", 0, "")  # keeps the order
             self.functions[key] = self._read(function)
@@ -102,8 +115,8 @@ class _SourceReader:
             raise UnreadableKernelError(
                 f"the text of `{function.__name__}` is in no file"
             ) from error
-        if not file.isascii() and file != file.encode("utf-8", "replace").decode():
-            raise NotUtf8Error(f"the name of its file is not UTF-8: {file!a}")
+        if not is_utf8(file):
+            raise NotUtf8Error(file)
         indent = lines[0].removesuffix(lines[0].lstrip(" \t"))
         text = "".join(line.removeprefix(indent) for line in lines)
         return SourceFunction(

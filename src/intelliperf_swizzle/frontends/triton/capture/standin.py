@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch.utils import _device as torch_device
 
-from intelliperf_swizzle.frontends.triton.capture import standin_cuda
+from intelliperf_swizzle.frontends.triton.capture import random_memory, standin_cuda, unknown
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
 
 _Constructor: TypeAlias = Callable[..., torch.Tensor]
@@ -29,8 +29,6 @@ _Constructor: TypeAlias = Callable[..., torch.Tensor]
 CPU = torch.device("cpu")
 CUDA = torch.device("cuda", 0)
 
-LARGE_BYTES = 32 << 20
-"""Random float tensors above this are left zero; filling 8 GiB takes half a minute."""
 LARGE_OPERATIONS = 2e11
 """Matrix products above this are not computed; one of 4096³ takes a second on two cores."""
 
@@ -38,7 +36,6 @@ LARGE_OPERATIONS = 2e11
 def install(
     gpu: Gpu,
     *,
-    fill: bool,
     multiply: bool,
     on_skip: Callable[[str], None],
     on_missing: Callable[[str], None],
@@ -47,7 +44,6 @@ def install(
 
     Args:
         gpu: what `torch.cuda` says that it is.
-        fill: whether large random tensors are filled like small ones.
         multiply: whether large matrix products are computed like small ones.
         on_skip: called with a sentence whenever something large is not computed.
         on_missing: called with a sentence if kernels cannot be recorded.
@@ -58,8 +54,7 @@ def install(
     standin_cuda.install(gpu)
     _patch_compile(on_missing)
     _patch_products(None if multiply else on_skip)
-    if not fill:
-        _patch_random(on_skip)
+    random_memory.patch_random(_shape)
 
 
 # --- where a tensor is --------------------------------------------------------------------------
@@ -216,7 +211,7 @@ def _cleared(construct: _Constructor) -> _Constructor:
     def make(*arguments: object, **options: object) -> torch.Tensor:
         made = construct(*arguments, **options)
         with torch.no_grad():  # large memory comes from the system, as zeros
-            return made.zero_() if made.nbytes <= LARGE_BYTES else made
+            return made.zero_() if made.nbytes <= random_memory.LARGE_BYTES else made
 
     return make
 
@@ -301,60 +296,11 @@ def _patch_compile(on_missing: Callable[[str], None]) -> None:
 # --- what is too large to compute ---------------------------------------------------------------
 
 
-def _patch_random(on_skip: Callable[[str], None]) -> None:
-    """Leave large random tensors zero: what they hold decides no address."""
-    sentence = f"random tensors above {LARGE_BYTES >> 20} MiB were not filled"
-
-    def is_large(shape: tuple[int, ...], dtype: torch.dtype) -> bool:
-        large = math.prod(shape) * int(dtype.itemsize) > LARGE_BYTES
-        if large:
-            on_skip(sentence)
-        return large
-
-    def from_shape(construct: _Constructor) -> _Constructor:
-        @functools.wraps(construct)
-        def make(*arguments: object, **options: object) -> torch.Tensor:
-            shape = _shape(arguments)
-            dtype = options.get("dtype") or torch.get_default_dtype()
-            if shape is None or "out" in options or not is_large(shape, dtype):
-                return construct(*arguments, **options)
-            options.pop("generator", None)
-            return torch.empty(shape, **options)
-
-        return make
-
-    def from_tensor(construct: _Constructor) -> _Constructor:
-        @functools.wraps(construct)
-        def make(like: torch.Tensor, **options: object) -> torch.Tensor:
-            dtype = options.get("dtype") or like.dtype
-            if not is_large(like.shape, dtype):
-                return construct(like, **options)
-            options = {k: options[k] for k in ("device", "requires_grad") if k in options}
-            return torch.empty(like.shape, **{"device": like.device, "dtype": dtype, **options})
-
-        return make
-
-    def in_place(fill: _Constructor) -> _Constructor:
-        @functools.wraps(fill)
-        def make(self: torch.Tensor, *arguments: object, **options: object) -> torch.Tensor:
-            if self.is_floating_point() and is_large(self.shape, self.dtype):
-                return self
-            return fill(self, *arguments, **options)
-
-        return make
-
-    for name in ("rand", "randn"):
-        setattr(torch, name, from_shape(getattr(torch, name)))
-        setattr(torch, name + "_like", from_tensor(getattr(torch, name + "_like")))
-    for name in ("normal_", "uniform_"):
-        setattr(torch.Tensor, name, in_place(getattr(torch.Tensor, name)))
-
-
 def _patch_products(on_skip: Callable[[str], None] | None) -> None:
     """Replace torch's matrix products on the CPU.
 
     Those in float16 are computed in float32, as a GPU accumulates them: torch's own take a minute
-    for 2048³, and more than a thousand times less in float32. Large ones are left zero where
+    for 2048³, and more than a thousand times less in float32. Large ones are not known where
     `on_skip` is given: they are an application's own reference, and nobody waits for it.
     """
     sentence = "large matrix products of torch were not computed"
@@ -368,7 +314,7 @@ def _patch_products(on_skip: Callable[[str], None] | None) -> None:
             shape = (*left.shape[:-1], right.shape[-1])
             if on_skip and 2.0 * left.numel() * right.shape[-1] > LARGE_OPERATIONS:
                 on_skip(sentence)
-                return _zeros(shape, left.dtype)
+                return _not_computed(shape, left.dtype)
             wide = torch.float32 if left.dtype == torch.float16 else left.dtype
             out = torch.Tensor.new_empty(left, shape, dtype=wide)
             out_of_place(*(operand.to(wide) for operand in operands), out=out, **options)
@@ -389,10 +335,16 @@ def _patch_products(on_skip: Callable[[str], None] | None) -> None:
     ) -> torch.Tensor:
         if on_skip and 4.0 * query.numel() * key.shape[-2] > LARGE_OPERATIONS:
             on_skip(sentence)
-            return _zeros((*query.shape[:-1], value.shape[-1]), query.dtype)
+            return _not_computed((*query.shape[:-1], value.shape[-1]), query.dtype)
         return attention(query, key, value, *a, **o)
 
     torch.nn.functional.scaled_dot_product_attention = scaled_dot_product_attention
+
+
+def _not_computed(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    made = _zeros(shape, dtype)
+    unknown.mark_tensor(made)
+    return made
 
 
 _libraries: list[torch.library.Library] = []

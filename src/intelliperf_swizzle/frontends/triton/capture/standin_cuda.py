@@ -161,6 +161,9 @@ def install(gpu: Gpu) -> None:
     cuda.cudart = _always(
         types.SimpleNamespace(cudaProfilerStart=_always(0), cudaProfilerStop=_always(0))
     )
+    for name in ("_exchange_device", "_maybe_exchange_device"):  # for Inductor, as is the stream
+        setattr(cuda, name, _always(0))
+    torch._C._cuda_getCurrentRawStream = _always(0)
     hip = gpu.backend == "hip"
     torch.version.hip, torch.version.cuda = ("6.4", None) if hip else (None, "12.8")
     _install_accelerator(stream)

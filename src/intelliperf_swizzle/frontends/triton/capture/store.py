@@ -7,16 +7,19 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import numpy as np
 
+from intelliperf_swizzle.frontends.triton.capture import unknown
+from intelliperf_swizzle.frontends.triton.capture.addresses import arguments_without_addresses
+from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.launch_files import save_launch
-from intelliperf_swizzle.records import Grid, Storage, UInt8Array
+from intelliperf_swizzle.records import Grid, Launch, UInt8Array
 
 KEPT_FLOAT_BYTES = 16 << 20
 """Contents of float storages are kept up to this many bytes a launch, the smallest first."""
@@ -24,88 +27,132 @@ MOST_VARIANTS = 32
 """Launches of one kernel on one grid that are kept with all contents; a training loop has no end of
 them. Of further ones contents of floats are not kept."""
 MOST_LAUNCHES = 1024
-"""Launches of one kernel on one grid that are kept at all: a seed is another with each."""
+"""Launches of one kernel on one grid that are kept at all: a seed is another with each. Of all
+further ones it is recorded in which arguments they differ."""
 FURTHER_BYTES = 1 << 30
 """Contents of integers that are kept of these further launches of an application, all together."""
 
-Seen = Literal["new", "further", "again", "crowded"]
-"""Whether a launch was kept: now, now without floats, before, or not, as there are too many."""
+Seen = Literal["new", "further", "again"]
+"""Whether a launch was kept: now, now as one of many, or before."""
 
 
 class Store:
     """The records of one process of the application.
 
     Args:
-        folder: of the capture; gets `launches/*.json` and `contents/*.npy`.
+        folder: of the capture; gets `launches/*.json`, `contents/*.npy` and `ttir/*.mlir`.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._variants: Counter[tuple[str, str, Grid]] = Counter()
-        self._latest: dict[tuple[str, str, Grid], str] = {}
+        self._latest: dict[tuple[str, str, Grid], Launch] = {}
         self._further_bytes = 0
-        (folder / "launches").mkdir(exist_ok=True)
-        (folder / "contents").mkdir(exist_ok=True)
+        for name in ("launches", "contents", "ttir"):
+            (folder / name).mkdir(exist_ok=True)
 
-    def keep(self, live: DescribedLaunch, integers: Mapping[int, UInt8Array]) -> tuple[str, Seen]:
-        """The name of its record, which is on disk now; of a crowd, that of the latest.
+    def keep(
+        self,
+        live: DescribedLaunch,
+        integers: Mapping[int, UInt8Array],
+        digests: tuple[str, ...] | None,
+        bound: BoundCall,
+    ) -> tuple[str, Seen]:
+        """The name of its record, which is on disk now; those beyond `MOST_LAUNCHES` have one.
 
         Args:
             live: the launch.
             integers: what its storages of integers hold.
+            digests: of these; None if nothing was looked at.
+            bound: what Triton makes of the launch.
 
         Raises:
             OSError: it cannot be written.
         """
-        digests = {number: digest(contents) for number, contents in integers.items()}
         launch = live.launch
-        identity = repr((launch, sorted(digests.items()))).encode()
-        name = f"{launch.kernel}-{hashlib.blake2b(identity, digest_size=8).hexdigest()}"
-        path = self._folder / "launches" / f"{name}.json"
-        if path.exists():
+        sizes = {number: storage.bytes for number, storage in launch.storages.items()}
+        alike = replace(launch, arguments=arguments_without_addresses(launch), storages={})
+        name = self._name(launch.kernel, (alike, sizes, digests))
+        if (self._folder / "launches" / f"{name}.json").exists():
             return name, "again"
         variety = (launch.kernel, launch.source.entry.file, launch.grid)
         if self._variants[variety] >= MOST_LAUNCHES:
-            return self._latest[variety], "crowded"
+            return self._keep_crowd(launch, variety, bound)
         self._variants[variety] += 1
+        self._latest[variety] = launch
         further = self._variants[variety] > MOST_VARIANTS
         if further:
             self._further_bytes += sum(contents.nbytes for contents in integers.values())
             integers = integers if self._further_bytes <= FURTHER_BYTES else {}
         kept = {
-            number: self._keep(contents, digests[number]) for number, contents in integers.items()
+            number: self._keep(contents)
+            for number, contents in integers.items()
+            if not unknown.is_unknown(live.spans[number])
         }
-        if not further:
+        if not further and digests is not None:
             kept |= self._keep_floats(live)
-        storages = {n: Storage(s.bytes, kept.get(n)) for n, s in launch.storages.items()}
-        save_launch(replace(launch, storages=storages), path)
-        self._latest[variety] = name
+        self._save(launch, name, kept, bound)
         return name, "further" if further else "new"
+
+    def _keep_crowd(
+        self, launch: Launch, variety: tuple[str, str, Grid], bound: BoundCall
+    ) -> tuple[str, Seen]:
+        name = self._name(launch.kernel, ("crowd", variety))
+        if (self._folder / "launches" / f"{name}.json").exists():
+            return name, "again"
+        latest = self._latest[variety].arguments
+        varying = tuple(n for n, value in launch.arguments.items() if latest.get(n) != value)
+        self._save(replace(launch, varying=varying), name, {}, bound)
+        return name, "further"
+
+    def _name(self, kernel: str, identity: object) -> str:
+        return f"{kernel}-{hashlib.blake2b(repr(identity).encode(), digest_size=8).hexdigest()}"
+
+    def _save(self, launch: Launch, name: str, kept: Mapping[int, str], bound: BoundCall) -> None:
+        storages = {n: replace(s, contents=kept.get(n)) for n, s in launch.storages.items()}
+        path = self._folder / "launches" / f"{name}.json"
+        save_launch(replace(launch, storages=storages, ttir=self._keep_ttir(bound)), path)
+
+    def _keep_ttir(self, bound: BoundCall) -> str | None:
+        if bound.ttir is None:
+            return None
+        path, text = self._folder / "ttir" / f"{bound.name}.mlir", bound.ttir.encode()
+        if not path.exists():
+            _write(path, lambda stream: stream.write(text))
+        return str(path)
 
     def _keep_floats(self, live: DescribedLaunch) -> dict[int, str]:
         kept, room = {}, KEPT_FLOAT_BYTES
-        floats = set(live.memory) - live.integers
+        floats = [n for n, s in live.spans.items() if not s.integers and not unknown.is_unknown(s)]
         for number in sorted(floats, key=lambda number: live.memory[number].nbytes):
             room -= live.memory[number].nbytes
             if room >= 0:
-                contents = live.contents(number)
-                kept[number] = self._keep(contents, digest(contents))
+                kept[number] = self._keep(live.contents(number))
         return kept
 
-    def _keep(self, contents: UInt8Array, name: str) -> str:
-        path = self._folder / "contents" / f"{name}.npy"
+    def _keep(self, contents: UInt8Array) -> str:
+        path = self._folder / "contents" / f"{digest(contents)}.npy"
+
+        def write(stream: BinaryIO) -> None:
+            header = np.lib.format.header_data_from_array_1_0(contents)
+            np.lib.format.write_array_header_1_0(stream, header)
+            stream.write(contents.data)
+
         if not path.exists():
-            partial = path.with_suffix(f".{os.getpid()}")
-            try:
-                with partial.open("wb") as stream:
-                    header = np.lib.format.header_data_from_array_1_0(contents)
-                    np.lib.format.write_array_header_1_0(stream, header)
-                    stream.write(contents.data)
-                partial.replace(path)
-            except OSError:  # a full disk: leave room for the words that say so
-                partial.unlink(missing_ok=True)
-                raise
+            _write(path, write)
         return str(path)
+
+
+def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """A file that is whole, or not there."""
+    partial = path.with_suffix(f".{os.getpid()}")
+    try:
+        with partial.open("wb") as stream:
+            write(stream)
+        partial.replace(path)
+    except OSError:  # a full disk: leave room for the words that say so
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def digest(contents: UInt8Array) -> str:

@@ -56,7 +56,8 @@ def describe_configs(launches: Iterable[Launch], *, timed: bool) -> list[str]:
     how = "the fastest" if timed else "the first that its pruning leaves, since nothing is timed"
     return [
         f"`{kernel[0]}` is tuned (triton.autotune). Recorded, and what all numbers are of: "
-        f"{_in_words(recorded[kernel])}, {how}. Configurations: {_listed(configs[kernel])}"
+        f"{_in_words(recorded[kernel])}, {how}; where constexprs differ, a patch leaves the others "
+        f"as they are. Configurations: {_listed(configs[kernel])}"
         for kernel in recorded
     ]
 

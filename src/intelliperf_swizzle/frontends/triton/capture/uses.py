@@ -42,6 +42,7 @@ class Uses:
         self._folder = folder
         self._functions: list[ref[types.FunctionType]] = []
         self._told: set[tuple[Place, Place]] = set()
+        self._looked_at = 0
 
     def watch(self) -> None:
         """From now on knows each jit function that is made."""
@@ -62,12 +63,18 @@ class Uses:
 
     def tell(self) -> None:
         """Writes the uses that are new since the last time; names may be bound late."""
+        self._looked_at = len(self._functions)
         for function in filter(None, [one() for one in self._functions]):
             user = place_of(function)
             used = {place_of(one) for one in reached(function)}
             if new := sorted(one for one in used if (user, one) not in self._told):
                 self._told |= {(user, one) for one in new}
                 journal.write(self._folder, "uses", name=function.__name__, user=user, used=new)
+
+    def tell_new(self) -> None:
+        """Writes them if functions have been made since the last time."""
+        if self._looked_at < len(self._functions):
+            self.tell()
 
 
 # --- what a function names ------------------------------------------------------------------------

@@ -10,13 +10,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import torch
 
-from intelliperf_swizzle.frontends.triton.capture.calls import Call, JitFunction, before_each_launch
+from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
+from intelliperf_swizzle.frontends.triton.capture.calls import (
+    BoundCall,
+    Call,
+    Execute,
+    JitFunction,
+    around_each_launch,
+    before_each_launch,
+)
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
+from intelliperf_swizzle.frontends.triton.capture.execution import execute
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
-from intelliperf_swizzle.frontends.triton.capture.store import digest
 from intelliperf_swizzle.frontends.triton.gpu.check import Bench, InputChangedError
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch
 from intelliperf_swizzle.frontends.triton.gpu.order import Order, Task, form, load_order
@@ -24,6 +33,8 @@ from intelliperf_swizzle.frontends.triton.gpu.padded import LongerRows
 from intelliperf_swizzle.frontends.triton.gpu.race import race
 from intelliperf_swizzle.frontends.triton.gpu.reporting import AgentReport, in_words
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
+from intelliperf_swizzle.records import Launch as RecordedLaunch
+from intelliperf_swizzle.records import UInt8Array
 
 BUILD_SECONDS = 180.0
 """A kernel that compiles for longer hangs."""
@@ -36,7 +47,9 @@ LOST_PROCESS = 70
 def install(folder: Path, settings: Settings) -> None:
     """Tries out what the folder's order says."""
     agent = Agent(folder, load_order(folder), on_gpu=settings.gpu is None)
-    before_each_launch(agent.launch, interpreted=settings.gpu is not None)
+    before_each_launch(agent.launch)
+    if settings.gpu is not None:
+        around_each_launch(execute_here)
 
 
 class Agent:
@@ -83,10 +96,10 @@ class Agent:
         alike = [n for n, task in enumerate(self._order.tasks) if form(task.launch) == found]
         if len(alike) < 2:
             return next((number for number in alike if number in self._waiting), None)
-        held = {number: digest(live.recorded(number)) for number in live.integers}
+        held = {n: canonical(live.launch, live.contents(n)) for n in live.integers}
         for number in alike:
-            recorded = self._order.tasks[number].launch.storages
-            if all(Path(recorded[n].contents or "").stem == name for n, name in held.items()):
+            recorded = self._order.tasks[number].launch
+            if all(_held(recorded, n, one) for n, one in held.items()):
                 return number if number in self._waiting else None
         return None
 
@@ -117,9 +130,8 @@ class Agent:
         """The candidates that compile, as live functions; the original is compiled first."""
         source = task.launch.source
         args, kwargs = rows.strides((call.args, call.kwargs))
-        if self._on_gpu:
-            self._report.working(number, None, "building", BUILD_SECONDS)
-            _compile(call.kernel, call)
+        self._report.working(number, None, "building", BUILD_SECONDS)
+        _compile(call.kernel, call)
         for candidate, edits in self._order.candidates.items():
             if candidate in self._report.failed:
                 continue
@@ -127,8 +139,7 @@ class Agent:
             try:
                 rendered = render_module(source, self._folder / "rendered", edits)
                 function = import_functions(rendered)[source.kernel]
-                if self._on_gpu:
-                    _compile(function, call._replace(args=args, kwargs=kwargs))
+                _compile(function, call._replace(args=args, kwargs=kwargs))
                 yield candidate, function
             except Exception as error:
                 self._report.fail(number, candidate, "does not build", error)
@@ -212,8 +223,24 @@ class Agent:
         )
 
 
+def _held(launch: RecordedLaunch, number: int, contents: UInt8Array) -> bool:
+    """Whether that is what a storage of a recorded launch held."""
+    recorded = launch.storages[number].contents
+    return recorded is not None and np.array_equal(canonical(launch, np.load(recorded)), contents)
+
+
+def execute_here(bound: BoundCall, launch: Execute) -> None:
+    """Makes a launch without a GPU."""
+    launch()
+    if bound.ttir is not None and not bound.empty:
+        execute(bound.ttir, describe(bound.call), lambda share: None)
+
+
 def _compile(function: JitFunction, call: Call) -> None:
-    function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)._init_handles()
+    kernel = function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)
+    if refusal := getattr(kernel, "refusal", None):  # without a GPU it is not raised
+        raise RuntimeError(refusal)
+    kernel._init_handles()
 
 
 def _is_lost() -> bool:

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 import torch
 
-from intelliperf_swizzle.frontends.triton.capture.pointers import MOST_POINTERS
+MOST_POINTERS = 1 << 16
+"""Of one table of addresses."""
 
 Arguments: TypeAlias = tuple[tuple[object, ...], dict[str, object]]
 """Positional and keyword arguments of one launch."""

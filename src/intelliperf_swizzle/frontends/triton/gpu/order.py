@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from intelliperf_swizzle.frontends.triton.capture.addresses import arguments_without_addresses
 from intelliperf_swizzle.records import Launch, Padding
 
 _FILE = "order.pickle"
@@ -87,7 +88,7 @@ def form(launch: Launch) -> Any:
         entry.file,
         entry.first_line,
         launch.grid,
-        dict(launch.arguments),
+        arguments_without_addresses(launch),
         dict(launch.options),
         {number: storage.bytes for number, storage in launch.storages.items()},
     )

@@ -100,7 +100,7 @@ class Rig:
         save_settings(Settings(AGENT, self.gpu, "always", 0.0, 0.0), folder)
         save_order(order, folder)
         application = start(
-            self.command, folder, self.cwd, self.environment, interpreted=self.gpu is not None
+            self.command, folder, self.cwd, self.environment, on_gpu=self.gpu is None
         )
         return Process(application, Journal(folder).unread, lambda: last_lines(folder))
 

@@ -7,9 +7,11 @@ For child processes only: Triton is imported without `TRITON_INTERPRET`.
 
 from __future__ import annotations
 
+import ast
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,20 @@ from triton.compiler.compiler import make_backend
 from triton.runtime import driver
 
 from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver
+from intelliperf_swizzle.frontends.triton.ir.parse import MARK
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 from intelliperf_swizzle.frontends.triton.ir.stand_in_arguments import stand_in_arguments
 from intelliperf_swizzle.records import KernelSource, Launch
 
 
-def ttir_of(launch: Launch, *, edits: Mapping[str, str] = {}, general: bool = False) -> str:
+def ttir_of(
+    launch: Launch,
+    *,
+    edits: Mapping[str, str] = {},
+    general: bool = False,
+    raw: bool = False,
+    marks: Mapping[int, Sequence[str]] = {},
+) -> str:
     """The kernel of a launch in Triton's IR, for gfx942 (there host descriptors are pointers).
 
     40 ms; the first one of a process 100 ms.
@@ -32,6 +42,9 @@ def ttir_of(launch: Launch, *, edits: Mapping[str, str] = {}, general: bool = Fa
         launch: gives signature, specialisation, constexprs and options.
         edits: function key -> its other text.
         general: no argument is specialised, so that counts and sizes stay visible.
+        raw: before any pass, so that each operation of the text is in its place.
+        marks: line of the kernel's text -> lists of expressions, `"tile, count"`; for each, a
+            `tt.print` of `MARK` with their values stands before the statement there.
 
     Returns:
         What was recorded, if that is what is asked for; else it is compiled from the text.
@@ -40,12 +53,18 @@ def ttir_of(launch: Launch, *, edits: Mapping[str, str] = {}, general: bool = Fa
         Exception: whatever Triton raises of the kernel.
     """
     recorded = getattr(launch, "ttir", None)
-    if recorded and not edits and not general:
+    if recorded and not (edits or general or raw or marks):
         return Path(recorded).read_text(encoding="utf-8")
     driver.set_active(StandInDriver())
     with tempfile.TemporaryDirectory() as folder:
         functions = _live_functions(launch.source, folder, edits)
-        return _compile(functions, launch, general)
+        kernel = functions[launch.source.kernel]
+        text = edits.get(launch.source.kernel, launch.source.entry.text)
+        kernel.parse = partial(_marked, kernel.parse, marks, _lines_ahead(text))
+        try:
+            return _compile(functions, launch, general, raw, marks)
+        finally:
+            del kernel.parse
 
 
 def _live_functions(
@@ -62,13 +81,45 @@ def _live_functions(
     return functions
 
 
+def _marked(
+    parse: Callable[[], ast.Module], marks: Mapping[int, Sequence[str]], ahead: int
+) -> ast.Module:
+    """The syntax tree of a kernel with prints in it."""
+    tree = parse()
+    bodies = [
+        body
+        for node in ast.walk(tree)
+        for name in ("body", "orelse")
+        if isinstance(body := getattr(node, name, None), list)
+    ]
+    for body in bodies:
+        for place in reversed(range(len(body))):
+            for values in reversed(marks.get(body[place].lineno + ahead, ())):
+                print_ = ast.parse(f"_tl.device_print({MARK!r}, {values})").body[0]
+                for node in ast.walk(print_):
+                    ast.copy_location(node, body[place])
+                body.insert(place, print_)
+    return tree
+
+
 def _lines_ahead(text: str) -> int:
     """Lines before the one with `def`, as Triton counts them."""
     lines = text.splitlines()
     return next(i for i, line in enumerate(lines) if line.strip().startswith("def "))
 
 
-def _compile(functions: Mapping[str, Any], launch: Launch, general: bool) -> str:
+_compiled: dict[tuple[Any, ...], str] = {}
+"""What was compiled in this process."""
+
+
+def _compile(
+    functions: Mapping[str, Any],
+    launch: Launch,
+    general: bool,
+    raw: bool,
+    marks: Mapping[int, Sequence[str]],
+) -> str:
+    places = tuple((one.file, one.first_line) for one in launch.source.functions.values())
     kernel = functions[launch.source.kernel]
     arguments = stand_in_arguments(launch, functions)
     backend = make_backend(driver.active.get_current_target())
@@ -82,7 +133,11 @@ def _compile(functions: Mapping[str, Any], launch: Launch, general: bool) -> str
         warmup: bool,
     ) -> None:  # fmt: skip
         source = kernel.ASTSource(kernel, signature, constexprs, attrs)
-        printed.append(_ttir(source, backend, options))
+        given = repr((signature, constexprs, attrs)), options.hash(), raw
+        alike = (id(kernel), places, repr(marks), *given)  # many launches specialise alike
+        if alike not in _compiled:
+            _compiled[alike] = _ttir(source, backend, options, raw)
+        printed.append(_compiled[alike])
 
     try:
         for parameter in kernel.params if general else ():
@@ -98,8 +153,8 @@ def _compile(functions: Mapping[str, Any], launch: Launch, general: bool) -> str
     return printed[0]
 
 
-def _ttir(source: Any, backend: Any, options: Any) -> str:
-    """The module of a kernel after the passes on TTIR."""
+def _ttir(source: Any, backend: Any, options: Any, raw: bool) -> str:
+    """The module of a kernel, after the passes on TTIR or before."""
     target = driver.active.get_current_target()
     context = ir.context()
     ir.load_dialects(context)
@@ -108,6 +163,8 @@ def _ttir(source: Any, backend: Any, options: Any) -> str:
         target, options, backend.get_codegen_implementation(options), backend.get_module_map(),
         context,
     )  # fmt: skip
+    if raw:
+        return str(module.str())
     stages: dict[str, Any] = {}
     backend.add_stages(stages, options, source.language)
     return str(stages["ttir"](module, {}).str())

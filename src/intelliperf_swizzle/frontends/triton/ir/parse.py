@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 
 VALUE = re.compile(r"%[\w$.\-]+(?:#\d+)?")
 """A value as it is printed."""
+MARK = "intelliperf-swizzle"
+"""What a print says that `compile` inserts to tell which value a name has."""
 _NAME = r"%[\w$.\-]+"
 _RESULTS = re.compile(rf"({_NAME})(?::(\d+))?((?:, {_NAME})*) = ")
 _OPERATION = re.compile(r'"?([a-z_]+\.[\w.]+)"?\s*')
@@ -100,7 +102,7 @@ class Op:
             op = op.parent
 
     def last(self, region: int = 0) -> Op:
-        """What ends a region."""
+        """What ends a region, if that is printed: an `scf.yield` without operands is not."""
         return self.regions[region][-1].ops[-1]
 
     def attr(self, name: str) -> int:
@@ -149,7 +151,10 @@ class Kernel:
                 self.types.update(zip(block.args, block.arg_types, strict=True))
                 self.owner.update({arg: (op, i) for i, arg in enumerate(block.args)})
         self.defs.update(dict.fromkeys(op.results, op))
-        self.types.update(zip(op.results, _result_types(op), strict=True))
+        kinds = _result_types(op)
+        if len(kinds) != len(op.results):
+            raise LookupError(f"{op.name} {op.text} : {op.types}")
+        self.types.update(zip(op.results, kinds, strict=True))
 
     @classmethod
     def parse(cls, text: str) -> Kernel:
@@ -165,7 +170,10 @@ class Kernel:
             except (AssertionError, LookupError, StopIteration, ValueError) as error:
                 raise ValueError(f"line {number} of a TTIR module: {line.strip()!r}") from error
         locations = dict(re.findall(r"^(#\w+) = loc\((.*)\)$", text, re.M))
-        return cls(reader.functions, locations)
+        try:
+            return cls(reader.functions, locations)
+        except LookupError as error:
+            raise ValueError(f"a TTIR module with an operation of unknown form: {error}") from error
 
     def ops(self, root: Op | None = None) -> Iterator[Op]:
         """The operations of the kernel, or of one operation."""
@@ -323,6 +331,8 @@ def _read_op(line: str, location: str) -> Op:
 
 def _read_plain(op: Op) -> None:
     op.text, op.types = _cut_types(op.text)
+    if not op.types and " -> " in without_strings(op.text):  # assembly without operands
+        op.text, _, op.types = op.text.rpartition(" -> ")
     op.operands = VALUE.findall(without_strings(op.text))
 
 
@@ -406,6 +416,7 @@ def _unwrap(text: str) -> str:
 
 def _cut_types(text: str) -> tuple[str, str]:
     """Cuts at the last ` : ` outside of brackets."""
+    text = f" {text}"
     cuts = [place for place, one, depth in _depths(text) if one == ":" and not depth]
     cuts = [place for place in cuts if text[place - 1 : place + 2] == " : "]
     return (text[: cuts[-1]].strip(), text[cuts[-1] + 1 :].strip()) if cuts else (text.strip(), "")

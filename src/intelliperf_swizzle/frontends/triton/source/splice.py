@@ -42,6 +42,7 @@ from intelliperf_swizzle.edit import (
     unified_diff,
 )
 from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.triton.source.configs import recorded_only, under
 from intelliperf_swizzle.frontends.triton.source.factors import find_factors
 from intelliperf_swizzle.frontends.triton.source.reads import (
     AXES,
@@ -74,6 +75,7 @@ class _Splice:
     axes: int
     target: Target
     name: str
+    condition: str | None
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def splice(
     path = Path(source.entry.file)
     root = patch_root(source.entry.file, roots or (path.parent,))
     before = read_exactly(path)
-    request = _Splice(swizzle, _axes(reads, launches), target, name)
+    request = _Splice(swizzle, _axes(reads, launches), target, name, recorded_only(launches))
     changes: dict[str, _Change] = {}
     if loop := launches[0].loop:
         reads = {}
@@ -128,7 +130,7 @@ def splice(
         changes[source.kernel] = _change_loop(source, loop, request)
     for key, own in reads.items():
         _check_users(source, key, before)
-        _check_scope(source, key, swizzle)
+        _check_scope(source, key, request)
         changes[key] = _change(source.functions[key], own, request)
     after = _rewritten(source, changes, before)
     diff = unified_diff({str(path): before}, {str(path): after}, root)
@@ -189,10 +191,16 @@ def _axes(reads: dict[str, tuple[Read, ...]], launches: Sequence[Launch]) -> int
     return max(read | launched) + 1
 
 
-def _check_scope(source: KernelSource, key: str, swizzle: Swizzle) -> None:
-    """Refuses a helper that does not know the kernel's arguments which the swizzle reads."""
+def _check_scope(source: KernelSource, key: str, request: _Splice) -> None:
+    """Refuses a helper that does not know the kernel's arguments which the block reads."""
     function = source.functions[key]
-    missing = sorted(_arguments(swizzle))
+    missing = sorted(_arguments(request.swizzle))
+    if key != source.kernel and request.condition:
+        raise SpliceError(
+            f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
+            f"the configuration, and only that with {request.condition} was recorded",
+            hint="pass the program id to the helper",
+        )
     if key != source.kernel and missing:
         raise SpliceError(
             f"{where(function, 1)}: helper `{function.name}` reads `program_id` but does not know "
@@ -285,11 +293,11 @@ def _change(function: SourceFunction, reads: Sequence[Read], request: _Splice) -
     )
     outputs, naming = _named(code.outputs, prefix)
     before_line = _first_line(function, tree, reads, request.swizzle)
+    plain = {output: f"{language}.program_id({axis})" for axis, output in outputs.items()}
+    lines = [*_fixed_axes(reads, language), *code.lines, *naming]
     block = (
         f"# {headline(request.name, request.target.name)}",
-        *_fixed_axes(reads, language),
-        *code.lines,
-        *naming,
+        *under(request.condition, lines, plain),
     )
     return _Change(
         replacements=tuple((read.place, outputs[read.axis]) for read in reads),
@@ -335,14 +343,12 @@ def _change_loop(source: KernelSource, loop: TileLoop, request: _Splice) -> _Cha
             tl=language,
         )
         outputs, naming = _named(code.outputs, prefix)
+        output = end[-1].partition(" ")[0] if end else outputs[0]
+        lines = [*begin, *code.lines, *naming, *(line.format(outputs[0]) for line in end)]
         insertions[counter.line] = (
             f"# {headline(request.name, request.target.name)}",
-            *begin,
-            *code.lines,
-            *naming,
-            *(line.format(outputs[0]) for line in end),
+            *under(request.condition, lines, {output: counter.name}),
         )
-        output = end[-1].partition(" ")[0] if end else outputs[0]
         replacements += [
             (place(function.text, node), output)
             for statement in scope

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The remap that a kernel's own source computes from its program ids: is it a permutation?
 
-`instrument` makes the source tell its scalars; `observe` runs it in batches (`child`), while
-`stores` notes who stores each element and `accessed_parts` who accesses which part; `judge` draws
-the verdict; `other_sizes` makes a launch anew at other sizes.
+`observe` executes the kernel's IR (`child`), while `stores` notes who stores each element and
+`accessed_parts` who accesses which part; `judge` draws the verdict; `other_sizes` makes a launch
+anew at other sizes.
 """
 
 from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (

@@ -8,23 +8,21 @@ A part is the block that one program accesses at once, known by the address of i
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import FrameType
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.frontends.triton.interpreter.memory import Memory
+from intelliperf_swizzle.frontends.triton.ir.parse import Op
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Parts
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.records import Access, Int64Array, Launch, TensorArgument
 
+_Bits: TypeAlias = npt.NDArray[np.bool_]
 MOST_PARTS = 1 << 24
 """Pairs of program and part that are kept of a launch (256 MB)."""
-
-_Lines: TypeAlias = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,8 @@ class _Key:
     Attributes:
         place: number of the storage.
         kind: of the access.
-        lines: where it stands, and where the functions are called that it stands in.
+        op: the operation.
+        line: file and line of it.
         extents: of the block.
         strides: int bytes between neighbouring lanes, along each axis of the block.
         item_bytes: of a lane.
@@ -51,7 +50,8 @@ class _Key:
 
     place: int
     kind: Access
-    lines: _Lines
+    op: Op
+    line: str
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     item_bytes: int
@@ -93,29 +93,38 @@ class PartWatch:
     Args:
         launch: whose tensors.
         memory: where they lie.
-        files: of the kernel's functions, as they are run.
     """
 
-    def __init__(self, launch: Launch, memory: Memory, files: frozenset[str]) -> None:
+    def __init__(self, launch: Launch, memory: Memory) -> None:
         self._memory = memory
-        self._files = files
         self._programs = launch.programs
         self._views = list(launch.tensors())
-        self._batch: list[tuple[_Key, Int64Array, npt.NDArray[np.bool_]]] = []
+        self._batch: list[tuple[_Key, Int64Array, _Bits, _Bits]] = []
         self._seen: dict[_Key, list[tuple[Int64Array, Int64Array, npt.NDArray[np.bool_]]]] = {}
         self._pairs = 0
+
+    def begin(self) -> None:
+        """A batch begins."""
+        self._batch.clear()
 
     def access(
         self,
         kind: Access,
         addresses: Sequence[npt.NDArray[np.int64]],
         item_bytes: int,
-        origin: Origin,
-        touched: npt.NDArray[np.bool_],
+        what: tuple[Op, str, Origin],
+        touched: _Bits,
+        active: _Bits,
     ) -> None:
-        """The programs of a batch access a block (terms as in `interpreter.batched.Recorder`).
+        """The active programs of a batch access a block (terms as in `walk.batch.Recorder`).
 
-        `touched` are the programs of which not all lanes are masked, as far as that is known.
+        Args:
+            kind: of the access.
+            addresses: of the block.
+            item_bytes: of a lane.
+            what: the operation, its file and line, and what its address is computed from.
+            touched: programs of which not all lanes are masked, as far as that is known.
+            active: those that make the access.
         """
         if self._pairs > MOST_PARTS:
             return
@@ -125,12 +134,13 @@ class PartWatch:
         place = int(np.bincount(np.maximum(places, 0)).argmax())
         extents = np.broadcast_shapes(*(term.shape[1:] for term in addresses))
         strides = tuple(_stride(addresses, axis - len(extents)) for axis in range(len(extents)))
-        key = _Key(place, kind, self._lines(), extents, strides, item_bytes, origin)
-        self._batch.append((key, base, touched))
+        op, line, origin = what
+        key = _Key(place, kind, op, line, extents, strides, item_bytes, origin)
+        self._batch.append((key, base, touched, active))
 
-    def end(self, programs: Int64Array, active: npt.NDArray[np.bool_]) -> None:
-        """A batch is over; `active` are the programs that made all of its accesses."""
-        for key, base, touched in self._batch:
+    def end(self, programs: Int64Array) -> None:
+        """A batch is over."""
+        for key, base, touched, active in self._batch:
             own = np.broadcast_to(base, len(programs))[active]
             self._seen.setdefault(key, []).append((programs[active], own, touched[active]))
             self._pairs += len(own)
@@ -185,15 +195,6 @@ class PartWatch:
             touched[inside][order][first], np.unique(programs[~inside]),
         )  # fmt: skip
 
-    def _lines(self) -> _Lines:
-        found = []
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None:
-            if frame.f_code.co_filename in self._files:
-                found.append((frame.f_code.co_filename, frame.f_lineno))
-            frame = frame.f_back
-        return tuple(found)
-
     def _view(self, place: int, low: int, high: int) -> tuple[str, TensorArgument]:
         """The smallest tensor in a storage that holds these bytes; else the largest there."""
         number = self._memory.numbers[place]
@@ -245,6 +246,8 @@ def _parts_of(line: _AccessedParts, together: Int64Array, orders: Sequence[Int64
     programs, first = _first_parts(line)
     return Parts(
         name=line.name,
+        line=line.key.line,
+        elements=math.prod(line.view.shape),
         access={Access.READ: "loaded", Access.WRITE: "stored"}.get(line.key.kind, "updated"),
         taken=len(distinct),
         repeats=len(line.offset) - len(distinct),

@@ -11,10 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from intelliperf_swizzle.codec import save_arrays
-from intelliperf_swizzle.frontends.triton.interpreter.batched import NotBatchableError
-from intelliperf_swizzle.frontends.triton.interpreter.revive import revive
-from intelliperf_swizzle.frontends.triton.source_proofs.instrument import watched
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.source_proofs.observe import observe
+from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
 from intelliperf_swizzle.launch_files import load_launch
 
 
@@ -26,16 +27,12 @@ def watch(launches: Path, _: Path) -> None:
 
 def _watch(folder: Path) -> None:
     launch = load_launch(folder / "launch.json")
-    edits, sites = watched(launch.source)
-    live = revive(launch, folder, edits=edits)
     try:
-        observation = observe(live, sites)
-    except NotBatchableError as refusal:
-        names = sorted(n for number in refusal.storages for n in live.memory.names(number))
-        loaded = f", loaded from {', '.join(names)}" if names else ""
-        (folder / "refusal.txt").write_text(f"{refusal.reason}{loaded}")
-    except Exception as error:  # whatever a kernel may raise
-        said = " ".join(str(error).split())[:300]
-        (folder / "refusal.txt").write_text(f"it cannot be interpreted: {said}")
+        observation = observe(launch, Kernel.parse(ttir_of(launch)))
+    except (NotKnownError, TraceError) as refusal:
+        (folder / "refusal.txt").write_text(str(refusal))
+    except Exception as error:  # whatever Triton may raise of a kernel
+        said = " ".join(str(error).split())[-300:]
+        (folder / "refusal.txt").write_text(f"it cannot be compiled: {said}")
     else:
         save_arrays(observation, folder / "observation.npz")

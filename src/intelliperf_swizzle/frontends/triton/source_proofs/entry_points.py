@@ -12,7 +12,7 @@ from pathlib import Path
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture import record
+from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     RemapVerdict,
 )

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 """From what was seen of a launch to a verdict: is each of its tiles computed exactly once?
 
-What is known for certain comes from accesses: which programs do the same work, which elements are
-stored by several programs and which by none. The scalars of the source name the tiles; what they
-say never decides against the accesses. The first rule of `RULES` that holds gives the verdict.
+Accesses tell: which programs do the same work, which elements or parts of a tensor are stored by
+several programs and which by none. The first rule of `RULES` that holds gives the verdict.
 """
 
 from __future__ import annotations
@@ -18,13 +17,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.source_proofs.evidence import (
-    describe_astray,
     describe_collision,
     describe_idle,
-    describe_once,
     describe_outputs,
     describe_parts,
-    describe_scattered,
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import (
     Observation,
@@ -32,12 +28,6 @@ from intelliperf_swizzle.frontends.triton.source_proofs.observation import (
     Parts,
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.suspects import find_suspects, is_balanced
-from intelliperf_swizzle.frontends.triton.source_proofs.tiles import (
-    Astray,
-    Tiles,
-    find_astray,
-    frontier_tiles,
-)
 from intelliperf_swizzle.mapping import condition
 from intelliperf_swizzle.records import Grid
 
@@ -173,19 +163,19 @@ class Facts:
         return tuple(one for one in self.clean if self.all_work and one.programs == self.working)
 
     @cached_property
-    def tiles(self) -> Tiles | None:
-        """The tiles, as the scalars name them."""
-        return frontier_tiles(self.seen, self.grid)
+    def partly(self) -> tuple[Output, ...]:
+        """Tensors stored block by block of which elements are left, as long as one that is loaded.
 
-    @cached_property
-    def once(self) -> list[str]:
-        """Says so where the scalars take each tile exactly once; else nothing."""
-        return describe_once(self.seen, self.tiles)
-
-    @cached_property
-    def astray(self) -> Astray | None:
-        """Programs that take tiles which do not exist."""
-        return find_astray(self.seen, self.grid) if self.has_gaps else None
+        What is left of them may be output that is missing.
+        """
+        parts = self.seen.parts or ()
+        blocks = {one.name for one in parts if one.access == "stored" and not one.single}
+        loaded = {one.elements for one in parts if one.access == "loaded"}
+        return tuple(
+            one
+            for one in self.outputs
+            if one.unwritten and one.name in blocks and one.elements in loaded
+        )
 
     @cached_property
     def suspects(self) -> tuple[Parts, ...]:
@@ -242,10 +232,6 @@ def _name(tensors: tuple[Output, ...] | tuple[Parts, ...]) -> str:
     return ", ".join(dict.fromkeys(f"`{tensor.name}`" for tensor in tensors))
 
 
-def _describe_astray(facts: Facts) -> list[str]:
-    return describe_astray(facts.seen, facts.astray) if facts.astray else []
-
-
 RULES = (
     Rule(
         "nothing is written",
@@ -258,7 +244,7 @@ RULES = (
         "not a permutation",
         lambda facts: facts.distinct < facts.working,
         lambda facts: f"{facts.working} programs do the work of {facts.distinct}",
-        lambda facts: describe_collision(facts.seen, facts.tiles),
+        lambda facts: describe_collision(facts.seen),
     ),
     Rule(
         "parts are stored twice and never",
@@ -267,26 +253,13 @@ RULES = (
         lambda facts: (
             f"parts of {_name(facts.dropped)} are stored by several programs, and others by none"
         ),
-        lambda facts: [
-            *describe_scattered(facts.seen, facts.tiles),
-            *(line for parts in facts.dropped for line in describe_parts(facts.seen, parts)),
-        ],
+        lambda facts: [line for parts in facts.dropped for line in describe_parts(parts)],
     ),
     Rule(
         "elements are stored twice and never",
         "not a permutation",
-        lambda facts: facts.scattered and not facts.once and not facts.clean_of_all,
+        lambda facts: facts.scattered and not facts.clean_of_all and not facts.seen.places_loaded,
         lambda facts: "elements are stored by several programs, and others by none",
-        lambda facts: describe_scattered(facts.seen, facts.tiles),
-    ),
-    Rule(
-        "tiles do not exist",
-        "not a permutation",
-        lambda facts: facts.astray is not None,
-        lambda facts: (
-            "programs take tiles that do not exist, and others take none of those that do"
-        ),
-        _describe_astray,
     ),
     Rule(
         "parts are left",
@@ -296,9 +269,16 @@ RULES = (
             f"parts of {_name(facts.suspects)} are left, while others are taken twice or do not "
             "exist"
         ),
-        lambda facts: [
-            line for parts in facts.suspects for line in describe_parts(facts.seen, parts)
-        ],
+        lambda facts: [line for parts in facts.suspects for line in describe_parts(parts)],
+    ),
+    Rule(
+        "output may be missing",
+        "not told",
+        lambda facts: bool(facts.partly),
+        lambda facts: (
+            f"elements of {_name(facts.partly)} are written by no program, and what is loaded is "
+            "as long"
+        ),
     ),
     Rule(
         "parts are too many",
@@ -314,14 +294,12 @@ RULES = (
         "permutation",
         lambda facts: bool(facts.clean_of_all),
         lambda facts: f"each element of {_name(facts.clean_of_all)} is stored exactly once",
-        lambda facts: facts.once,
     ),
     Rule(
         "elements are stored twice",
         "not told",
         lambda facts: bool(facts.shared),
         lambda facts: "elements are stored by several programs",
-        lambda facts: facts.once,
     ),
     Rule(
         "elements are left by idle programs",
@@ -336,14 +314,6 @@ RULES = (
         "permutation",
         lambda facts: 0 < len(facts.outputs) == len(facts.clean),
         lambda facts: "each element is stored exactly once",
-        lambda facts: facts.once,
-    ),
-    Rule(
-        "each tile is taken once",
-        "permutation",
-        lambda facts: bool(facts.once),
-        lambda facts: "no two programs do the same, and each tile is taken once",
-        lambda facts: facts.once,
     ),
     Rule(
         "nothing is known",

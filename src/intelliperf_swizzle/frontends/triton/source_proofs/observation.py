@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What was seen of a launch: who does the same, who holds which scalars, who stores what."""
+"""What was seen of a launch: who does the same, who stores what, which parts are accessed."""
 
 from __future__ import annotations
 
@@ -8,20 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from intelliperf_swizzle.records import Int64Array
-
-UNDEFINED = np.iinfo(np.int64).min
-"""Value of a scalar that a program has not assigned."""
-
-
-@dataclass(frozen=True)
-class Site:
-    """An assignment of the kernel's source: the name, its file, and the 1-based line."""
-
-    name: str
-    file: str
-    line: int
 
 
 @dataclass(frozen=True)
@@ -59,7 +45,9 @@ class Parts:
 
     Attributes:
         name: of the argument.
+        line: file and line.
         access: `loaded`, `stored` or `updated` (with atomics).
+        elements: of the tensor.
         taken: different parts of the tensor that the line accesses.
         repeats: how often a part is accessed that another program has too.
         outside: how often a part is accessed outside the tensor, or stored with all lanes masked.
@@ -78,7 +66,9 @@ class Parts:
     """
 
     name: str
+    line: str
     access: str
+    elements: int
     taken: int
     repeats: int
     outside: int
@@ -98,32 +88,20 @@ class Parts:
 
 @dataclass(frozen=True)
 class Observation:
-    """One launch, run in batches with its scalars watched.
+    """One launch, executed without its arithmetic.
 
     Attributes:
-        sites: the assignments.
         work: uint64[programs]; equal for programs that access the same addresses in the same order
             (equal by chance for one pair in 2**64).
         writes: bool[programs]; whether the program writes anything.
-        frontier: numbers of the sites whose values addresses and masks are computed from.
-        program: int64[rows]; a row is a program at a write, with the scalars it then holds.
-        values: int64[rows, sites]; `UNDEFINED` where a scalar has no value yet.
-        wrote: bool[rows]; whether anything was written while the program held these scalars.
-        sizes: integers that are the same in all programs; extents of the tile grid are among them.
         outputs: the tensors written to; None where they have too many elements to be looked at.
         lanes_outside: elements written outside every tensor.
         places_loaded: whether an address or a mask is computed from values that were loaded.
         parts: what each line does to a tensor; None where there are too many to be kept.
     """
 
-    sites: tuple[Site, ...]
     work: npt.NDArray[np.uint64]
     writes: npt.NDArray[np.bool_]
-    frontier: tuple[int, ...]
-    program: Int64Array
-    values: Int64Array
-    wrote: npt.NDArray[np.bool_]
-    sizes: frozenset[int]
     outputs: tuple[Output, ...] | None
     lanes_outside: int
     places_loaded: bool = False

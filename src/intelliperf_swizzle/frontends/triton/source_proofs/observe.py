@@ -1,203 +1,101 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A launch run in batches while its scalars, its accesses and what they depend on are noted."""
+"""A launch executed without its arithmetic, while it is noted who accesses what."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import triton.language as tl
-from triton.runtime.interpreter import TensorHandle
 
-from intelliperf_swizzle.frontends.triton.interpreter.batch import Bound, Origins
-from intelliperf_swizzle.frontends.triton.interpreter.batched import run_batched_programs
-from intelliperf_swizzle.frontends.triton.interpreter.blocks import (
-    Array,
-    align,
-    is_known,
-    origin_of,
-    shape_of,
-)
-from intelliperf_swizzle.frontends.triton.interpreter.revive import LiveLaunch
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source_proofs.accessed_parts import Origin, PartWatch
-from intelliperf_swizzle.frontends.triton.source_proofs.observation import (
-    UNDEFINED,
-    Observation,
-    Site,
-)
+from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation
 from intelliperf_swizzle.frontends.triton.source_proofs.stores import Written
-from intelliperf_swizzle.frontends.triton.tile_loops.marks import listen
-from intelliperf_swizzle.records import Access, Int64Array
+from intelliperf_swizzle.frontends.triton.walk.arguments import bind_arguments
+from intelliperf_swizzle.frontends.triton.walk.blocks import Block, align
+from intelliperf_swizzle.frontends.triton.walk.elements import Array
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory
+from intelliperf_swizzle.frontends.triton.walk.run import Live, Nobody, run_together
+from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, Sources, address_slice
+from intelliperf_swizzle.frontends.triton.walk.walker import Plan
+from intelliperf_swizzle.records import Access, Int64Array, Launch
 
-MOST_SCALARS = 1 << 27
-"""Values of scalars that are kept (1 GB); of launches with more, the scalars are not told."""
 
-_FIRST_BIT = 256
-"""Of the sites in the origin of a value; the bits below stand for storages."""
-_STORAGES = (1 << _FIRST_BIT) - 1
-
-
-def observe(live: LiveLaunch, sites: tuple[Site, ...]) -> Observation:
-    """Run a launch whose kernel is `watched`.
+def observe(launch: Launch, kernel: Kernel) -> Observation:
+    """Execute all programs of a launch.
 
     Raises:
-        NotBatchableError: an unknown value decides what a program does.
-        Exception: whatever the kernel raises.
+        NotKnownError: a value that is not known decides what a program does.
+        TraceError: the arguments do not fit the kernel.
     """
-    watcher = Watcher(live, len(sites))
-    origins = _SiteOrigins(watcher)
-    listen(live, origins.watch)
-    programs = np.arange(live.launch.programs, dtype=np.int64)
-    run_batched_programs(live, watcher, programs, origins=origins)
-    return watcher.observation(sites)
+    numbers = {op: _numbers(kernel, op) for function in kernel.functions for op in function.walk()}
+    wanted = [value for values in numbers.values() for value in values]
+    memory = Memory(launch)
+    live = Live(
+        Plan(kernel, address_slice(kernel, wanted)),
+        launch.grid,
+        memory,
+        bind_arguments(kernel, launch, memory),
+    )
+    watcher = Watcher(launch, live, numbers)
+    run_together(live, watcher)
+    return watcher.observation()
 
 
-class _SiteOrigins(Origins):
-    """Values carry the sites that they were last computed from, as bits of their origin.
+def _numbers(kernel: Kernel, op: Op) -> list[str]:
+    """What a stored value is computed from, beside what was loaded, that follows from program ids.
 
-    One bit a site for what is computed from it, and one for what is loaded from where it says.
+    It is part of what a program does.
     """
-
-    def __init__(self, watcher: Watcher) -> None:
-        self._watcher = watcher
-        self._computed = (1 << watcher.sites) - 1 << _FIRST_BIT
-        self._loaded_shift = watcher.sites
-
-    def _sites_of(self, *handles: TensorHandle | None) -> int:
-        """The sites (bit set) that values come from, computed or loaded."""
-        origin = 0
-        for handle in handles:
-            origin |= origin_of(handle)
-        both = origin | origin >> self._loaded_shift
-        return (both & self._computed) >> _FIRST_BIT
-
-    def watch(self, site: int, value: tl.tensor | tl.constexpr | int) -> None:
-        """A name is assigned; from here on its value comes from this site alone."""
-        if not isinstance(value, tl.tensor):
-            self._watcher.size(getattr(value, "value", value))
-            return
-        handle = value.handle
-        whole = value.dtype.is_int() and not value.dtype.is_int1()
-        if shape_of(handle) != () or not whole or not is_known(handle):
-            return
-        if not self._sites_of(handle):
-            self._watcher.size(int(np.asarray(handle.data).reshape(-1)[0]))
-            return
-        handle.origin = origin_of(handle) & _STORAGES | 1 << _FIRST_BIT + site
-        self._watcher.scalar(site, handle.data)
-
-    def program_id(self, axis: int, values: Array) -> int:
-        """They come from the site of their axis."""
-        self._watcher.scalar(axis, values)
-        return 1 << _FIRST_BIT + axis
-
-    def loop(self, *bounds: Bound | None) -> int:
-        """The loop's variable comes from where its bounds come from."""
-        return self._sites_of(*(getattr(bound, "handle", None) for bound in bounds)) << _FIRST_BIT
-
-    def load(self, ptr: TensorHandle, mask: TensorHandle | None) -> int:
-        """What is loaded comes from where the address comes from."""
-        return self._sites_of(ptr, mask) << _FIRST_BIT + self._loaded_shift
-
-    def touch(self, ptr: TensorHandle, mask: TensorHandle | None) -> None:
-        """Whoever looks for the frontier is told of address and mask."""
-        loaded, sites = bool(origin_of(ptr) & _STORAGES), self._sites_of(ptr)
-        self._watcher.depends_on(
-            sites | self._sites_of(mask),
-            loaded=loaded or bool(origin_of(mask) & _STORAGES),
-            address=Origin(loaded, bool(sites)),
-        )
-
-    def write(self, value: TensorHandle) -> None:
-        """What is written may be computed from the program id alone."""
-        self._watcher.puts((origin_of(value) & self._computed) >> _FIRST_BIT)
+    if op.name not in ACCESSES or op.name == "tt.load":
+        return []
+    sources = Sources(kernel)
+    found: list[str] = []
+    seen: set[str] = set()
+    todo = [v for i, v in enumerate(op.operands) if i not in ACCESSES[op.name]]
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        leaves = sources.leaves(value)
+        if not any(leaf.name == "tt.get_program_id" for leaf in leaves):
+            continue
+        if not sources.read_memory([value]):
+            found.append(value)
+        elif (made := kernel.defs.get(value)) is None or made.name not in ACCESSES:
+            todo += sources.before(value)
+    return found
 
 
-@dataclass
-class _Snapshot:
-    """The scalars of a batch at a write, and which programs wrote while they held them."""
-
-    values: dict[int, Array]
-    wrote: npt.NDArray[np.bool_]
-
-
-@dataclass
-class _Samples:
-    """What is kept of all batches."""
-
-    program: list[Int64Array] = field(default_factory=list)
-    values: list[Int64Array] = field(default_factory=list)
-    wrote: list[npt.NDArray[np.bool_]] = field(default_factory=list)
-    rows: int = 0
-
-
-class Watcher:
-    """Takes scalars and accesses from the interpreter; a recorder of `interpreter.batched`.
+class Watcher(Nobody):
+    """Takes the accesses of batches; a `walk.batch.Recorder`.
 
     Args:
-        live: the launch.
-        sites: how many there are.
+        launch: that is executed.
+        live: the same.
+        numbers: of each store, the values that `_numbers` found.
     """
 
-    def __init__(self, live: LiveLaunch, sites: int) -> None:
-        programs = live.launch.programs
-        self.sites = sites
-        self._written = Written(live.launch, live.memory)
-        files = {function.fn.__code__.co_filename for function in live.functions.values()}
-        self._parts = PartWatch(live.launch, live.memory, frozenset(files))
-        self._address = Origin()
-        self._work = np.zeros(programs, np.uint64)
-        self._writes = np.zeros(programs, np.bool_)
-        self._frontier = 0
-        self._places_loaded = False
-        self._kept = _Samples()
-        self._sizes = {*live.launch.grid, *live.launch.constants.values()}
-        self._hash: npt.NDArray[np.uint64]
-        self.begin(np.zeros(0, np.int64))
-
-    def size(self, value: object) -> None:
-        """An integer that is the same in all programs."""
-        if isinstance(value, int) and not isinstance(value, bool):
-            self._sizes.add(value)
-
-    def scalar(self, site: int, values: Array) -> None:
-        """The programs of the batch assign a scalar (or one value for all)."""
-        if not np.array_equal(self._current.get(site, ()), values):
-            self._changed = True
-        self._current[site] = values
-
-    def depends_on(self, sites: int, *, loaded: bool, address: Origin) -> None:
-        """What the next access is computed from.
-
-        Args:
-            sites: of its address and mask (bit set).
-            loaded: address or mask are computed from loaded values.
-            address: likewise, of the address alone.
-        """
-        self._frontier |= sites
-        self._places_loaded |= loaded
-        self._address = address
-
-    def puts(self, sites: int) -> None:
-        """What is written is computed from these sites (bit set): their values are work too."""
-        for site, values in self._current.items():
-            if sites >> site & 1:
-                self._hash = _mixed(self._hash * _ODD[1] + values.astype(np.uint64))
+    def __init__(self, launch: Launch, live: Live, numbers: Mapping[Op, Sequence[str]]) -> None:
+        self._live, self._numbers = live, numbers
+        self._written = Written(launch, live.memory)
+        self._parts = PartWatch(launch, live.memory)
+        self._work = np.zeros(launch.programs, np.uint64)
+        self._writes = np.zeros(launch.programs, np.bool_)
+        self._origins: dict[Op, tuple[Origin, bool]] = {}
 
     def begin(self, programs: Int64Array) -> None:
         """A batch begins."""
         self._programs = programs
         self._hash = np.zeros(len(programs), np.uint64)
         self._wrote = np.zeros(len(programs), np.bool_)
-        self._current: dict[int, Array] = {}
-        self._snapshots: list[_Snapshot] = []
-        self._changed = True
+        self._parts.begin()
 
-    def access(
+    def access(  # type: ignore[override]
         self,
         kind: Access,
         addresses: Sequence[Array],
@@ -206,60 +104,51 @@ class Watcher:
         active: npt.NDArray[np.bool_],
     ) -> int:
         """The active programs access a block."""
-        self._hash = _mixed(
-            self._hash * _ODD[0]
-            + _mixed(_lanes_hash(addresses, mask) + np.uint64(int(kind) << 8 | item_bytes))
+        op = self._live.now.op
+        assert op is not None
+        hashed = self._hash * _ODD[0] + _mixed(
+            _lanes_hash(addresses, mask) + np.uint64(int(kind) << 8 | item_bytes)
         )
-        if kind == Access.READ:
-            touched = np.ones(len(self._programs), np.bool_)
-            self._parts.access(kind, addresses, item_bytes, self._address, touched)
-            return 0
-        wrote = self._written.write(kind, addresses, mask, item_bytes, self._programs, active)
-        self._parts.access(kind, addresses, item_bytes, self._address, wrote)
-        self._wrote |= wrote
-        if self._changed:
-            self._snapshots.append(_Snapshot(dict(self._current), wrote))
-            self._changed = False
-        else:
-            self._snapshots[-1].wrote = self._snapshots[-1].wrote | wrote
+        for name in self._numbers[op]:
+            hashed = _mixed(hashed) * _ODD[1] + _value_hash(self._live.now.values[name])
+        self._hash = np.where(active, _mixed(hashed), self._hash)
+        touched = active
+        if kind != Access.READ:
+            touched = self._written.write(kind, addresses, mask, item_bytes, self._programs, active)
+            self._wrote |= touched
+        line = self._live.plan.kernel.line(op)
+        self._parts.access(
+            kind, addresses, item_bytes, (op, line, self._origin(op)[0]), touched, active
+        )
         return 0
 
-    def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
-        """A batch is over: keep what the active programs did."""
-        self._parts.end(self._programs, active)
-        programs = self._programs[active]
-        self._work[programs] = self._hash[active]
-        self._writes[programs] = self._wrote[active]
-        snapshots = self._snapshots or [_Snapshot(self._current, self._wrote)]
-        kept = self._kept
-        kept.rows += len(snapshots) * len(programs)
-        if kept.rows * self.sites > MOST_SCALARS:
-            return
-        for snapshot in snapshots:
-            values = np.full((len(programs), self.sites), UNDEFINED, np.int64)
-            for site, array in snapshot.values.items():
-                values[:, site] = array[active] if len(array) == len(active) else array
-            kept.program.append(programs)
-            kept.values.append(values)
-            kept.wrote.append(snapshot.wrote[active])
+    def _origin(self, op: Op) -> tuple[Origin, bool]:
+        """What the address is computed from, and whether it or the mask was loaded."""
+        if op not in self._origins:
+            sources = Sources(self._live.plan.kernel)
+            names = {leaf.name for leaf in sources.leaves(op.operands[0])}
+            places = [op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands)]
+            loaded = any(
+                leaf.name in ACCESSES for place in places for leaf in sources.leaves(place)
+            )
+            origin = Origin(bool(names & set(ACCESSES)), "tt.get_program_id" in names)
+            self._origins[op] = origin, loaded
+        return self._origins[op]
 
-    def observation(self, sites: tuple[Site, ...]) -> Observation:
+    def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
+        """A batch is over."""
+        self._parts.end(self._programs)
+        self._work[self._programs] = self._hash
+        self._writes[self._programs] = self._wrote
+
+    def observation(self) -> Observation:
         """All that was seen."""
-        kept = self._kept
-        whole = kept.rows * self.sites <= MOST_SCALARS
-        frontier = tuple(site for site in range(len(sites)) if self._frontier >> site & 1)
         return Observation(
-            sites=sites,
             work=self._work,
             writes=self._writes,
-            frontier=frontier if whole else (),
-            program=np.concatenate(kept.program) if whole else np.zeros(0, np.int64),
-            values=np.concatenate(kept.values) if whole else np.zeros((0, len(sites)), np.int64),
-            wrote=np.concatenate(kept.wrote) if whole else np.zeros(0, np.bool_),
-            sizes=frozenset(size for size in self._sizes if size > 0),
             outputs=self._written.outputs(),
             lanes_outside=self._written.lanes_outside,
-            places_loaded=self._places_loaded,
+            places_loaded=any(loaded for _, loaded in self._origins.values()),
             parts=self._parts.parts(),
         )
 
@@ -291,6 +180,15 @@ def _lanes_hash(addresses: Sequence[Array], mask: Sequence[Array]) -> npt.NDArra
     for term in mask:
         hashed = hashed + _mixed(_weighted(term.astype(np.uint64), extents))
     return hashed
+
+
+def _value_hash(block: Block) -> npt.NDArray[np.uint64]:
+    """uint64[programs or 1]: equal where a block is."""
+    if not block.known:
+        return np.zeros(1, np.uint64)
+    data = block.data
+    bits = data if data.dtype == np.bool_ else data.view(f"u{data.dtype.itemsize}")
+    return _weighted(bits.astype(np.uint64), block.shape)
 
 
 def _weighted(term: npt.NDArray[np.uint64], extents: tuple[int, ...]) -> npt.NDArray[np.uint64]:

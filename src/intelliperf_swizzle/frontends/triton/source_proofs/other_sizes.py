@@ -56,7 +56,7 @@ def scale_launch(launch: Launch, counts: Callable[[int], Iterable[int]]) -> tupl
     """
     factors = [_explain(launch, extent) for extent in launch.grid]
     sizes = dict.fromkeys(factor for axis in factors for factor in axis or () if factor.count > 1)
-    pointers = any(view.targets for _, view in launch.tensors())
+    pointers = any(one.address is not None for one in launch.storages.values())
     if None in factors or not sizes or pointers:
         return ()
     explained = [axis or () for axis in factors]

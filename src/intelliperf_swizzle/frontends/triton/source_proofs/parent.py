@@ -11,7 +11,6 @@ from pathlib import Path
 from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.codec import load_arrays
 from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     RemapVerdict,
     SizesTried,
@@ -20,6 +19,7 @@ from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation
 from intelliperf_swizzle.frontends.triton.source_proofs.other_sizes import scale_launch
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.launch_files import as_text, save_launch
 from intelliperf_swizzle.records import Launch

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.frontends.triton.interpreter.memory import Memory
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Output
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.records import (
     Access,
     Int32Array,

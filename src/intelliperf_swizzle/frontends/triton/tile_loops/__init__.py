@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Loops in which the programs of a launch take tiles by a number, one after another.
 
-`candidates` reads the kernel's text; `find` runs it and says which variable takes each number once;
-`marks` makes a text that tells where in a loop a program is.
+`find` judges the loops of the kernel's IR and computes which program takes which number;
+`candidates` proposes names from the text; `marks` makes a text that tells where in a loop a program
+is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from dataclasses import replace
 
 from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.errors import SpliceError
-from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
 from intelliperf_swizzle.frontends.triton.tile_loops.candidates import Seen, find_candidates
 from intelliperf_swizzle.records import Launch
 
@@ -27,7 +27,7 @@ def with_loops(
     """The launches with the loop whose tiles are to be renumbered, and why other loops are not.
 
     All launches of a kernel get the loop, or none. Costs a child process where the kernel has a
-    loop that follows from its program id.
+    loop.
 
     Args:
         launches: all of one kernel.
@@ -43,7 +43,7 @@ def with_loops(
     seen, _ = call_each(
         "intelliperf_swizzle.frontends.triton.tile_loops.find:find_here",
         (plain, name),
-        environment=CHILD_ENVIRONMENT,
+        environment={"TRITON_INTERPRET": "0"},
         limit_seconds=SECONDS,
     )
     reasons = tuple(dict.fromkeys(reason for one in seen for reason in one.reasons))

@@ -12,7 +12,7 @@ from intelliperf_swizzle.frontends.in_child import (
     trace_each_in_child,
     trace_in_child,
 )
-from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.records import Launch, Trace
 
 
@@ -26,13 +26,13 @@ def trace(launch: Launch, *, timeout_seconds: float = 600.0) -> Trace:
         TraceError: the kernel cannot be interpreted, needs contents that were not recorded,
             crashed the interpreter or took longer than the limit.
     """
-    function = "intelliperf_swizzle.frontends.triton.tracing.interpret:trace_here"
+    function = "intelliperf_swizzle.frontends.triton.tracing.execute:trace_here"
     return trace_in_child(function, launch, CHILD_ENVIRONMENT, timeout_seconds)
 
 
 def trace_each(launches: Sequence[Launch], *, timeout_seconds: float = 600.0) -> list[Trace | None]:
     """The traces of launches, all made in one child process; None where there is none."""
-    function = "intelliperf_swizzle.frontends.triton.tracing.interpret:trace_each_here"
+    function = "intelliperf_swizzle.frontends.triton.tracing.execute:trace_each_here"
     return trace_each_in_child(function, launches, CHILD_ENVIRONMENT, timeout_seconds)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from intelliperf_swizzle.dependence import Dependence, find_each
-from intelliperf_swizzle.frontends.triton.tracing.interpret import trace_here
+from intelliperf_swizzle.frontends.triton.tracing.execute import trace_here
 from intelliperf_swizzle.records import Launch
 
 

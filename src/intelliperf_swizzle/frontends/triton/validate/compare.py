@@ -1,35 +1,29 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The gate of every swizzled kernel: same syntax tree, proved mapping, same bytes."""
+"""The gate of every swizzled kernel: the same IR but for proved numbers, and the same bytes."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Literal
+
+import numpy as np
 
 from intelliperf_swizzle.children import CallError, call_each
 from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.frontends.triton.interpreter import CHILD_ENVIRONMENT
-from intelliperf_swizzle.frontends.triton.tile_loops.marks import END, WATCH, mark
-from intelliperf_swizzle.frontends.triton.validate.probe import Probe, probe
+from intelliperf_swizzle.frontends.triton.source.configs import other_configs, with_config
+from intelliperf_swizzle.frontends.triton.validate.numbers import EditedLaunch
 from intelliperf_swizzle.frontends.triton.validate.request import EDITED, Answer, Request
-from intelliperf_swizzle.frontends.triton.validate.tree import (
-    Difference,
-    reads_program_id,
-    same_loop,
-    same_tree,
-)
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.mapping.sample import sample_tiles
 from intelliperf_swizzle.records import (
     Access,
+    Int64Array,
     Launch,
     MappedLaunch,
-    TileLoop,
     Trace,
     Validation,
 )
@@ -45,10 +39,10 @@ MOST_BYTES = 1 << 29
 LIMIT_SECONDS, START_SECONDS = 240.0, 30.0
 """What a child may take beyond ten budgets if tiles must be executed, then it hangs; and beyond
 three if they are only a second witness, then those that were must do."""
-TRACE_SECONDS = 600.0
-"""What the original may take to be traced, too."""
+COMPILE_SECONDS = 300.0
+"""What compiling all launches to Triton's IR may take, twice; 40 ms each."""
 FEW = 3
-"""Tiles to execute beside a comparison of what all programs touch."""
+"""Tiles to execute beside a comparison of the IR."""
 
 
 def validate(
@@ -60,15 +54,14 @@ def validate(
 ) -> Validation:
     """Compares a kernel with its swizzled form on every distinct launch.
 
-    For each launch: apart from an inserted block of integer arithmetic and the reads of the
-    program id, the functions are the same syntax tree; the block, interpreted over the whole grid,
-    computes the proved mapping; every program touches what the original's program of that tile
-    touches, and reads the program id in the block alone; and all programs of both kernels leave the
-    same bytes in every storage, or, where that would exceed the budget, each of a few tiles does,
-    as far as a time limit allows. A kernel that cannot be traced in batches has no such traces:
-    there, and where programs wait for each other, a larger sample or all must be executed. If the
-    tiles of a loop are renumbered, all of that holds of each iteration of each program. An order
-    that programs which depend on each other forbid is refused before anything is run.
+    For each launch, in Triton's IR as the launch specialises it: the edited kernel does what the
+    original does, with other integers where that reads the number of its program, and these are
+    the proved mapping in every program. As a second witness, all programs of both kernels leave
+    the same bytes in every storage, or, where that would exceed the budget, each of a few tiles
+    does, as far as a time limit allows; where programs wait for each other, a larger sample or all
+    must be executed. If the tiles of a loop are renumbered, all of that holds of each iteration of
+    each program. An order that programs which depend on each other forbid is refused before
+    anything is run.
 
     Args:
         mapped: distinct launches of one kernel; their traces tell what is only written, and where
@@ -78,31 +71,18 @@ def validate(
         budget_seconds: for executing programs, over all launches.
 
     Raises:
-        ValidationError: the original kernel cannot be run, or the swizzled one not be traced, so
-            that nothing can be compared.
+        ValidationError: the original kernel cannot be compiled or run, so that nothing can be
+            compared.
     """
-    requests: list[Request] = []
-    difference = _file_difference(edit)
-    for one in mapped:
-        difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
-        if difference is None:
-            checks = _checks(one.launch, edit.functions)
-            if isinstance(checks, str):
-                difference = checks
-                break
-            requests.append(_request(one, edit, checks, budget_seconds / len(mapped), tolerance))
+    requests = [_request(one, edit, budget_seconds / len(mapped), tolerance) for one in mapped]
     answers: list[Answer] = []
+    difference = _difference_of_files_and_order(mapped, edit)
     if difference is None:
-        traced = [
-            (request, one.trace)
-            for request, one in zip(requests, mapped, strict=True)
-            if one.trace.method == "batched"
-        ]
         with ThreadPoolExecutor(2) as pool:  # both wait for a child process
-            unequal = pool.submit(_trace_difference, traced)
+            unequal = pool.submit(_difference_of_kernels, mapped, edit)
             executed = pool.submit(_execute, requests, budget_seconds)
             difference = unequal.result()
-            answers = executed.result()
+            answers = executed.result() if difference is None else []
         difference = difference or next((one.difference for one in answers if one.difference), None)
     return _outcome(mapped, requests, answers, tolerance, difference)
 
@@ -118,18 +98,14 @@ def _outcome(
     for answer in answers:
         if answer.launch is not None:
             compared[answer.launch] += answer.tiles_compared
-    pairs = list(zip(mapped, compared, strict=False))  # a refused launch has no request
-    complete = bool(pairs) and all(count == one.launch.tiles for one, count in pairs)
-    traced = all(one.trace.method == "batched" for one in mapped)
-    sampled: Literal["traces-and-sample", "mapping-and-sample"] = (
-        "traces-and-sample" if traced else "mapping-and-sample"
-    )
+    pairs = zip(mapped, compared, strict=True)
+    complete = all(count == one.launch.tiles for one, count in pairs)
     loose = any(
         request.tolerance is not None and request.all_tiles and count
         for request, count in zip(requests, compared, strict=True)
     )
     return Validation(
-        method="all-tiles" if complete else sampled,
+        method="all-tiles" if complete else "ir-and-sample",
         launches=len(compared),
         tiles_compared=sum(compared),
         tiles=sum(one.launch.tiles for one in mapped),
@@ -140,22 +116,55 @@ def _outcome(
     )
 
 
-def difference_of_text(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
-    """What can be told without running anything: the cheap gates of `validate`, in words."""
+def find_flaw(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
+    """What can be told without running a kernel: the first gates of `validate`, in words.
+
+    Raises:
+        ValidationError: an original cannot be compiled.
+    """
+    flaw = _difference_of_files_and_order(mapped, edit)
+    return _difference_of_kernels(mapped, edit) if flaw is None else flaw
+
+
+def find_difference(placed: Sequence[tuple[Launch, Int64Array]], edit: Edit) -> str | None:
+    """As of `CodeComparer`.
+
+    Raises:
+        ValidationError: an original cannot be compiled.
+    """
+    every = [EditedLaunch(launch, edit.functions, tile) for launch, tile in placed]
+    launches = [launch for launch, _ in placed]
+    largest = max(launches, key=lambda one: one.programs)
+    for config in other_configs(launches):
+        order = np.arange(largest.tiles)
+        other = with_config(largest, config)
+        every.append(EditedLaunch(other, edit.functions, order, recorded=False))
+    return _first_difference(every)
+
+
+def _difference_of_files_and_order(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
     difference = _file_difference(edit)
     for one in mapped:
         difference = difference or safe_order(find_dependence(one.trace, one.launch), one.tile)
-        if difference is None and isinstance(checks := _checks(one.launch, edit.functions), str):
-            difference = checks
     return difference
 
 
-@dataclass(frozen=True)
-class _Checks:
-    """By what the child checks that the text computes the proved mapping; as of `Request`."""
+def _difference_of_kernels(mapped: Sequence[MappedLaunch], edit: Edit) -> str | None:
+    """The first difference of the kernels' IR that is none of proved numbers."""
+    return _first_difference([EditedLaunch(one.launch, edit.functions, one.tile) for one in mapped])
 
-    probes: tuple[Probe, ...]
-    marked: Mapping[str, str]
+
+def _first_difference(launches: Sequence[EditedLaunch]) -> str | None:
+    differences, error = call_each(
+        "intelliperf_swizzle.frontends.triton.validate.numbers:find_differences",
+        launches,
+        environment={"TRITON_INTERPRET": "0"},
+        limit_seconds=COMPILE_SECONDS,
+    )
+    if error is not None:
+        lines = error.ended.last_lines(8)
+        raise ValidationError(f"the compiler of the swizzled kernel {error.how}", details=lines)
+    return next(filter(None, differences), None)
 
 
 # --- the text -------------------------------------------------------------------------------------
@@ -186,91 +195,29 @@ def _shape(node: ast.AST) -> str:
     return ast.dump(node, include_attributes=False)
 
 
-def _checks(launch: Launch, edits: Mapping[str, str]) -> _Checks | str:
-    """What the child is to check the mapping by, or in words where the texts differ too much."""
-    if launch.loop is not None:
-        return _marked(launch, launch.loop, edits)
-    probes = _probes(launch, edits)
-    return probes if isinstance(probes, str) else _Checks(probes, {})
-
-
-def _probes(launch: Launch, edits: Mapping[str, str]) -> tuple[Probe, ...] | str:
-    """The probe of every edited function, or in words where the texts differ too much."""
-    source = launch.source
-    constexprs = {n: v for n, v in launch.constants.items() if n in launch.constexprs}
-    probes: list[Probe] = []
-    for key, function in source.functions.items():
-        if key not in edits:
-            if reads_program_id(function):
-                return f"`{function.name}` still reads the program id that the launch gives it"
-            continue
-        own = constexprs if key == source.kernel else {}
-        insertion = same_tree(function, edits[key], own)
-        if isinstance(insertion, Difference):
-            return (
-                f"`{function.name}` differs in more than its program ids: "
-                f"line {insertion.line} of the edited text: {insertion.reason}"
-            )
-        made = probe(launch, key, insertion)
-        if isinstance(made, str):
-            return made
-        probes.append(made)
-    return tuple(probes)
-
-
-def _marked(launch: Launch, loop: TileLoop, edits: Mapping[str, str]) -> _Checks | str:
-    """The edited kernel with calls that tell each number of a tile beside the new one."""
-    source, names = launch.source, [counter.name for counter in loop.counters]
-    if set(edits) != {source.kernel}:
-        return "another function than the kernel is edited"
-    text = edits[source.kernel]
-    found = same_loop(source.entry, text, names)
-    if isinstance(found, Difference):
-        return (
-            f"`{source.entry.name}` differs in more than the numbers of its tiles: "
-            f"line {found.line} of the edited text: {found.reason}"
-        )
-    if sorted(one.counter for one in found) != sorted(names):
-        return f"`{source.entry.name}` does not renumber each of {names} once"
-    calls = {
-        one.following: [f"{WATCH}({names.index(one.counter)}, {one.counter}, {one.output})"]
-        for one in found
-    }
-    ends = {loop.line: f"{WATCH}({END})"}
-    return _Checks((), {source.kernel: mark(text, calls, ends)})
-
-
 # --- the child process ----------------------------------------------------------------------------
 
 
-def _request(
-    one: MappedLaunch,
-    edit: Edit,
-    checks: _Checks,
-    budget_seconds: float,
-    tolerance: float,
-) -> Request:
+def _request(one: MappedLaunch, edit: Edit, budget_seconds: float, tolerance: float) -> Request:
     launch, trace = one.launch, one.trace
     sample, required = sample_tiles(launch.numbers, one.tile[: launch.tiles])
     seconds = _tile_seconds(trace)
-    must_execute = trace.waits or trace.method != "batched"
     each = -(-launch.tiles // launch.programs)  # a program ends all its tiles
     count = int(budget_seconds / (seconds * each))
-    count = max(required, count) if must_execute else min(max(1, count), FEW)
+    count = max(required, count) if trace.waits else min(max(1, count), FEW)
     size = sum(storage.bytes for storage in launch.storages.values())
     fits = size <= MOST_BYTES and seconds * launch.tiles <= budget_seconds
     return Request(
         launch=launch,
         edits=edit.functions,
-        marked=checks.marked,
         tile=one.tile,
-        probes=checks.probes,
         read_storages=touched_storages(launch, trace, (Access.READ, Access.ATOMIC)),
         summed_storages=touched_storages(launch, trace, (Access.ATOMIC,)),
         sample=sample[:count],
         all_tiles=trace.waits or fits,
+        together=trace.method == "batched" and not (trace.waits or trace.shared_writes),
         tolerance=tolerance if trace.order_matters else None,
-        must_execute=must_execute,
+        must_execute=trace.waits,
     )
 
 
@@ -278,28 +225,6 @@ def _tile_seconds(trace: Trace) -> float:
     """What one tile costs in both kernels, about; from the trace alone, so always the same."""
     work = ACCESS_SECONDS * len(trace.access_base) + LINE_SECONDS * trace.line_accesses
     return 2 * max(work, ACCESS_SECONDS) / trace.tiles
-
-
-def _trace_difference(traced: Sequence[tuple[Request, Trace]]) -> str | None:
-    """The first access that is another one, in words.
-
-    Raises:
-        ValidationError: the swizzled kernel cannot be traced.
-    """
-    if not traced:
-        return None
-    differences, error = call_each(
-        "intelliperf_swizzle.frontends.triton.validate.trace_child:compare_traces",
-        traced,
-        environment=CHILD_ENVIRONMENT,
-        limit_seconds=TRACE_SECONDS,
-    )
-    if error is not None:
-        lines = error.ended.last_lines(8)
-        raise ValidationError(
-            f"the swizzled kernel cannot be traced: it {error.how}", details=lines
-        )
-    return next(filter(None, differences), None)
 
 
 def _execute(requests: Sequence[Request], budget_seconds: float) -> list[Answer]:
@@ -320,7 +245,7 @@ def _execute(requests: Sequence[Request], budget_seconds: float) -> list[Answer]
     if error is not None and not any(answer.difference for answer in answers):
         stage, _, number = error.stage.partition(" ")
         request = requests[int(number or 0)]
-        if answers and error.too_late and not any(one.must_execute for one in requests):
+        if error.too_late and not any(one.must_execute for one in requests):
             return answers
         return [*answers, _failed(request, stage, limit, error)]
     return answers
@@ -328,8 +253,6 @@ def _execute(requests: Sequence[Request], budget_seconds: float) -> list[Answer]
 
 def _failed(request: Request, stage: str, limit: float, error: CallError) -> Answer:
     kernel = request.launch.kernel
-    if error.too_late and not request.must_execute:  # no program waits: the machine is slow
-        raise ValidationError(f"`{kernel}` did not end within {limit:.0f} s when interpreted")
     if error.too_late and stage == EDITED:
         return Answer(None, 0, f"the swizzled kernel did not end within {limit:.0f} s")
     if error.too_late and request.all_tiles:

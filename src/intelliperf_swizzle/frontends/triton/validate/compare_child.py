@@ -18,33 +18,32 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import triton.language as tl
-from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
 from intelliperf_swizzle.children.called import answer, begin
-from intelliperf_swizzle.frontends.triton.interpreter.memory import Memory
-from intelliperf_swizzle.frontends.triton.interpreter.revive import (
-    LiveLaunch,
-    revive,
-    run_sequential,
-)
-from intelliperf_swizzle.frontends.triton.tile_loops.marks import mark_loop
-from intelliperf_swizzle.frontends.triton.tracing.interpret import listen_for_tiles
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
+from intelliperf_swizzle.frontends.triton.tracing.execute import kernel_of, make_live
 from intelliperf_swizzle.frontends.triton.validate.fill import BLOCK_BYTES, Contents, element_types
-from intelliperf_swizzle.frontends.triton.validate.probe import OUT_STORAGE, Probe
 from intelliperf_swizzle.frontends.triton.validate.request import EDITED, ORIGINAL, Answer, Request
-from intelliperf_swizzle.records import Access, Int64Array, Storage, UInt8Array
+from intelliperf_swizzle.frontends.triton.walk.batch import Active
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory
+from intelliperf_swizzle.frontends.triton.walk.run import (
+    Live,
+    Nobody,
+    run_one_by_one,
+    run_together,
+)
+from intelliperf_swizzle.records import Access, Int64Array, Launch, Storage, UInt8Array
 
 MOST_TIMES, MOST_SECONDS = 10, 20.0
 """The edited kernel may take so many times what the original took, and so many seconds more."""
 
 
 def compare(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
-    """The mappings first, then the outputs of tiles; `TRITON_INTERPRET=1` must be set.
+    """The outputs of tiles.
 
     The first difference is the last answer.
     """
-    _multiply_halves_in_single()
     for one in _answers(requests, folder):
         yield one
         if one.difference:
@@ -52,32 +51,12 @@ def compare(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
 
 
 def _answers(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
-    launches = [Comparison(request, folder, number) for number, request in enumerate(requests)]
-    differences = (launch.mapping_difference() for launch in launches)
-    yield Answer(None, 0, next(filter(None, differences), None))
-    for launch in launches:
-        yield from launch.answers()
-
-
-def _multiply_halves_in_single() -> None:
-    """Widens fp16 operands of `tl.dot`: exact, and NumPy then has a routine that is 20x faster."""
-    original = InterpreterBuilder.create_dot
-
-    def create_dot(
-        self: InterpreterBuilder, a: TensorHandle, b: TensorHandle, *rest: object
-    ) -> TensorHandle:
-        return original(self, widened(a), widened(b), *rest)
-
-    def widened(operand: TensorHandle) -> TensorHandle:
-        if operand.dtype.scalar != tl.float16:
-            return operand
-        return TensorHandle(operand.data.astype(np.float32), tl.float32)
-
-    InterpreterBuilder.create_dot = create_dot
+    for number, request in enumerate(requests):
+        yield from Comparison(request, folder, number).answers()
 
 
 @dataclass
-class WriteWatch:
+class WriteWatch(Nobody):
     """Fills memory when it is first touched, and notes what a program writes.
 
     Attributes:
@@ -98,12 +77,12 @@ class WriteWatch:
         self,
         program: int,
         kind: Access,
-        addresses: npt.NDArray[np.uint64],
+        addresses: Int64Array,
         mask: npt.NDArray[np.bool_],
         item_bytes: int,
     ) -> None:
         """Sees an access before it is made."""
-        active = addresses[np.broadcast_to(mask, addresses.shape)].view(np.int64)
+        active = addresses[np.broadcast_to(mask, addresses.shape)]
         places = np.searchsorted(self.memory.begin, active, side="right") - 1
         inside = (places >= 0) & (active < self.memory.end[places])
         active, places = active[inside], places[inside]
@@ -114,7 +93,7 @@ class WriteWatch:
         if kind != Access.READ and self.wanted in (None, self._now):
             self.written += [active + byte for byte in range(item_bytes)]
 
-    def number(self, values: Int64Array | None) -> None:
+    def number(self, values: Int64Array | None, active: Active | None = None) -> None:
         """The program begins the tile of a number; None = its loop is over."""
         self._now = None if values is None else int(values[0])
 
@@ -157,36 +136,12 @@ class Comparison:
         self._number = number
         self._contents = Contents(request.launch, request.read_storages)
 
-    def mapping_difference(self) -> str | None:
-        """Where the emitted code computes other program ids than were proved, or None."""
-        return next(filter(None, map(self._probe_difference, self._request.probes)), None)
-
     def answers(self) -> Iterator[Answer]:
         """Compares the outputs of all tiles at once, or of a sample one by one."""
         if self._request.all_tiles:
             yield self._compare_all()
         else:
             yield from self._compare_sample()
-
-    # --- the mapping ----------------------------------------------------------------------------
-
-    def _probe_difference(self, probe: Probe) -> str | None:
-        self._stage(EDITED)
-        live = revive(probe.launch, self._folder)
-        run_sequential(live)
-        computed = live.memory.bytes(OUT_STORAGE).view(np.int32).reshape(len(probe.axes), -1)
-        grid = self._request.launch.grid
-        tile = self._request.tile
-        proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))
-        for row, axis in zip(computed, probe.axes, strict=True):
-            wrong = np.flatnonzero(row != proved[axis])
-            if len(wrong):
-                at = int(wrong[0])
-                return (
-                    f"the emitted code gives program {at} the program id {row[at]} along axis "
-                    f"{axis}, the proof {proved[axis][at]} ({len(wrong)} programs differ)"
-                )
-        return None
 
     # --- all tiles ------------------------------------------------------------------------------
 
@@ -196,19 +151,26 @@ class Comparison:
         seconds: list[float] = []
         for stage, edits in ((ORIGINAL, {}), (EDITED, self._request.edits)):
             self._stage(stage)
-            live = revive(launch, self._folder, edits=edits, fill=self._fill_all)
+            live = make_live(launch, _kernel_of(launch, edits), whole=True, fill=self._fill_all)
             begun = perf_counter()
             with self._ending_within(MOST_TIMES * seconds[0] + MOST_SECONDS if seconds else None):
-                waits.append(run_sequential(live).waits)
+                if self._request.together:
+                    run_together(live, Nobody(), compute=True)
+                    waits.append(False)
+                else:
+                    waits.append(run_one_by_one(live).noticed.waits)
             seconds.append(perf_counter() - begun)
             memories.append(live.memory)
         difference = None
         if waits[1] and not waits[0]:
             difference = "programs wait for each other, and none did in launch order"
+        known = True
         for number in memories[0].numbers:
-            before, after = (memory.bytes(number) for memory in memories)
+            missing = memories[0].not_known(number) | memories[1].not_known(number)
+            before, after = (np.where(missing, 0, memory.bytes(number)) for memory in memories)
+            known &= not missing.any()
             difference = difference or self._storage_difference(number, before, after)
-        return Answer(self._number, launch.tiles, difference)
+        return Answer(self._number, launch.tiles if known else 0, difference)
 
     @contextmanager
     def _ending_within(self, seconds: float | None) -> Iterator[None]:
@@ -251,8 +213,10 @@ class Comparison:
         """
         request = self._request
         loop = request.launch.loop
-        original, seen = self._watched(mark_loop(request.launch))
-        edited, seen_edited = self._watched(request.marked or request.edits)
+        self._stage(ORIGINAL)
+        original, seen = self._watched({})
+        self._stage(EDITED)
+        edited, seen_edited = self._watched(request.edits)
         for index in map(int, request.sample):
             tile = int(request.tile[index])
             programs = tile, index
@@ -260,18 +224,19 @@ class Comparison:
                 programs = int(loop.program[tile]), int(loop.program[index])
                 seen.wanted, seen_edited.wanted = tile, index
             self._stage(ORIGINAL)
-            run_sequential(original, programs=programs[:1], observer=seen)
+            run_one_by_one(original, programs=programs[:1], observer=seen, recorder=seen)
             self._stage(EDITED)
-            run_sequential(edited, programs=programs[1:], observer=seen_edited)
+            run_one_by_one(
+                edited, programs=programs[1:], observer=seen_edited, recorder=seen_edited
+            )
             difference = self._tile_difference(seen, seen_edited)
             where = f"tile {tile}, program {index}: "
             yield Answer(self._number, 1, difference and where + difference)
 
-    def _watched(self, edits: Mapping[str, str]) -> tuple[LiveLaunch, WriteWatch]:
-        live = revive(self._request.launch, self._folder, edits=edits, fill=_leave)
-        watch = WriteWatch(live.memory, self._contents)
-        listen_for_tiles(live, watch.number)
-        return live, watch
+    def _watched(self, edits: Mapping[str, str]) -> tuple[Live, WriteWatch]:
+        launch = self._request.launch
+        live = make_live(launch, _kernel_of(launch, edits), whole=True, fill=_leave)
+        return live, WriteWatch(live.memory, self._contents)
 
     def _tile_difference(self, original: WriteWatch, edited: WriteWatch) -> str | None:
         expected, written = original.take(), edited.take()
@@ -298,6 +263,14 @@ class Comparison:
 
     def _stage(self, stage: str) -> None:
         begin(self._folder, f"{stage} {self._number}")
+
+
+def _kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
+    """The kernel; if it cannot be compiled, the stage says whose fault that is."""
+    try:
+        return kernel_of(launch, edits)
+    except TraceError as error:
+        raise RuntimeError(error.fact) from error
 
 
 def _leave(number: int, storage: Storage, buffer: UInt8Array) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from intelliperf_swizzle.frontends.triton.validate.probe import Probe
 from intelliperf_swizzle.records import Int64Array, Launch
 
 ORIGINAL, EDITED = "original", "edited"
@@ -21,37 +20,35 @@ class Request:
     Attributes:
         launch: as it was recorded.
         edits: function key -> its text with the swizzle in it.
-        marked: the same with calls that tell where in a loop a program is; see `tile_loops.marks`.
         tile: int64[tiles]; the proved mapping, launch index or number of a loop -> tile.
-        probes: of every edited function.
         read_storages: numbers of the storages that the launch reads; the others get poison.
         summed_storages: numbers of those that programs update with atomics.
         sample: launch indices, or numbers, to execute where not all are, the most telling first.
         all_tiles: whether to execute all.
+        together: whether programs may be executed at once: none reads what another one writes.
         tolerance: for floats of `summed_storages` where the order of additions matters, else None.
-        must_execute: whether `sample` (or all) must be executed, as what programs touch is not
-            compared, or they wait for each other; otherwise what a time limit leaves is enough.
+        must_execute: whether `sample` (or all) must be executed, as programs wait for each other;
+            otherwise what a time limit leaves is enough.
     """
 
     launch: Launch
     edits: Mapping[str, str]
-    marked: Mapping[str, str]
     tile: Int64Array
-    probes: tuple[Probe, ...]
     read_storages: frozenset[int]
     summed_storages: frozenset[int]
     sample: Int64Array
     all_tiles: bool
+    together: bool
     tolerance: float | None
     must_execute: bool
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one step found: the mappings of all launches, or tiles of one of them.
+    """What one step found: of tiles of a launch.
 
     Attributes:
-        launch: which one; None = the mappings.
+        launch: which one; None = all of them.
         tiles_compared: how many tiles were executed in this step.
         difference: the first one in words, None if there is none.
     """

@@ -53,6 +53,7 @@ def intelliperf_parser():
     group.add_argument("-k", "--kernel", metavar="")
     finder = argparse.ArgumentParser(add_help=False)
     finder.add_argument("-f", "--formula")
+    finder.add_argument("-v", action="count")
     asked = finder.parse_known_args(" ".join(sys.argv[1:]).partition(" -- ")[0].split())[0].formula
     if asked in external:
         external[asked].load().add_options(parser)
@@ -75,48 +76,7 @@ def main():
             sys.exit(1)
         print(json.dumps(vars(args)))
         sys.exit(0)
-    drive(args)
-
-
-def drive(args):
-    optimizer = external_formulas()[args.formula].load()(
-        options=args,
-        name="run",
-        build_command=args.build_command,
-        instrument_command=args.instrument_command,
-        project_directory=args.project_directory,
-        app_cmd=args.remaining,
-        top_n=args.top_n,
-        model=args.model,
-        provider=args.provider,
-        in_place=args.in_place,
-        unittest_command=args.unittest_command,
-        num_attempts=args.num_attempts,
-    )
-    optimizer.get_logger().trace_path = args.trace_path
-    optimizer.build()
-    optimizer.profile_pass()
-    optimizer.get_logger().flush(args.trace_path)
-    optimizer.source_code_pass()
-    optimizer.instrument_pass()
-    performance = None
-    for _ in range(args.num_attempts):
-        passes = (
-            lambda: optimizer.optimize_pass(target_kernel=args.kernel),
-            lambda: optimizer.build_pass(validate_build_result=False),
-            lambda: optimizer.correctness_validation_pass(
-                accordo_absolute_tolerance=args.accordo_absolute_tolerance
-            ),
-        )
-        if not all(one() for one in passes):
-            continue
-        performance = optimizer.performance_validation_pass()
-        if performance:
-            break
-    if performance is not None:
-        optimizer.write_results(args.output_file)
-        sys.exit(0)
-    sys.exit(optimizer.exit_code)
+    sys.exit(external_formulas()[args.formula].load().run(args))
 
 
 if __name__ == "__main__":

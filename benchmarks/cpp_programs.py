@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Runs the tool on twenty public C++ programs; `cpp_pages.py` writes the page of the records.
+
+    python benchmarks/cpp_programs.py FOLDER [PROGRAM...]
+
+FOLDER holds checkouts of the collections, named as below. Programs are built by their own makefile
+and checked by what they print.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+RECORDS = Path(__file__).parent / "records" / "cpp_programs.json"
+LIMIT_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of a collection.
+
+    Attributes:
+        folder: in the checkouts, with its makefile.
+        build: its build command.
+        command: runs it, on a size that a CPU executes in seconds.
+    """
+
+    folder: str
+    build: str
+    command: str
+
+
+def _hecbench(name: str, arguments: str) -> Program:
+    build = "make ARCH=sm_90" if name.endswith("-cuda") else "make"
+    return Program(f"HeCBench/src/{name}", build, f"./main {arguments}".strip())
+
+
+PROGRAMS = (
+    _hecbench("lud-hip", "-s 128"),
+    _hecbench("floydwarshall-hip", "128 1 16"),
+    _hecbench("heat-hip", "256 1"),
+    _hecbench("matrix-rotate-hip", "1024 1"),
+    _hecbench("pathfinder-hip", "4000 40 5"),
+    _hecbench("tensorT-hip", "1"),
+    _hecbench("permute-hip", "8 1"),
+    _hecbench("reverse2D-hip", "512 512 1"),
+    _hecbench("lrn-hip", "1"),
+    Program(
+        "rocm-examples/Applications/floyd_warshall",
+        "make HIPCXX=hipcc",
+        "./applications_floyd_warshall -n 128 -i 1",
+    ),
+    _hecbench("convolution1D-cuda", "262144 1"),
+    _hecbench("gabor-cuda", "256 256 1"),
+    _hecbench("layernorm-cuda", "4 32 768 1"),
+    _hecbench("glu-cuda", "3 128 1"),
+    _hecbench("upsample-cuda", "1 8 16 16 1"),
+    _hecbench("dwconv-cuda", "2 8 32 32 1"),
+    _hecbench("laplace-cuda", ""),
+    _hecbench("pool-cuda", "2 8 28 28 7 7 1"),
+    _hecbench("winograd-cuda", ""),
+    _hecbench("rmsnorm-cuda", "32 2048 1"),
+)
+
+
+def main(words: list[str]) -> int:
+    """Runs all programs, or those that are named, and keeps their records."""
+    checkouts, names = Path(words[0]), words[1:]
+    known = json.loads(RECORDS.read_text("utf-8")) if RECORDS.exists() else []
+    records: dict[str, Any] = {one["folder"]: one for one in known}
+    for program in PROGRAMS:
+        if not names or any(name in program.folder for name in names):
+            records[program.folder] = run(program, checkouts)
+            rows = [records[one.folder] for one in PROGRAMS if one.folder in records]
+            RECORDS.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+            print(json.dumps(records[program.folder]), flush=True)
+    return 0
+
+
+def run(program: Program, checkouts: Path) -> dict[str, Any]:
+    """The outcome of a run with the program's own check as unit test."""
+    place = checkouts / program.folder
+    result = place / "swizzle.json"
+    result.unlink(missing_ok=True)
+    check = f"{program.command} > said.txt && ! grep -qi fail said.txt"
+    command = [
+        "intelliperf-swizzle", "-b", program.build, "--unittest_command", check,
+        "--candidates", "40", "--num_attempts", "2", "-o", str(result),
+        "--", *shlex.split(program.command),
+    ]  # fmt: skip
+    begun = time.monotonic()
+    ended = subprocess.run(
+        command, cwd=place, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+    )
+    said = (ended.stdout + ended.stderr).splitlines()
+    found = json.loads(result.read_text("utf-8")) if result.exists() else {}
+    wanted = ("Modelled", "error:", "hint:", "Caution")
+    return asdict(program) | {
+        "seconds": round(time.monotonic() - begun),
+        "exit_status": ended.returncode,
+        "kernel": found.get("kernel"),
+        "said": [line for line in said if line.startswith(wanted)],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+// SPDX-License-Identifier: MIT
+//
+// The calls of the runtime that HIP and CUDA have alike.
+#pragma once
+
+// --- registration and launches
+// --------------------------------------------------------------------------------------
+
+EXPORT void** REGISTER(RegisterFatBinary)(const void*) {
+  std::lock_guard<std::recursive_mutex> guard(lock_);
+  static void* handle;
+  begin();
+  return &handle;
+}
+EXPORT void REGISTER(UnregisterFatBinary)(void**) {}
+EXPORT void REGISTER(RegisterFunction)(void**, const void* host, char*, const char* name, unsigned,
+                                       void*, void*, void*, void*, int*) {
+  by_host_[host] = name;
+}
+EXPORT void REGISTER(RegisterVar)(void**, void* host, char*, char* name, int, size_t, int, int) {
+  global_of_host_[host] = name;
+}
+EXPORT Error REGISTER(PushCallConfiguration)(dim3 grid, dim3 block, size_t shared, Stream stream) {
+  configurations_.push_back({grid, block, shared, stream});
+  return kSuccess;
+}
+EXPORT Error REGISTER(PopCallConfiguration)(dim3* grid, dim3* block, size_t* shared,
+                                            Stream* stream) {
+  Configuration one = configurations_.back();
+  configurations_.pop_back();
+  *grid = one.grid, *block = one.block, *shared = one.shared, *stream = one.stream;
+  return kSuccess;
+}
+CALL(LaunchKernel)(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared,
+                   Stream stream) {
+  auto it = by_host_.find(host);
+  if (it == by_host_.end()) return failed(API(ErrorInvalidDeviceFunction));
+  return launch(it->second, {grid, block, shared, stream}, arguments, nullptr);
+}
+CALL(FuncSetAttribute)(const void*, API(FuncAttribute), int) { return kSuccess; }
+CALL(FuncGetAttributes)(API(FuncAttributes) * out, const void*) {
+  memset(out, 0, sizeof *out);
+  out->maxThreadsPerBlock = 1024;
+  out->numRegs = 32;
+  return kSuccess;
+}
+CALL(OccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, const void*, int threads, size_t) {
+  *blocks = std::max(1, 2048 / std::max(1, threads));
+  return kSuccess;
+}
+
+// --- memory: calls
+// ----------------------------------------------------------------------------------------------------
+
+CALL(Malloc)(void** out, size_t bytes) { return allocate(out, bytes); }
+CALL(MallocAsync)(void** out, size_t bytes, Stream) { return allocate(out, bytes); }
+CALL(MallocManaged)(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
+CALL(HostAlloc)(void** out, size_t bytes, unsigned) { return allocate(out, bytes); }
+CALL(MallocHost)(void** out, size_t bytes) { return allocate(out, bytes); }
+CALL(MallocPitch)(void** out, size_t* pitch, size_t width, size_t height) {
+  *pitch = (width + 255) / 256 * 256;
+  return allocate(out, *pitch * height);
+}
+CALL(Free)(void* at) { return release(at); }
+CALL(FreeAsync)(void* at, Stream) { return release(at); }
+CALL(FreeHost)(void* at) { return release(at); }
+CALL(HostRegister)(void*, size_t, unsigned) { return kSuccess; }
+CALL(HostUnregister)(void*) { return kSuccess; }
+CALL(HostGetDevicePointer)(void** out, void* host, unsigned) {
+  *out = host;
+  return kSuccess;
+}
+CALL(Memcpy)(void* to, const void* from, size_t bytes, Direction) {
+  memmove(to, from, bytes);
+  return kSuccess;
+}
+CALL(MemcpyAsync)(void* to, const void* from, size_t bytes, Direction, Stream) {
+  memmove(to, from, bytes);
+  return kSuccess;
+}
+CALL(Memcpy2D)(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+               size_t height, Direction) {
+  return copy_rows(to, to_pitch, from, from_pitch, width, height);
+}
+CALL(Memcpy2DAsync)(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                    size_t height, Direction, Stream) {
+  return copy_rows(to, to_pitch, from, from_pitch, width, height);
+}
+CALL(Memset)(void* at, int value, size_t bytes) { return fill<uint8_t>(at, value, bytes); }
+CALL(MemsetAsync)(void* at, int value, size_t bytes, Stream) {
+  return fill<uint8_t>(at, value, bytes);
+}
+CALL(Memset2D)(void* at, size_t pitch, int value, size_t width, size_t height) {
+  for (size_t row = 0; row < height; row++) memset((char*)at + row * pitch, value, width);
+  return kSuccess;
+}
+CALL(MemGetInfo)(size_t* available, size_t* total) {
+  *total = 192ull << 30;
+  *available = *total - (next_ - kBegin);
+  return kSuccess;
+}
+CALL(GetSymbolAddress)(void** out, const void* variable) {
+  *out = address_of(variable);
+  return *out ? kSuccess : failed(API(ErrorInvalidSymbol));
+}
+CALL(GetSymbolSize)(size_t* bytes, const void* variable) {
+  auto at = (uintptr_t)address_of(variable);
+  if (!at) return failed(API(ErrorInvalidSymbol));
+  *bytes = live_[at].bytes;
+  return kSuccess;
+}
+CALL(MemcpyToSymbol)(const void* variable, const void* from, size_t bytes, size_t offset,
+                     Direction) {
+  auto at = (char*)address_of(variable);
+  if (!at) return failed(API(ErrorInvalidSymbol));
+  memmove(at + offset, from, bytes);
+  return kSuccess;
+}
+CALL(MemcpyToSymbolAsync)(const void* variable, const void* from, size_t bytes, size_t offset,
+                          Direction kind, Stream) {
+  return API(MemcpyToSymbol)(variable, from, bytes, offset, kind);
+}
+CALL(MemcpyFromSymbol)(void* to, const void* variable, size_t bytes, size_t offset, Direction) {
+  auto at = (char*)address_of(variable);
+  if (!at) return failed(API(ErrorInvalidSymbol));
+  memmove(to, at + offset, bytes);
+  return kSuccess;
+}
+CALL(MemcpyFromSymbolAsync)(void* to, const void* variable, size_t bytes, size_t offset,
+                            Direction kind, Stream) {
+  return API(MemcpyFromSymbol)(to, variable, bytes, offset, kind);
+}
+
+// --- the device
+// ---------------------------------------------------------------------------------------------------------
+
+CALL(GetDeviceCount)(int* count) {
+  *count = 1;
+  return kSuccess;
+}
+CALL(GetDevice)(int* device) {
+  *device = 0;
+  return kSuccess;
+}
+CALL(SetDevice)(int device) { return device ? failed(API(ErrorInvalidDevice)) : kSuccess; }
+CALL(SetDeviceFlags)(unsigned) { return kSuccess; }
+CALL(DeviceReset)() { return kSuccess; }
+CALL(DeviceSynchronize)() { return kSuccess; }
+CALL(DriverGetVersion)(int* version) {
+  *version = kVersion;
+  return kSuccess;
+}
+CALL(RuntimeGetVersion)(int* version) {
+  *version = kVersion;
+  return kSuccess;
+}
+CALL(GetLastError)() {
+  Error error = last_;
+  last_ = kSuccess;
+  return error;
+}
+CALL(PeekAtLastError)() { return last_; }
+EXPORT const char* API(GetErrorString)(Error error) {
+  return error ? "an error of the stand-in" : "no error";
+}
+EXPORT const char* API(GetErrorName)(Error error) {
+  static thread_local char name[32];
+  snprintf(name, sizeof name, error ? "error %d" : "success", (int)error);
+  return name;
+}
+
+// --- streams and events: everything is over when it returns
+// ------------------------------------------------------------------
+
+CALL(StreamCreate)(Stream* stream) { return made(stream); }
+CALL(StreamCreateWithFlags)(Stream* stream, unsigned) { return made(stream); }
+CALL(StreamCreateWithPriority)(Stream* stream, unsigned, int) { return made(stream); }
+CALL(StreamDestroy)(Stream stream) { return freed(stream); }
+CALL(StreamSynchronize)(Stream) { return kSuccess; }
+CALL(StreamQuery)(Stream) { return kSuccess; }
+CALL(StreamWaitEvent)(Stream, Event, unsigned) { return kSuccess; }
+CALL(StreamAddCallback)(Stream stream, API(StreamCallback_t) call, void* with, unsigned) {
+  call(stream, kSuccess, with);
+  return kSuccess;
+}
+CALL(LaunchHostFunc)(Stream, API(HostFn_t) call, void* with) {
+  call(with);
+  return kSuccess;
+}
+CALL(DeviceGetStreamPriorityRange)(int* least, int* greatest) {
+  *least = *greatest = 0;
+  return kSuccess;
+}
+CALL(EventCreate)(Event* event) { return made(event); }
+CALL(EventCreateWithFlags)(Event* event, unsigned) { return made(event); }
+CALL(EventDestroy)(Event event) { return freed(event); }
+CALL(EventRecord)(Event, Stream) { return kSuccess; }
+CALL(EventSynchronize)(Event) { return kSuccess; }
+CALL(EventQuery)(Event) { return kSuccess; }
+CALL(EventElapsedTime)(float* ms, Event, Event) {
+  *ms = 1.0f;
+  return kSuccess;
+}

@@ -1,0 +1,217 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Inside the application: one map of the memory of its tensors, and what numbers point into it.
+
+Numbers that may be addresses are looked up among all storages that are alive, whoever holds them.
+Storages that overlap (`torch.frombuffer`, DLPack) are one span of memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from intelliperf_swizzle.records import Argument, Int64Array, Launch, UInt8Array
+
+_PAGE_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Span:
+    """Memory of one storage, or of several that overlap.
+
+    Attributes:
+        begin: its address.
+        end: after its last byte.
+        integers: whether a tensor of integers shows it; also if no tensor is known that does.
+        device: where it lies.
+        storage: of all of it; None if there is none, or it is not known.
+    """
+
+    begin: int
+    end: int
+    integers: bool
+    device: torch.device
+    storage: torch.UntypedStorage | None = field(default=None, compare=False, repr=False)
+
+    def bytes(self) -> torch.Tensor:
+        """A live view of it: uint8[bytes]."""
+        size = self.end - self.begin
+        if self.storage is not None:
+            view = torch.tensor([], dtype=torch.uint8, device=self.device)
+            return view.set_(self.storage, 0, (size,), (1,))
+        if self.device.type == "cpu":
+            return torch.from_numpy(_host_view(self.begin, size))
+        described = {
+            "data": (self.begin, False), "shape": (size,), "typestr": "|u1", "version": 2,
+        }  # fmt: skip
+        return torch.as_tensor(
+            SimpleNamespace(__cuda_array_interface__=described), device=self.device
+        )
+
+
+def span_of(tensor: torch.Tensor) -> Span:
+    """The memory of a tensor's storage."""
+    storage = tensor.untyped_storage()
+    begin = storage.data_ptr()
+    integers = not (tensor.is_floating_point() or tensor.is_complex())
+    return Span(begin, begin + storage.nbytes(), integers, storage.device, storage)
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """The spans in the order of their addresses, those that overlap as one."""
+    found: list[Span] = []
+    for span in sorted(spans, key=lambda one: (one.begin, -one.end)):
+        last = found[-1] if found else None
+        if last is not None and span.begin < last.end:
+            end, integers = max(last.end, span.end), last.integers or span.integers
+            whole = last.storage if end == last.end else None
+            found[-1] = Span(last.begin, end, integers, last.device, whole)
+        elif span.end > span.begin:
+            found.append(span)
+    return found
+
+
+def live_spans(given: Iterable[Span]) -> list[Span]:
+    """All memory of tensors that are alive on the devices of some, merged with these."""
+    given = list(given)
+    devices = {one.device for one in given}
+    alive = [one for one in map(span_of, _tensors()) if one.device in devices]
+    for device in devices:
+        if device.type == "cuda":
+            alive += _allocated(device, alive)
+    return merged([*given, *alive])
+
+
+def _tensors() -> Iterator[torch.Tensor]:
+    for found in gc.get_objects():
+        if issubclass(type(found), torch.Tensor):
+            with suppress(NotImplementedError, RuntimeError):  # sparse and functional ones
+                found.untyped_storage().data_ptr()
+                yield found
+
+
+def _allocated(device: torch.device, known: Iterable[Span]) -> list[Span]:
+    """What the caching allocator has handed out and no tensor of Python shows."""
+    begins = {one.begin for one in known}
+    return [
+        Span(begin, begin + block["size"], True, device)
+        for segment in torch.cuda.memory_snapshot()
+        if segment["device"] == device.index
+        for begin, block in _blocks(segment)
+        if block["state"] == "active_allocated" and begin not in begins
+    ]
+
+
+def _blocks(segment: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    sizes = [block["size"] for block in segment["blocks"]]
+    begins = itertools.accumulate(sizes, initial=segment["address"])
+    yield from zip(begins, segment["blocks"], strict=False)
+
+
+# --- numbers that point ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pointers:
+    """What of some 64-bit numbers points into memory.
+
+    Attributes:
+        places: which of the numbers.
+        spans: the memory that each of these points into.
+        offsets: and how many bytes into it.
+    """
+
+    places: Int64Array
+    spans: list[Span]
+    offsets: Int64Array
+
+
+def pointers_among(numbers: npt.NDArray[Any], spans: list[Span]) -> Pointers:
+    """Those of int64[n] that lie in one of the spans, which are in order."""
+    if not spans:
+        return Pointers(np.zeros(0, np.int64), [], np.zeros(0, np.int64))
+    places = np.flatnonzero(numbers >= lowest_address())
+    candidates = numbers[places]
+    begins = np.array([one.begin for one in spans], np.int64)
+    ends = np.array([one.end for one in spans], np.int64)
+    at = np.searchsorted(begins, candidates, side="right") - 1
+    inside = (at >= 0) & (candidates < ends[at])
+    chosen = at[inside]
+    return Pointers(
+        places[inside], [spans[one] for one in chosen], candidates[inside] - begins[chosen]
+    )
+
+
+def canonical(launch: Launch, contents: UInt8Array) -> UInt8Array:
+    """What a storage of a launch holds, with what points where in place of addresses."""
+    if all(storage.address is None for storage in launch.storages.values()):
+        return contents
+    contents = contents.copy()
+    words = words_of(contents)
+    before = words.copy()
+    for number, storage in launch.storages.items():
+        if storage.address is not None:
+            offsets = before - storage.address
+            inside = (offsets >= 0) & (offsets < storage.bytes)
+            words[inside] = (number << 48) + offsets[inside]
+    return contents
+
+
+def arguments_without_addresses(launch: Launch) -> dict[str, Argument]:
+    """The arguments of a launch, with what points where in place of addresses."""
+    places = [
+        (storage.address, number, storage.bytes)
+        for number, storage in launch.storages.items()
+        if storage.address is not None
+    ]
+
+    def replaced(value: Argument) -> Argument:
+        if isinstance(value, tuple):
+            return tuple(map(replaced, value))
+        if type(value) is int:
+            for begin, number, size in places:
+                if begin <= value < begin + size:
+                    return ("address", number, value - begin)
+        return value
+
+    return {name: replaced(value) for name, value in launch.arguments.items()}
+
+
+def may_point(numbers: npt.NDArray[Any]) -> bool:
+    """Whether some of int64[n] may be addresses at all."""
+    return bool((numbers >= lowest_address()).any())
+
+
+def words_of(contents: UInt8Array) -> Int64Array:
+    """The 64-bit numbers in bytes; a live view."""
+    return contents[: len(contents) // 8 * 8].view(np.int64)
+
+
+@cache
+def lowest_address() -> int:
+    """Nothing that a program may write lies below."""
+    for line in Path("/proc/self/maps").read_text("ascii", "replace").splitlines():
+        place, access, *_ = line.split()
+        if "w" in access:
+            return int(place.partition("-")[0], 16) & -_PAGE_BYTES
+    return _PAGE_BYTES
+
+
+def _host_view(begin: int, size: int) -> UInt8Array:
+    import ctypes
+
+    memory = memoryview((ctypes.c_uint8 * size).from_address(begin))
+    view: UInt8Array = np.frombuffer(memory, np.uint8)
+    return view

@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Inside the application, without a GPU: a launch executed on the application's own memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.capture import unknown
+from intelliperf_swizzle.frontends.triton.capture.accessed import accessed_by
+from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
+from intelliperf_swizzle.frontends.triton.walk.arguments import bind_arguments
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory
+from intelliperf_swizzle.frontends.triton.walk.run import (
+    Live,
+    Nobody,
+    run_one_by_one,
+    run_together,
+)
+from intelliperf_swizzle.frontends.triton.walk.slicing import everything
+from intelliperf_swizzle.frontends.triton.walk.walker import Plan
+
+_GROWTH = 4
+"""Each batch has so many times as many programs as the one before; the first has one."""
+
+Ask = Callable[[float], None]
+
+
+def execute(ttir: str, live: DescribedLaunch, ask: Ask) -> None:
+    """Executes all programs of a launch.
+
+    What depends on memory that is not known is not known afterwards (`unknown`).
+
+    Args:
+        ttir: of its kernel.
+        live: the launch.
+        ask: is told now and then what share of the programs is done; what it raises ends this.
+
+    Raises:
+        NotKnownError: what is not known decides what a program does.
+        DeadlockError: programs wait for each other for ever.
+        ValueError: the text cannot be read.
+    """
+    kernel, plan = _prepare(ttir)
+    memory = Memory(live.launch, fill=lambda *_: None)
+    for number, span in live.spans.items():
+        memory.lend(number, live.memory[number].numpy())
+        if unknown.is_unknown(span):
+            memory.not_known(number)[:] = True
+    arguments = bind_arguments(kernel, live.launch, memory)
+    running = Live(plan, live.launch.grid, memory, arguments)
+    accessed = accessed_by(kernel)
+    read, changed = (_storages(names, running) for names in (accessed.read, accessed.changed))
+    if not accessed.answers and not read & changed:
+        for begin, end in _batches(running.programs):
+            numbers = np.arange(begin, end, dtype=np.int64)
+            progress = _Progress(running.programs, ask, begin)
+            run_together(running, progress, numbers, compute=True)
+    else:
+        run_one_by_one(running, observer=_Progress(running.programs, ask))
+    for number in live.spans:
+        unknown.mark(live, number, is_unknown=bool(memory.not_known(number).any()))
+
+
+@lru_cache(maxsize=64)
+def _prepare(ttir: str) -> tuple[Kernel, Plan]:
+    kernel = Kernel.parse(ttir)
+    return kernel, Plan(kernel, everything(kernel))
+
+
+class _Progress(Nobody):
+    """Asks at each access of programs: those before `done` are done."""
+
+    def __init__(self, programs: int, ask: Ask, done: int = 0) -> None:
+        self._programs, self._ask, self._done = programs, ask, done
+
+    def access(self, *_: object) -> int:
+        """Programs of a batch access memory."""
+        self._ask((self._done + 0.5) / self._programs)
+        return 0
+
+    def observe(self, program: int, *_: object) -> None:
+        """A program accesses memory."""
+        self._done = max(self._done, program)
+        self._ask((self._done + 0.5) / self._programs)
+
+
+def _batches(programs: int) -> Iterator[tuple[int, int]]:
+    begin, size = 0, 1
+    while begin < programs:
+        yield begin, min(begin + size, programs)
+        begin, size = begin + size, size * _GROWTH
+
+
+def written(ttir: str | None, live: DescribedLaunch) -> set[int]:
+    """The storages that a launch may write; all, if its kernel is not understood."""
+    try:
+        kernel, plan = _prepare(ttir or "")
+        memory = Memory(live.launch)
+        arguments = bind_arguments(kernel, live.launch, memory)
+    except (TraceError, ValueError):
+        return set(live.spans)
+    running = Live(plan, live.launch.grid, memory, arguments)
+    return _storages(accessed_by(kernel).changed, running)
+
+
+def _storages(names: frozenset[str] | None, running: Live) -> set[int]:
+    """Those that arguments point into; all, if it is not known through which."""
+    memory = running.memory
+    if names is None:
+        return set(memory.numbers)
+    at = [int(running.arguments[name].data.reshape(-1)[0]) for name in names]
+    places = memory.place(np.array(at, np.int64))
+    return {memory.numbers[place] for place in places if place >= 0}

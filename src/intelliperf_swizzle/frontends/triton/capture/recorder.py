@@ -1,0 +1,240 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Inside the application: launches are written down; without a GPU they are executed as allowed.
+
+One launch at a time is recorded or executed. On a GPU, a launch like one before costs a look at its
+arguments, some microseconds; integers are copied from it for the first launches of a kind.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from intelliperf_swizzle.codec import encode
+from intelliperf_swizzle.frontends.trials import journal
+from intelliperf_swizzle.frontends.triton.capture import unknown
+from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Execute
+from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
+from intelliperf_swizzle.frontends.triton.capture.execution import execute, written
+from intelliperf_swizzle.frontends.triton.capture.graphs import is_capturing
+from intelliperf_swizzle.frontends.triton.capture.ledger import (
+    REFUSALS,
+    LaunchKind,
+    Ledger,
+    RecordedLaunch,
+)
+from intelliperf_swizzle.frontends.triton.capture.settings import Execution, Settings
+from intelliperf_swizzle.frontends.triton.capture.store import MOST_VARIANTS
+from intelliperf_swizzle.frontends.triton.capture.uses import Uses
+
+PROBE_SECONDS = 0.5
+"""A launch runs this long before it is asked whether the budget suffices."""
+MOST_PROBES = 4
+"""A kernel that was stopped so often on a grid is not begun again there, unless it may write
+integers: each launch of a long loop may have a seed of its own."""
+
+
+class Recorder:
+    """Writes launches to a folder.
+
+    Args:
+        folder: of the capture; gets `launches/*.json`, `contents/*.npy` and `ttir/*`.
+        settings: whether there is a GPU, and whether launches are executed without one.
+        uses: of the process's jit functions.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, uses: Uses) -> None:
+        self._folder = folder
+        self._ledger = Ledger(folder, uses)
+        self._budget = Budget(folder, settings) if settings.gpu else None
+        self._told: set[str] = set()
+        self._renew_lock()
+        os.register_at_fork(after_in_child=self._renew_lock)
+
+    def _renew_lock(self) -> None:
+        self._lock = threading.RLock()
+
+    def launch(self, bound: BoundCall, launch: Execute) -> None:
+        """Records one launch, and makes it."""
+        if not bound.empty:
+            with self._lock:
+                self._record(bound)
+        launch()
+
+    def _record(self, bound: BoundCall) -> None:
+        kind = self._ledger.kind(bound)
+        if kind.refused:
+            self._leave(bound)
+            return
+        live = None
+        try:
+            if kind.records and not kind.integers:
+                (record,) = kind.records.values()
+            elif self._budget is None and (kind.looks > MOST_VARIANTS or is_capturing()):
+                record = self._ledger.skip(bound, kind)
+                self._caution_unseen(bound)
+            else:
+                live, record = self._ledger.look(bound, kind)
+        except REFUSALS as error:
+            self._ledger.refuse(bound, kind, error)
+            self._leave(bound)
+            return
+        self._ledger.count(record)
+        if self._budget is not None:
+            self._budget.execute(bound, kind, record, live)
+        elif record.new and record.execution is None:
+            record.execution = Execution(computed=True, seconds=None)
+            journal.write(self._folder, "ran", record=record.name, **encode(record.execution))
+
+    def _leave(self, bound: BoundCall) -> None:
+        """A launch is not recorded, and without a GPU not executed."""
+        if self._budget is not None:
+            unknown.mark_arguments(bound.call.args)
+
+    def _caution_unseen(self, bound: BoundCall) -> None:
+        name = bound.call.kernel.fn.__name__
+        if name not in self._told:
+            self._told.add(name)
+            sentence = (
+                f"the integer tensors of `{name}` were read at {MOST_VARIANTS + 1} launches of a"
+                " kind; what they hold at later ones, or in a graph, is not known"
+            )
+            journal.write(self._folder, "caution", text=sentence)
+
+
+class Budget:
+    """Which launches are executed without a GPU.
+
+    Args:
+        folder: of the capture.
+        settings: of the recording.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._seconds_left = settings.compute_budget_seconds
+        self._stopped: Counter[tuple[str, object]] = Counter()
+        unknown.watch_torch()
+
+    def execute(
+        self, bound: BoundCall, kind: LaunchKind, record: RecordedLaunch,
+        live: DescribedLaunch | None,
+    ) -> None:  # fmt: skip
+        """Executes a launch unless that would take too long; tells of the first of each."""
+        first = record.execution is None
+        live = live or describe(bound.call)
+        execution = Execution(computed=False, seconds=None)
+        try:
+            if first or self._is_worth_repeating(kind, record):
+                execution = self._execute(bound, live)
+        finally:
+            if not execution.computed:
+                for number in written(bound.ttir, live):
+                    unknown.mark(live, number, is_unknown=True)
+            if first:
+                record.execution = execution
+                if record.new:
+                    journal.write(self._folder, "ran", record=record.name, **encode(execution))
+
+    def _is_worth_repeating(self, kind: LaunchKind, record: RecordedLaunch) -> bool:
+        """Whether a launch that was executed before is executed again: if there is time for it.
+
+        One that has integers may write them, and tells only when it runs.
+        """
+        known = record.execution
+        if known is None or not known.computed:
+            return False
+        always = self._settings.compute == "always" or kind.integers
+        return always or (known.seconds or 0.0) <= self._seconds_left
+
+    def _execute(self, bound: BoundCall, live: DescribedLaunch) -> Execution:
+        """Run all programs, unless that would take too long."""
+        kernel = bound.call.kernel.fn.__name__
+        place = (bound.name, bound.call.grid)
+        hopeless = self._stopped[place] >= MOST_PROBES and not live.integers
+        if self._settings.compute == "never" or hopeless or bound.ttir is None:
+            return Execution(computed=False, seconds=None)
+        always = self._settings.compute == "always"
+        stopwatch = _Stopwatch(
+            live,
+            budget=math.inf if always else self._seconds_left,
+            budget_for_integers=(self._settings.deadline - time.monotonic()) / 2,
+        )
+        try:
+            execute(bound.ttir, live, stopwatch.ask)
+            computed = True
+        except LaunchEndedError:
+            computed = False
+            self._stopped[place] += 1
+        except Exception as error:  # what cannot be interpreted must not end the recording
+            computed = False
+            sentence = f"`{kernel}` cannot be executed without a GPU: {error}"
+            journal.write(self._folder, "note", text=sentence)
+        finally:
+            self._seconds_left -= stopwatch.seconds
+        seconds = stopwatch.seconds if computed else stopwatch.estimate
+        return Execution(computed, seconds, stopwatch.for_integers)
+
+
+class LaunchEndedError(Exception):
+    """Ends the execution of a launch."""
+
+
+class _Stopwatch:
+    """Ends the execution of a launch that would exceed the budget.
+
+    Asked now and then; after half a second, one second, two …: if the programs that remain take as
+    long as those that ran, is there time for them? A launch that has written integers by then has
+    another budget: later launches may compute addresses from them.
+
+    Attributes:
+        estimate: seconds that the whole launch takes, as of the last question.
+        for_integers: whether it is only the integers for which it went on.
+    """
+
+    def __init__(self, live: DescribedLaunch, *, budget: float, budget_for_integers: float) -> None:
+        self.estimate = 0.0
+        self.for_integers = False
+        self._live = live
+        self._before = {number: live.contents(number).copy() for number in live.integers}
+        self._budget = budget
+        self._budget_for_integers = budget_for_integers
+        self._start = time.process_time()
+        self._next_question = PROBE_SECONDS
+
+    @property
+    def seconds(self) -> float:
+        """Processor time since the start: how busy the machine is decides nothing."""
+        return time.process_time() - self._start
+
+    def ask(self, share: float) -> None:
+        """Raises `LaunchEndedError` if the budget does not suffice.
+
+        Args:
+            share: of the work that is done.
+        """
+        seconds = self.seconds
+        if seconds < self._next_question:
+            return
+        self._next_question = 2 * seconds
+        self.estimate = seconds / max(share, 1e-9)
+        if self.estimate <= self._budget:
+            return
+        fits = self.estimate <= self._budget_for_integers
+        self.for_integers = fits and self._writes_integers()
+        if not self.for_integers:
+            raise LaunchEndedError
+
+    def _writes_integers(self) -> bool:
+        return any(
+            not np.array_equal(before, self._live.contents(number))
+            for number, before in self._before.items()
+        )

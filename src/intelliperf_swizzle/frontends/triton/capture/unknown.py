@@ -1,0 +1,121 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Inside the application, without a GPU: memory whose contents are not what they would be on one.
+
+A launch that was not executed, or a product of torch that was not computed, leaves its output as
+it was. What torch makes of such memory is not known either; contents of it are not recorded.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from intelliperf_swizzle.frontends.triton.capture.addresses import Span, span_of
+from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, tensors_in
+
+_OVERWRITES = ("aten::zero_", "aten::fill_", "aten::copy_")
+"""Operations that leave nothing of what a tensor held."""
+
+
+class _Mark:
+    """Lives as long as the storage whose contents are not known."""
+
+
+_marks: weakref.WeakValueDictionary[int, _Mark] = weakref.WeakValueDictionary()
+"""By the first address of the storage."""
+_lasting: dict[int, _Mark] = {}
+"""Of memory that no argument of a launch is a view of: it is not known when that ends."""
+_watching: list[TorchDispatchMode] = []
+
+
+def is_unknown(span: Span) -> bool:
+    """Whether something in it is not known."""
+    return any(span.begin <= begin < span.end for begin in list(_marks.keys()))
+
+
+def mark_tensor(tensor: torch.Tensor, *, is_unknown: bool = True) -> None:
+    """Notes whether what a tensor's storage holds is known."""
+    with suppress(NotImplementedError, RuntimeError):
+        storage = tensor.untyped_storage()
+        begin = storage.data_ptr()
+        if not is_unknown:
+            _marks.pop(begin, None)
+            _lasting.pop(begin, None)
+        elif begin not in _marks:
+            _marks[begin] = storage._intelliperf_swizzle_mark = _Mark()
+
+
+def mark(live: DescribedLaunch, number: int, *, is_unknown: bool) -> None:
+    """The same for a storage of a launch."""
+    span = live.spans[number]
+    if not is_unknown:
+        for begin in [one for one in _marks if span.begin <= one < span.end]:
+            _marks.pop(begin, None)
+            _lasting.pop(begin, None)
+        return
+    tensors = [one for one in live.tensors if span.begin <= span_of(one).begin < span.end]
+    for tensor in tensors:
+        mark_tensor(tensor)
+    if not tensors and span.begin not in _marks:
+        _marks[span.begin] = _lasting[span.begin] = _Mark()
+
+
+def mark_arguments(values: Iterable[Any]) -> None:
+    """The same for all tensors of a launch of which nothing else is known."""
+    for tensor in tensors_in(values):
+        mark_tensor(tensor)
+
+
+class _Watch(TorchDispatchMode):  # type: ignore[misc]
+    """What is made of something that is not known is not known."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:  # to skip it, torch imports it, which takes seconds
+        return False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if not _marks:
+            return made
+        given = list(_tensors((*args, *(kwargs or {}).values())))
+        name = func._schema.name
+        if name in _OVERWRITES and given:
+            target, *sources = given
+            known = not any(_holds_unknown(one) for one in sources)
+            whole = target.numel() * target.element_size() == target.untyped_storage().nbytes()
+            if not known or whole:
+                mark_tensor(target, is_unknown=not known)
+        elif any(_holds_unknown(one) for one in given):
+            for tensor in _tensors((made,)):
+                mark_tensor(tensor)
+        return made
+
+
+def watch_torch() -> None:
+    """From now on follows what torch makes of memory that is not known, in this thread."""
+    if not _watching:
+        mode = _Watch()
+        _watching.append(mode)
+        mode.__enter__()
+
+
+def _holds_unknown(tensor: torch.Tensor) -> bool:
+    with suppress(NotImplementedError, RuntimeError):
+        return tensor.untyped_storage().data_ptr() in _marks
+    return False
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _tensors(value)

@@ -1,0 +1,232 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Triton's own JIT on a machine without a GPU: a driver whose launches are executed here.
+
+Kernels stay what they are in the application: Triton binds, specialises, tunes and compiles them,
+up to TTIR. It is TTIR for gfx942 whatever the target, since tensor descriptors are pointers there.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from intelliperf_swizzle.frontends.triton.capture import unknown
+from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
+from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error, is_utf8
+from intelliperf_swizzle.frontends.triton.ir.driver import StandInDriver, do_bench_once_of
+
+if TYPE_CHECKING:
+    import torch
+    from triton.runtime.jit import JITFunction
+
+_REGISTERS = 64
+_SHARED_BYTES = 8192
+"""Of a kernel that nobody compiled: assumed, in the middle of what kernels use."""
+
+
+def install(gpu: Gpu, on_refusal: Callable[[str, bool], None]) -> None:
+    """Lets Triton take this machine for one with a GPU.
+
+    Args:
+        gpu: what the driver says that it is.
+        on_refusal: called with a sentence for a kernel that TTIR cannot be had for, and whether
+            it is the user's to mend; the application goes on without it.
+    """
+    import triton.backends
+    import triton.testing
+    from triton import knobs
+    from triton.compiler import compiler
+    from triton.runtime import driver
+    from triton.runtime.autotuner import Autotuner
+
+    def of_the_gpu(self: VirtualGpu) -> None:
+        VirtualGpu.__init__(self, gpu)
+
+    here = type("VirtualGpuDriver", (VirtualGpu,), {"__init__": of_the_gpu})
+    absent = type("AbsentGpu", (here,), {"is_active": staticmethod(lambda: False)})
+    native = "amd" if gpu.backend == "hip" else "nvidia"
+    for name, backend in triton.backends.backends.items():  # Inductor makes its driver of these
+        chosen = here if name == native else absent
+        triton.backends.backends[name] = type(backend)(compiler=backend.compiler, driver=chosen)
+    driver.set_active(here())
+    knobs.runtime.add_stages_inspection_hook = _stop_after_ttir
+    compiler.AsmDict.__missing__ = lambda self, key: ""
+    Autotuner._bench = lambda self, *_, **__: [1.0, 1.0, 1.0]  # the first configuration wins
+    triton.testing.do_bench = do_bench_once_of()
+    triton.testing.do_bench_cudagraph = do_bench_once_of()
+    _refuse_what_cannot_be_compiled(on_refusal)
+
+
+class VirtualGpu(StandInDriver):
+    """The driver, as an application with torch sees it.
+
+    Args:
+        gpu: what it says that it is.
+    """
+
+    def __init__(self, gpu: Gpu) -> None:
+        super().__init__(gpu.backend, gpu.arch, gpu.warp_size)
+        self._gpu = gpu
+        self.launcher_cls = NoLauncher
+
+    def get_active_torch_device(self) -> torch.device:
+        """What tensors say."""
+        import torch
+
+        return torch.device("cuda", 0)
+
+    def get_device_interface(self) -> object:
+        """The stand-in for it."""
+        import torch
+
+        return torch.cuda
+
+    def map_python_to_cpp_type(self, name: str) -> str:
+        """Nothing is compiled in C++."""
+        return name
+
+    def load_binary(
+        self, name: str, kernel: bytes, shared: int, device: int
+    ) -> tuple[object, object, int, int, int]:
+        """Module, function, registers, spills and most threads of a kernel."""
+        return self, self, _REGISTERS, 0, 1024
+
+    def unload_module(self, module: object) -> None:
+        """Nothing was loaded."""
+
+    def get_device_properties(self, device: int) -> dict[str, int]:
+        """What host code reads to size a grid."""
+        return {
+            **super().get_device_properties(device),
+            "max_shared_mem": self._gpu.shared_bytes,
+            "multiprocessor_count": self._gpu.compute_units,
+            "warpSize": self._gpu.warp_size,
+            "max_threads_per_sm": 2048,
+        }
+
+
+class NoLauncher:
+    """Launches nothing; who watches launches (`calls`) executes them."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def __call__(self, *_: object) -> None:
+        """Does nothing."""
+
+
+# --- compilation ----------------------------------------------------------------------------------
+
+
+def _stop_after_ttir(*given: Any) -> tuple[str, str] | None:
+    """Triton's hook into its stages; without arguments it is asked for a key of the cache.
+
+    Triton 3.6 has no such key: the application's TRITON_CACHE_DIR must be of this recording alone.
+    """
+    if not given:
+        return "recorded as ttir", "recorded as ttir"
+    from triton.backends.amd.compiler import HIPBackend
+
+    backend, stages, options, *_ = given
+    if "ttir" not in stages:
+        return None
+
+    def ttir(module: Any, metadata: dict[str, Any]) -> Any:
+        return HIPBackend.make_ttir(module, metadata, types.SimpleNamespace(arch="gfx942"))
+
+    def end(module: Any, metadata: dict[str, Any]) -> bytes:
+        metadata.update(
+            name=module.get_entry_func_name(),
+            shared=_SHARED_BYTES,
+            **dict.fromkeys(("tmem_size", "tensordesc_meta")),
+            **dict.fromkeys(("global_scratch_size", "profile_scratch_size"), 0),
+            **dict.fromkeys(("global_scratch_align", "profile_scratch_align"), 1),
+        )
+        metadata.setdefault("warp_size", getattr(options, "warp_size", 32))
+        return b"TTIR alone"
+
+    stages.clear()
+    stages["ttir"], stages[backend.binary_ext] = ttir, end
+    return None
+
+
+def _refuse_what_cannot_be_compiled(on_refusal: Callable[[str, bool], None]) -> None:
+    """A kernel without TTIR is named, and launching it does nothing."""
+    from triton.runtime.jit import JITFunction
+
+    compile_ = JITFunction._do_compile
+
+    def compiling(self: JITFunction[Any], key: str, *given: Any, **named: Any) -> Any:
+        try:
+            if self.is_gluon():
+                raise _GluonError
+            return compile_(self, key, *given, **named)
+        except Exception as error:
+            code = self.fn.__code__
+            place = f"`{self.fn.__name__}` ({code.co_filename.rpartition('/')[2]}:{_line(code)})"
+            if isinstance(error, _GluonError):
+                on_refusal(f"Gluon kernel {place} is not recorded", False)
+            elif not is_utf8(code.co_filename):
+                on_refusal(str(NotUtf8Error(code.co_filename)), True)
+            else:
+                on_refusal(f"{place} is not recorded: Triton does not compile it: {error}", False)
+            refused = RefusedKernel(self.fn.__name__, f"{type(error).__name__}: {error}")
+            for caches in list(self.device_caches.values()):
+                caches[0][key] = refused
+            return refused
+
+    JITFunction._do_compile = compiling
+
+
+class _GluonError(Exception):
+    """Gluon has no TTIR."""
+
+
+def _line(code: types.CodeType) -> int:
+    """The line of `def`: decorators come before it."""
+    import inspect
+
+    lines, first = inspect.getsourcelines(code)
+    return first + next((i for i, one in enumerate(lines) if one.lstrip().startswith("def ")), 0)
+
+
+class _RefusedMetadata(NamedTuple):
+    """Metadata of a kernel that was not compiled."""
+
+    name: str
+    shared: int = _SHARED_BYTES
+    num_warps: int = 4
+    num_stages: int = 1
+    num_ctas: int = 1
+
+
+class RefusedKernel:
+    """A compiled kernel, as host code sees it, that does nothing.
+
+    Args:
+        name: of the kernel.
+        refusal: why it is none; an exception would keep the compiler's objects alive.
+    """
+
+    function = packed_metadata = None
+    n_regs, n_spills, n_max_threads = _REGISTERS, 0, 1024
+
+    def __init__(self, name: str, refusal: str) -> None:
+        self.name, self.refusal = name, refusal
+        self.metadata = _RefusedMetadata(name)
+        self.asm: dict[str, str] = {}
+
+    def launch_metadata(self, *_: object) -> None:
+        """There is none."""
+
+    def run(self, *given: object) -> None:
+        """Nothing is launched."""
+        unknown.mark_arguments(given)
+
+    def _init_handles(self) -> None:
+        """There is nothing to load."""
+
+    def __getitem__(self, grid: object) -> Callable[..., None]:
+        return lambda *_, **__: None

@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What `runtime` is told of a swizzle, and the environment in which it applies a file of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from intelliperf_swizzle.frontends.triton.overlay import runtime
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.language import Swizzle, emit_triton
+from intelliperf_swizzle.records import Launch
+
+_STARTUP = Path(__file__).parent / "startup"
+_INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
+
+
+def rules_of(launch: Launch, swizzle: Swizzle, target: Target) -> tuple[Mapping[str, object], ...]:
+    """A swizzle for the kernel of a launch, as an entry of a file of swizzles.
+
+    Empty if the kernel cannot be known again, or if its loop takes tiles by a number: `runtime`
+    renumbers programs.
+    """
+    if not launch.source.identity or launch.loop:
+        return ()
+    axes = max((axis for axis, extent in enumerate(launch.grid, 1) if extent > 1), default=1)
+    code = emit_triton(
+        swizzle,
+        range(axes),
+        axes=axes,
+        num_xcds=target.num_xcds,
+        cus_per_xcd=target.cus_per_xcd,
+    )
+    rule = {
+        **launch.source.identity,
+        "swizzle": swizzle.text,
+        "target": target.name,
+        "lines": code.lines,
+        "outputs": {str(axis): expression for axis, expression in code.outputs.items()},
+        "reads": sorted(swizzle.names & launch.constants.keys()),
+    }
+    return (rule,)
+
+
+def applying(swizzles: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
+    """An environment in which every Python applies a file of swizzles once it imports Triton.
+
+    `torch.compile` gets caches for these swizzles: its own know kernels by their text alone.
+    """
+    digest = hashlib.sha256(swizzles.read_bytes()).hexdigest()[:16]
+    caches = environment.get(_INDUCTOR) or Path(tempfile.gettempdir()) / "torchinductor"
+    search = [str(_STARTUP), *filter(None, [environment.get("PYTHONPATH")])]
+    return {
+        **environment,
+        runtime.VARIABLE: str(swizzles.resolve()),
+        "PYTHONPATH": os.pathsep.join(search),
+        _INDUCTOR: f"{caches}-{digest}",
+    }

@@ -1,0 +1,250 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Swizzles on Triton kernels at compile time, with no source touched; Triton 3.6 to 3.9.
+
+    with applied("swizzles.json"):
+        model(x)
+
+or `install("swizzles.json")` once at start-up. In the IR of a kernel that the file names, each
+`program_id` becomes a call of the swizzle; a launch costs what it did before. If its source or
+Triton's version has changed since the swizzle was proved, a kernel is left alone, with a warning.
+The module depends on Triton alone: copy it into another project.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import hashlib
+import inspect
+import json
+import os
+import re
+import runpy
+import tempfile
+import types
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "INTELLIPERF_SWIZZLE_OVERLAY"  # names a file of swizzles to whoever imports this module
+FORMAT = 1
+_FUNCTION = "swizzled_program_ids"
+_READ = re.compile(r"(%[\w$.-]+) = tt\.get_program_id ([xyz]) : i32(.*)")
+_active: dict[str, dict[str, Any]] = {}
+_warned: set[str] = set()
+applied_to: list[str] = []  # names of kernels, each time that one is compiled with a swizzle
+
+
+@contextlib.contextmanager
+def applied(path: str | os.PathLike[str]) -> Iterator[list[str]]:
+    """Applies a file of swizzles to what is launched inside; yields `applied_to`; as `install`."""
+    before = dict(_active)
+    install(path)
+    try:
+        yield applied_to
+    finally:
+        _switch(before)
+
+
+def install(path: str | os.PathLike[str]) -> None:
+    """Applies a file of swizzles from now on; raises ValueError if it is not one of swizzles."""
+    try:
+        read = json.loads(Path(path).read_text("utf-8"))
+        if read["format"] != FORMAT:
+            raise ValueError(f"{path} has format {read['format']}, this module reads {FORMAT}")
+        rules = {f"{one['module']}:{one['kernel']}": one for one in read["kernels"]}
+    except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is not a file of swizzles: {error!r}") from error
+    _watch_compilations()
+    _switch(rules)
+
+
+def _switch(rules: dict[str, dict[str, Any]]) -> None:
+    """Makes rules the active ones; kernels whose rule changes forget what was compiled."""
+    from triton.runtime.jit import JITFunction
+
+    changed = {key for key in (*rules, *_active) if rules.get(key) != _active.get(key)}
+    _active.clear()
+    _active.update(rules)
+    for one in [one for one in gc.get_objects() if isinstance(one, JITFunction)]:
+        if f"{one.fn.__module__}:{one.fn.__name__}" in changed:
+            one.device_caches.clear()
+
+
+def source_digest(kernel: Any) -> str:
+    """Hex digest of the source of a `JITFunction` and of all jit functions that it reaches."""
+    from triton.runtime.jit import JITFunction
+
+    texts: set[str] = set()
+    left: list[Any] = [kernel]
+    while left:
+        one = left.pop()
+        if (text := f"{one.fn.__name__}:{one.src}") not in texts:
+            texts.add(text)
+            names, known = one.fn.__code__.co_names, inspect.getclosurevars(one.fn)
+            values = [*known.globals.values(), *known.nonlocals.values()]
+            modules = [value for value in values if isinstance(value, types.ModuleType)]
+            inside = [getattr(module, name, None) for module in modules for name in names]
+            left += [value for value in (*values, *inside) if isinstance(value, JITFunction)]
+    return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()[:32]
+
+
+def identity(kernel: Any) -> dict[str, str]:
+    """What a `JITFunction` is known by in a file of swizzles."""
+    import triton
+
+    return {
+        "module": kernel.fn.__module__,
+        "kernel": kernel.fn.__name__,
+        "source": source_digest(kernel),
+        "triton": ".".join(triton.__version__.split(".")[:2]),
+    }
+
+
+def _rule_for(kernel: Any) -> Any:
+    """The rule for a `JITFunction` that is still what the swizzle was proved for."""
+    rule = _active.get(f"{kernel.fn.__module__}:{kernel.fn.__name__}")
+    if rule is None:
+        return None
+    changed = [name for name, value in identity(kernel).items() if rule[name] != value]
+    what = {"triton": "Triton's version"}.get(changed[0], f"its {changed[0]}") if changed else ""
+    return _warn(rule, f"{what} has changed since the swizzle was proved") if changed else rule
+
+
+def _warn(rule: dict[str, Any], reason: str) -> Any:
+    text = f"{rule['module']}.{rule['kernel']} runs without its swizzle: {reason}"
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(text, stacklevel=2)
+
+
+def _watch_compilations() -> None:
+    """Wraps how Triton makes a kernel's IR, and what it knows a compiled kernel by; once."""
+    from triton.compiler.compiler import ASTSource
+
+    if hasattr(ASTSource.make_ir, "swizzled"):
+        return
+    make_ir, identify = ASTSource.make_ir, ASTSource.hash
+
+    @functools.wraps(make_ir)
+    def make_swizzled(self: Any, *given: Any) -> Any:
+        def plain(source: Any) -> Any:
+            return make_ir(source, *given)
+
+        module, rule = plain(self), _rule_for(self.fn)
+        return module if rule is None else _renumber(module, rule, self, plain, given[-1])
+
+    @functools.wraps(identify)
+    def identify_swizzled(self: Any) -> str:
+        rule = _rule_for(self.fn)
+        text = identify(self) + (json.dumps(rule, sort_keys=True) if rule else "")
+        return hashlib.sha256(text.encode()).hexdigest() if rule else text
+
+    make_swizzled.swizzled = True  # type: ignore[attr-defined]
+    ASTSource.make_ir, ASTSource.hash = make_swizzled, identify_swizzled
+
+
+def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, context: Any) -> Any:
+    """The module with each program id read through the swizzle; unchanged where that cannot be."""
+    _inline(module, context)
+    text = module.str()
+    entry = text.index("tt.func public")
+    head, _, rest = text[entry:].partition(") attributes")
+    body_end = entry + len(head) + rest.index("\n  }")
+    read = {"xyz".index(one[2]) for one in _READ.finditer(text)}
+    axes = sorted(read & set(map(int, rule["outputs"])))
+    if not axes:
+        return module
+    values = {name: _argument(source, name, head) for name in rule["reads"]}
+    if None in values.values():
+        return _warn(rule, "an argument that its swizzle reads is no integer") or module
+    given = {name: value for name, value in values.items() if isinstance(value, tuple)}
+    if given and (_READ.search(text, 0, entry) or _READ.search(text, body_end)):
+        return _warn(rule, "a function that is not inlined reads a program id") or module
+    function = _swizzle_function(rule, axes, values, plain)
+    applied_to.append(rule["kernel"])
+    body = _READ.sub(functools.partial(_call, axes, list(given.values())), text)
+    first = body.index("  tt.func ")
+    return _parse(f"{body[:first]}{function}{body[first:]}", context)
+
+
+def _argument(source: Any, name: str, head: str) -> int | tuple[str, str] | None:
+    """An argument that is compiled in, or its value in the IR and its type; None if no integer."""
+    position = source.fn.arg_names.index(name) if name in source.fn.arg_names else -1
+    if (position,) in source.constants:
+        value = source.constants[(position,)]
+        return value if type(value) is int else None
+    found = re.search(rf'(%[\w$.-]+): (i32|i64)\b[^%]*?loc\("{re.escape(name)}"', head)
+    return (found[1], found[2]) if found else None
+
+
+def _call(axes: Sequence[int], given: Sequence[tuple[str, str]], read: re.Match[str]) -> str:
+    """A call of the swizzle in place of a program id."""
+    name, axis, rest = read[1], "xyz".index(read[2]), read[3]
+    if axis not in axes:
+        return read[0]
+    values = ", ".join(value for value, _ in given)
+    types_ = ", ".join(kind for _, kind in given)
+    results = ", ".join(["i32"] * len(axes))
+    called = f"tt.call @{_FUNCTION}({values}) : ({types_}) -> "
+    if len(axes) == 1:
+        return f"{name} = {called}i32{rest}"
+    both, zero = f"%swizzled_{read.start()}", f"%zero_{read.start()}"
+    return (
+        f"{both}:{len(axes)} = {called}({results}){rest}\n    {zero} = arith.constant 0 : i32{rest}"
+        f"\n    {name} = arith.addi {both}#{axes.index(axis)}, {zero} : i32{rest}"
+    )
+
+
+def _swizzle_function(
+    rule: dict[str, Any], axes: Sequence[int], values: dict[str, Any], plain: Any
+) -> str:
+    """The swizzle as a function of the IR, compiled by Triton from the rule's lines."""
+    from triton.compiler.compiler import ASTSource
+
+    given = {name: value for name, value in values.items() if isinstance(value, tuple)}
+    fixed = {name: value for name, value in values.items() if name not in given}
+    names = ", ".join(given)
+    lines = [f"{name} = {value}" for name, value in fixed.items()] + rule["lines"]
+    results = "".join(f"tl.cast({rule['outputs'][str(axis)]}, tl.int32), " for axis in axes)
+    calls = "".join(f"    tl.store(out + {n}, got[{n}])\n" for n in range(len(axes)))
+    text = (
+        f"import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef {_FUNCTION}({names}):\n"
+        + "".join(f"    {line}\n" for line in lines)
+        + f"    return ({results})\n\n\n@triton.jit\ndef caller(out, {names}):\n"
+        + f"    got = {_FUNCTION}({names})\n{calls}"
+    )
+    with tempfile.TemporaryDirectory() as folder:  # Triton reads a function's text from its file
+        file = Path(folder) / f"swizzle_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py"
+        file.write_text(text, "utf-8")
+        made = runpy.run_path(str(file))
+        signature = {"out": "*i32", **{name: kind for name, (_, kind) in given.items()}}
+        compiled = plain(ASTSource(made["caller"], signature)).str_nodebug()
+    private = rf'^ *tt\.func private @"?[^("]*{_FUNCTION}[^("]*"?(\(.*?\n  }}$)'
+    return f"  tt.func private @{_FUNCTION}{re.findall(private, compiled, re.M | re.S)[0]}\n"
+
+
+def _inline(module: Any, context: Any) -> None:
+    from triton._C.libtriton import ir, passes
+
+    manager = ir.pass_manager(context)
+    passes.common.add_inliner(manager)
+    manager.run(module, "inline")
+
+
+def _parse(text: str, context: Any) -> Any:
+    from triton._C.libtriton import ir
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "swizzled.ttir"
+        file.write_text(text, "utf-8")
+        module = ir.parse_mlir_module(str(file), context)
+    module.context = context
+    return module
+
+
+if os.environ.get(VARIABLE):
+    install(os.environ[VARIABLE])

@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The configurations of `triton.autotune` that no launch was recorded with.
+
+A patch stands under the tuner and so in all of them, but what programs do to each other is known of
+the recorded ones alone: another one may split a sum, or keep a counter. So its lines stand under a
+condition that Triton decides when it compiles, and in the others the kernel keeps its order.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.triton.source.reads import definition
+from intelliperf_swizzle.records import Argument, Launch
+
+
+def other_configs(launches: Sequence[Launch]) -> list[Mapping[str, Any]]:
+    """The constexprs of each configuration that none of a kernel's launches has."""
+    first = launches[0]
+    own = [{n: v for n, v in one.items() if n in first.constexprs} for one in first.configs]
+    others: list[Mapping[str, Any]] = []
+    for one in own:
+        recorded = any(
+            all(launch.arguments.get(name) == value for name, value in one.items())
+            for launch in launches
+        )
+        if not recorded and one not in others:
+            others.append(one)
+    return others
+
+
+def recorded_only(launches: Sequence[Launch]) -> str | None:
+    """What holds in the recorded configurations and in no other one; None if there is no other.
+
+    What `triton.heuristics` chooses counts, too: which values there are is not known.
+
+    Raises:
+        SpliceError: it cannot be said in a condition.
+    """
+    others = other_configs(launches)
+    names = {name for one in others for name in one}
+    recorded = [{name: launch.arguments.get(name) for name in names} for launch in launches]
+    decisive = {name for name in names if any(a.get(name) != b[name] for a in others
+                                              for b in recorded)}  # fmt: skip
+    decisive |= _chosen_by_heuristics(launches[0])
+    values = [{name: launch.arguments.get(name) for name in decisive} for launch in launches]
+    told = [" and ".join(_is(name, one[name]) for name in sorted(decisive)) for one in values]
+    distinct = list(dict.fromkeys(told))
+    if not decisive:
+        return None
+    return distinct[0] if len(distinct) == 1 else " or ".join(f"({one})" for one in distinct)
+
+
+def _chosen_by_heuristics(launch: Launch) -> set[str]:
+    """The constexprs that `triton.heuristics` chooses; all of them if its text does not tell."""
+    found: set[str] = set()
+    for decorator in definition(launch.source.entry).decorator_list:
+        if not isinstance(decorator, ast.Call) or "heuristics" not in ast.unparse(decorator.func):
+            continue
+        values = decorator.args[0] if decorator.args else decorator.keywords[0].value
+        keys = values.keys if isinstance(values, ast.Dict) else [None]
+        names = [str(key.value) for key in keys if isinstance(key, ast.Constant)]
+        found |= {*names} if len(names) == len(keys) else {*launch.constexprs}
+    return found & {*launch.constexprs}
+
+
+def _is(name: str, value: Argument) -> str:
+    """The condition that a constexpr has a value."""
+    if value is None:
+        return f"{name} is None"
+    if isinstance(value, int | float | str):
+        return f"{name} == {value!r}"
+    raise SpliceError(
+        f"a patch cannot be limited to the configuration that was recorded: `{name}` is no number",
+        hint="launch the kernel with all of its configurations",
+    )
+
+
+def under(condition: str | None, lines: Sequence[str], plain: Mapping[str, str]) -> list[str]:
+    """Statements that stand under a condition, with what their results are if it does not hold."""
+    if condition is None:
+        return list(lines)
+    before = (f"{name} = {value}" for name, value in plain.items())
+    return [*before, f"if {condition}:", *(f"    {line}" for line in lines)]
+
+
+def with_config(launch: Launch, config: Mapping[str, Any]) -> Launch:
+    """A launch as it would be with other constexprs; its grid may be another one."""
+    return replace(launch, arguments={**launch.arguments, **config})

@@ -1,0 +1,166 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Traces a launch by executing its kernel's IR, in the child process of `trace`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
+from intelliperf_swizzle.frontends.triton.tracing.tiles import find_tiles
+from intelliperf_swizzle.frontends.triton.walk.arguments import bind_arguments, scalar_values
+from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
+from intelliperf_swizzle.frontends.triton.walk.memory import Fill, Memory
+from intelliperf_swizzle.frontends.triton.walk.one_by_one import DeadlockError
+from intelliperf_swizzle.frontends.triton.walk.run import (
+    Executed,
+    Live,
+    run_one_by_one,
+    run_together,
+)
+from intelliperf_swizzle.frontends.triton.walk.slicing import address_slice, everything
+from intelliperf_swizzle.frontends.triton.walk.walker import Plan
+from intelliperf_swizzle.records import LINE_BYTES, Launch, TensorArgument, Trace
+from intelliperf_swizzle.trace.overwrites import ByteWatch, with_sharing
+from intelliperf_swizzle.trace.recorder import TraceRecorder
+from intelliperf_swizzle.trace.sharing import reads_what_is_written
+
+MOST_BYTES = LINE_BYTES << 31
+"""What 32-bit line numbers reach."""
+_MOST_WORDS = 500
+_WAITING_NOTE = "programs wait for each other; every wait was taken to end"
+
+
+def trace_here(launch: Launch, folder: Path, *, inside_only: bool = False) -> Trace:
+    """Trace a launch in this process; see `trace.trace`.
+
+    `inside_only`: give up a launch as soon as it touches anything outside of every tensor.
+
+    Raises:
+        TraceError: the kernel cannot be compiled, or what decides an access is not known.
+    """
+    kernel = kernel_of(launch)
+    live = make_live(launch, kernel, whole=False)
+    if live.memory.end.size and live.memory.end[-1] > MOST_BYTES:
+        raise TraceError(f"the tensors of {launch.kernel} take more than {MOST_BYTES >> 30} GiB")
+    try:
+        trace, recorder = record_accesses(launch, live, inside_only=inside_only)
+        return with_sharing(
+            trace,
+            recorder,
+            lambda watch: run_together(make_live(launch, kernel, whole=False), watch),
+        )
+    except NotKnownError as error:
+        reason = str(error)
+    if "were not recorded" in reason:
+        raise TraceError(
+            f"{reason}, in {launch.kernel}",
+            hint="record the launch with the contents of its tensors",
+        )
+    if launch.loop:
+        raise TraceError(f"the tiles of {launch.kernel} cannot be told apart: {reason}")
+    return _one_by_one(launch, kernel, f"traced program by program: {reason}", inside_only)
+
+
+def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
+    """Trace made-up launches one after the other as `trace_here` does; None where it raises, and
+    where a launch reaches outside of every tensor, which nobody's would."""
+    for launch in launches:
+        try:
+            yield trace_here(launch, folder, inside_only=True)
+        except TraceError:
+            yield None
+
+
+def kernel_of(launch: Launch, edits: Mapping[str, str] = {}) -> Kernel:
+    """The kernel of a launch in SSA form.
+
+    Raises:
+        TraceError: it cannot be compiled.
+    """
+    recorded = getattr(launch, "ttir", None)
+    if recorded and not edits:
+        return Kernel.parse(Path(recorded).read_text(encoding="utf-8"))
+    from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
+
+    try:
+        return Kernel.parse(ttir_of(launch, edits=edits))
+    except Exception as error:
+        words = " ".join(str(error).split())[-_MOST_WORDS:]  # the cause stands last
+        raise TraceError(f"{launch.kernel} cannot be compiled: {words}") from error
+
+
+def make_live(launch: Launch, kernel: Kernel, *, whole: bool, fill: Fill | None = None) -> Live:
+    """A launch that can be executed: the whole kernel, or what decides its accesses."""
+    memory = Memory(launch, fill)
+    tiles = find_tiles(kernel, launch)
+    executed = everything(kernel) if whole else address_slice(kernel, [tiles[1]] if tiles else ())
+    plan = Plan(kernel, executed, tiles)
+    return Live(plan, launch.grid, memory, bind_arguments(kernel, launch, memory))
+
+
+def record_accesses(
+    launch: Launch, live: Live, *, inside_only: bool = False
+) -> tuple[Trace, TraceRecorder]:
+    """Execute all programs in batches and note what they touch, not yet who else touches it.
+
+    Raises:
+        NotKnownError: what decides an access is not known, or the launch itself writes it.
+        TraceError: something outside of every tensor was touched and is not allowed.
+    """
+    recorder = _recorder(launch, live, inside_only)
+    run = run_together(live, recorder)
+    trace = _trace(launch, live, recorder, run, "batched", _WAITING_NOTE * run.noticed.waits)
+    trace = replace(trace, immaterial=_immaterial(launch, live, run.noticed.control))
+    if reads_what_is_written(trace, run.noticed.control, recorder.value_loads):
+        raise NotKnownError("what a program does depends on what the launch itself writes")
+    return trace, recorder
+
+
+def _recorder(launch: Launch, live: Live, inside_only: bool) -> TraceRecorder:
+    return TraceRecorder(
+        live.memory.begin, live.memory.end, lambda: live.now.update, loop=launch.loop,
+        inside_only=inside_only, where=lambda: live.now.where(live.plan.kernel),
+    )  # fmt: skip
+
+
+def _trace(
+    launch: Launch, live: Live, recorder: TraceRecorder, run: Executed, method: str, note: str
+) -> Trace:
+    trace = recorder.trace(
+        launch.grid,
+        live.memory.segments,
+        method="batched" if method == "batched" else "sequential",
+        arithmetic=run.arithmetic,
+        notes=(note,) if note else (),
+        waits=run.noticed.waits,
+    )
+    return replace(trace, unresolved=tuple(recorder.unresolved))
+
+
+def _immaterial(launch: Launch, live: Live, control: int) -> tuple[str, ...]:
+    """The arguments that decided nothing."""
+    numbers = enumerate(live.memory.numbers)
+    undecided = [number for place, number in numbers if not control >> place + 1 & 1]
+    tensors = [name for number in undecided for name in live.memory.names(number)]
+    plain = [n for n in tensors if isinstance(launch.arguments.get(n), TensorArgument)]
+    scalars = scalar_values(live.plan.kernel, launch)
+    decisive = live.plan.executed.values
+    return (*plain, *(name for name, value in scalars.items() if value not in decisive))
+
+
+def _one_by_one(launch: Launch, kernel: Kernel, note: str, inside_only: bool) -> Trace:
+    live = make_live(launch, kernel, whole=True)
+    recorder = _recorder(launch, live, inside_only)
+    try:
+        run = run_one_by_one(live, observer=recorder)
+    except (NotKnownError, DeadlockError) as error:
+        raise TraceError(f"{launch.kernel}: {error}", details=(note,)) from error
+    recorder.finish_single()
+    again: Callable[[ByteWatch], object] = lambda watch: run_one_by_one(  # noqa: E731
+        make_live(launch, kernel, whole=True), observer=watch
+    )
+    return with_sharing(_trace(launch, live, recorder, run, "sequential", note), recorder, again)

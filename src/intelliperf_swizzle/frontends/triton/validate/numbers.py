@@ -1,0 +1,175 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Whether edited kernels are the original ones with the numbers that were proved, by Triton's IR.
+
+In a child process of `validate`. Of each launch both kernels are compiled as it specialises them;
+where the original reads the number of its program, or of its tile, the edited one may read another
+integer, and what that is in every program of the launch is compared with the proved mapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from intelliperf_swizzle.errors import ValidationError
+from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
+from intelliperf_swizzle.frontends.triton.ir.parse import MARK, Kernel
+from intelliperf_swizzle.frontends.triton.ir.same import Renumbered, Renumbering, compare
+from intelliperf_swizzle.frontends.triton.ir.scalars import (
+    Array,
+    NotComputableError,
+    arguments_of,
+    evaluate,
+)
+from intelliperf_swizzle.records import Int64Array, Launch, TileLoop
+
+
+@dataclass(frozen=True)
+class EditedLaunch:
+    """A launch to compare.
+
+    Attributes:
+        launch: as it was recorded.
+        edits: function key -> its text with the swizzle in it.
+        tile: int64[tiles]; the proved mapping, program or number of a loop -> tile.
+        recorded: whether it was; one that is made up need not compile.
+    """
+
+    launch: Launch
+    edits: Mapping[str, str]
+    tile: Int64Array
+    recorded: bool = True
+
+
+def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator[str | None]:
+    """For each launch the first difference in words, None if there is none.
+
+    Raises:
+        ValidationError: an original cannot be compiled from its text.
+    """
+    parse, compare_all = cache(Kernel.parse), cache(_compare)  # many launches specialise alike
+    for one in launches:
+        try:
+            text = ttir_of(one.launch, raw=True, marks=_marks(one.launch.loop))
+        except Exception as error:
+            if not one.recorded:
+                yield None
+                continue
+            told = _last_line(error)
+            fact = f"`{one.launch.kernel}` cannot be compiled from its text: {told}"
+            raise ValidationError(fact) from error
+        try:
+            edited = parse(ttir_of(one.launch, edits=one.edits, raw=True))
+        except Exception as error:
+            yield f"the swizzled kernel does not compile: {_last_line(error)}"
+            continue
+        yield _difference(one, edited, compare_all(parse(text), edited))
+
+
+def _marks(loop: TileLoop | None) -> dict[int, list[str]]:
+    """What tells which values of the IR are the numbers of tiles; see `ttir_of`."""
+    marks: dict[int, list[str]] = {}
+    for place, counter in enumerate(loop.counters if loop else ()):
+        assert loop
+        values = f"{place}, {counter.name}, {loop.count}, {loop.base}"
+        marks.setdefault(counter.line, []).append(values)
+    return marks
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """How two kernels differ: in words if in more than their numbers.
+
+    Attributes:
+        prints: operands of the prints that tell the original's numbers; see `_marks`.
+    """
+
+    found: Renumbering | str
+    prints: list[list[str]]
+
+
+def _compare(original: Kernel, edited: Kernel) -> _Compared:
+    prints = sorted(
+        ([*op.operands] for op in original.ops() if op.name == "tt.print" and MARK in op.text),
+        key=lambda values: original.constant(values[0]) or 0,
+    )
+    numbers = [values[1] for values in prints] or None
+    others = [value for values in prints for value in values[2:]]
+    return _Compared(compare(original, edited, numbers, others), prints)
+
+
+def _difference(one: EditedLaunch, edited: Kernel, compared: _Compared) -> str | None:
+    loop, found, prints = one.launch.loop, compared.found, compared.prints
+    if len(prints) != len(loop.counters if loop else ()):
+        return "the number of a tile is not read once in each turn of the loop"
+    if isinstance(found, str):
+        return f"`{one.launch.kernel}` differs in more than its numbers: {found}"
+    try:
+        differences = (
+            _wrong_tile(one, loop, edited, number, found, prints[number.number])
+            if loop
+            else _wrong_program(one, edited, number)
+            for number in found.stands
+        )
+        return next(filter(None, differences), None)
+    except NotComputableError as reason:
+        return f"the number that `{one.launch.kernel}` is given cannot be told: {reason}"
+
+
+def _wrong_program(one: EditedLaunch, edited: Kernel, number: Renumbered) -> str | None:
+    """Where the edited kernel computes other program ids along an axis than were proved."""
+    grid, programs = one.launch.grid, np.arange(one.launch.programs, dtype=np.int64)
+    known = arguments_of(one.launch, edited) if number.function is edited.entry else {}
+    computed = evaluate(edited, number.value, known, programs, grid)
+    tile, axis = one.tile, number.number
+    proved = (tile % grid[0], tile // grid[0] % grid[1], tile // (grid[0] * grid[1]))[axis]
+    wrong = np.flatnonzero(computed != proved)
+    if not len(wrong):
+        return None
+    computed, at = np.broadcast_to(computed, programs.shape), int(wrong[0])
+    return (
+        f"the emitted code gives program {at} the program id {computed[at]} along axis {axis}, "
+        f"the proof {proved[at]} ({len(wrong)} programs differ)"
+    )
+
+
+def _wrong_tile(
+    one: EditedLaunch,
+    loop: TileLoop,
+    edited: Kernel,
+    number: Renumbered,
+    found: Renumbering,
+    printed: Sequence[str],
+) -> str | None:
+    """Where the edited kernel computes other numbers of tiles than were proved."""
+    tile, tiles = one.tile[: loop.tiles], np.arange(loop.tiles)
+    starts = np.array([*loop.starts, loop.tiles] if loop.read_from else [0, loop.tiles])
+    run = np.searchsorted(starts, tiles, side="right") - 1
+    given: Sequence[Array] = (tiles, (starts[1:] - starts[:-1])[run], starts[run])
+    known = arguments_of(one.launch, edited)
+    for value, numbers in zip(printed[1:], given, strict=True):
+        if value in found.partners:
+            known[found.partners[value]] = numbers
+    programs = loop.program.astype(np.int64)
+    computed = evaluate(edited, number.value, known, programs, one.launch.grid)
+    wrong = np.flatnonzero(computed != tile)
+    if not len(wrong):
+        return None
+    at = int(wrong[0])
+    computed = np.broadcast_to(computed, tile.shape)
+    return (
+        f"the emitted code gives number {at} the tile {computed[at]}, the proof {tile[at]} "
+        f"({len(wrong)} tiles differ)"
+    )
+
+
+def _last_line(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1].strip()[:200]

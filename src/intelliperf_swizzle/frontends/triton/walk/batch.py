@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The programs that are executed together: which of them are where, and what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.frontends.triton.walk.blocks import Block
+from intelliperf_swizzle.frontends.triton.walk.elements import Array
+from intelliperf_swizzle.records import Access, Grid, Int64Array
+
+MOST_NUMBERS = 1 << 25
+"""Numbers in one array (256 MB of addresses); a batch that needs more is cut into pieces."""
+
+Active: TypeAlias = npt.NDArray[np.bool_]
+"""Whether each program of a batch takes part in what is executed."""
+
+
+class NotKnownError(Exception):
+    """A value that is not known decides what a program does; the message says which and why."""
+
+
+class TooWideError(Exception):
+    """The batch is cut into pieces."""
+
+
+class EnoughError(Exception):
+    """What comes after this is not wanted of any program of the batch."""
+
+
+class Recorder(Protocol):
+    """Who wants to know of every access of a batch."""
+
+    def begin(self, programs: Int64Array) -> None:
+        """A batch begins."""
+
+    def number(self, values: Int64Array | None, active: Active | None = None) -> bool | None:
+        """The active programs begin the tiles of these numbers; None = to no tile.
+
+        False ends the batch.
+        """
+
+    def access(
+        self,
+        kind: Access,
+        addresses: Sequence[Array],
+        mask: Sequence[Array],
+        item_bytes: int,
+        active: Active,
+    ) -> int:
+        """The active programs access the sum of `addresses` where the conjunction of `mask` holds.
+
+        Terms have shape `(programs or 1, *extents or 1)`. Returns the access's number in the batch.
+        """
+
+    def end(self, active: Active, value_loads: Mapping[int, int]) -> None:
+        """The batch is over.
+
+        `value_loads`: number of an access -> bit set of storages, for the loads whose values
+        decided something.
+        """
+
+
+class Programs:
+    """The programs of a batch.
+
+    Attributes:
+        numbers: linear indices, int64[n].
+        coordinates: their program ids, an int32[n] for each axis.
+        active: those that take part in what is executed now.
+        arithmetic: int64[n, 3]; what each has computed, see `counts`.
+    """
+
+    def __init__(self, grid: Grid, numbers: Int64Array) -> None:
+        x, y, _ = grid
+        self.grid = grid
+        self.numbers = numbers
+        self.coordinates = tuple(
+            axis.astype(np.int32) for axis in (numbers % x, numbers // x % y, numbers // (x * y))
+        )
+        self.arithmetic = np.zeros((len(numbers), 3), np.int64)
+        self._tally = np.zeros(3, np.int64)
+        self._active: Active = np.ones(len(numbers), np.bool_)
+
+    @property
+    def active(self) -> Active:
+        """Whether each program takes part."""
+        return self._active
+
+    @active.setter
+    def active(self, active: Active) -> None:
+        self.settle()
+        self._active = active
+
+    def count(self, counts: Array) -> None:
+        """Each active program computes so much."""
+        self._tally += counts
+
+    def settle(self) -> None:
+        """Enter what was counted."""
+        if self._tally.any():
+            self.arithmetic[self._active] += self._tally
+            self._tally[:] = 0
+
+    def truth(self, block: Block) -> Active:
+        """bool[n]: where a scalar is true."""
+        return np.broadcast_to(block.data.reshape(-1), self.active.shape)
+
+    def full(self, block: Block) -> Array:
+        """All lanes of all programs (or of one, if they are the same)."""
+        array = block.data
+        self.check_size(len(array) * int(np.prod(block.shape)))
+        return np.broadcast_to(array, (len(array), *block.shape))
+
+    def check_size(self, numbers: int) -> None:
+        """Raises TooWideError if an array of so many numbers is too large."""
+        if numbers > MOST_NUMBERS and len(self.numbers) > 1:
+            raise TooWideError

@@ -1,0 +1,235 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The storages of a launch at synthetic addresses, with buffers for those whose bytes are needed.
+
+Kernels see synthetic addresses only, so that a trace does not depend on where an allocator put
+things, and storages of hundreds of gigabytes cost nothing until their bytes are read or written.
+An address that the application itself handed over, as an integer or in a tensor, is translated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.frontends.triton.walk.elements import Array, Element, decode, encode
+from intelliperf_swizzle.records import (
+    LINE_BYTES,
+    Int64Array,
+    Launch,
+    Segment,
+    Storage,
+    UInt8Array,
+)
+
+Fill: TypeAlias = Callable[[int, Storage, UInt8Array], None]
+"""Writes the initial bytes of a storage (its number, its record, its buffer of zeros)."""
+Lanes: TypeAlias = npt.NDArray[np.bool_]
+
+_LARGE_BYTES = 1 << 20
+_LARGE_ALIGNMENT = 2 << 20
+_SMALL_ALIGNMENT = 512
+_FIRST_ADDRESS = _LARGE_ALIGNMENT
+
+
+class Memory:
+    """Storages of a launch: laid out at once, allocated one by one when first touched.
+
+    The layout follows the order of the arguments: storages of a mebibyte or more begin at
+    multiples of 2 MiB, smaller ones at multiples of 512 bytes, as GPU allocators place them.
+
+    Args:
+        launch: whose storages.
+        fill: writes a storage's initial bytes; by default the recorded ones, and what was not
+            recorded is not known.
+    """
+
+    def __init__(self, launch: Launch, fill: Fill | None = None) -> None:
+        self._storages = dict(launch.storages)
+        self._fill = fill
+        self._names = _names_of_storages(launch)
+        self.base: dict[int, int] = _layout(self._names, self._storages)
+        self.numbers = tuple(self.base)
+        self.begin: Int64Array = np.array(list(self.base.values()), np.int64)
+        sizes = [self._storages[number].bytes for number in self.numbers]
+        self.end: Int64Array = self.begin + np.array(sizes, np.int64)
+        self._buffers: dict[int, UInt8Array] = {}
+        self._not_known: dict[int, Lanes] = {}
+        self._lent: set[int] = set()
+        recorded = [(self._address(number), number) for number in self.numbers]
+        self._recorded = sorted((at, number) for at, number in recorded if at is not None)
+
+    def _address(self, number: int) -> int | None:
+        return getattr(self._storages[number], "address", None)
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The layout as a trace names it."""
+        return tuple(
+            Segment(self._names[n], self.base[n] // LINE_BYTES, self._storages[n].bytes)
+            for n in self.numbers
+        )
+
+    def names(self, number: int) -> tuple[str, ...]:
+        """The tensor arguments that are views of a storage."""
+        return self._names[number]
+
+    def has_contents(self, number: int) -> bool:
+        """Whether the storage's bytes are known."""
+        if self._fill is not None or number in self._lent:
+            return True
+        return self._storages[number].contents is not None
+
+    def why_not(self, number: int) -> str:
+        """Why a storage's contents are not known, in words."""
+        return f"the contents of {', '.join(self._names[number])} were not recorded"
+
+    def bytes(self, number: int) -> UInt8Array:
+        """A storage's bytes (uint8[bytes], a live view; allocated and filled at the first call)."""
+        if number not in self._buffers:
+            storage = self._storages[number]
+            buffer = np.zeros(-(-storage.bytes // 8) * 8, np.uint8)[: storage.bytes]
+            if self._fill is not None:
+                self._fill(number, storage, buffer)
+            elif storage.contents is not None:
+                buffer[:] = np.load(storage.contents, mmap_mode="r")
+            self._buffers[number] = buffer
+        return self._buffers[number]
+
+    def lend(self, number: int, buffer: UInt8Array) -> None:
+        """Has a storage's bytes be those of a buffer: uint8[bytes]."""
+        self._buffers[number] = buffer
+        self._lent.add(number)
+
+    def not_known(self, number: int) -> Lanes:
+        """bool[bytes]: the bytes of a storage that are not known, a live view."""
+        if number not in self._not_known:
+            make = np.zeros if self.has_contents(number) else np.ones
+            self._not_known[number] = make(self._storages[number].bytes, np.bool_)
+        return self._not_known[number]
+
+    # --- addresses ------------------------------------------------------------------------------
+
+    def place(self, addresses: Int64Array) -> Int64Array:
+        """The place in `numbers` of the storage that each address lies in; -1 for none."""
+        places = np.searchsorted(self.begin, addresses, side="right") - 1
+        outside = (places < 0) | (addresses >= self.end[places])
+        return np.where(outside, -1, places)
+
+    def translate(self, addresses: Int64Array) -> Int64Array:
+        """The synthetic addresses of the application's; those in no storage become 0 or less."""
+        found = np.where(addresses == 0, 0, -1 - (addresses & (1 << 62) - 1)).astype(np.int64)
+        for at, number in self._recorded:
+            inside = (addresses >= at) & (addresses <= at + self._storages[number].bytes)
+            found = np.where(inside & (found <= 0), addresses - at + self.base[number], found)
+        return found
+
+    def original(self, addresses: Int64Array) -> Int64Array:
+        """The application's addresses of synthetic ones, where they are known."""
+        places = self.place(addresses)
+        found = addresses.copy()
+        for place in np.unique(places[places >= 0]):
+            at = self._address(self.numbers[place])
+            if at is not None:
+                found = np.where(places == place, addresses - self.begin[place] + at, found)
+        return found
+
+    # --- values ---------------------------------------------------------------------------------
+
+    def read(
+        self, addresses: Int64Array, lanes: Lanes, others: Array, element: Element
+    ) -> tuple[Array, set[int]]:
+        """Values at the addresses of some lanes, `others` in the remaining ones, outside too.
+
+        Returns also the numbers of storages of which bytes were read that are not known.
+        """
+        values = np.broadcast_to(others, addresses.shape).astype(element.array)
+        missing: set[int] = set()
+        places = np.where(lanes, self.place(addresses), -1)
+        for place in _each(places):
+            number = self.numbers[place]
+            chosen = places == place
+            offsets = addresses[chosen] - self.begin[place]
+            whole = offsets <= self._storages[number].bytes - element.bytes
+            raw = _gather(self.bytes(number), np.where(whole, offsets, 0), element.bytes)
+            values[chosen] = decode(raw, element)
+            if number in self._not_known or not self.has_contents(number):
+                bad = self.not_known(number)
+                if any(bad[offsets[whole] + byte].any() for byte in range(element.bytes)):
+                    missing.add(number)
+        return values, missing
+
+    def write(
+        self, addresses: Int64Array, lanes: Lanes, values: Array, element: Element, known: bool
+    ) -> None:
+        """Puts values at the addresses of some lanes; what lies outside is dropped."""
+        places = np.where(lanes, self.place(addresses), -1)
+        values = np.broadcast_to(values, addresses.shape)
+        for place in _each(places):
+            number = self.numbers[place]
+            chosen = places == place
+            offsets = addresses[chosen] - self.begin[place]
+            whole = offsets <= self._storages[number].bytes - element.bytes
+            if known:
+                raw = encode(values[chosen][whole], element)
+                _scatter(self.bytes(number), offsets[whole], raw, element.bytes)
+            if not known or number in self._not_known or not self.has_contents(number):
+                bad = self.not_known(number)
+                for byte in range(element.bytes):
+                    bad[offsets[whole] + byte] = not known
+
+
+def _each(places: Int64Array) -> list[int]:
+    """The storages among places, -1 left out."""
+    low, high = int(places.min(initial=-1)), int(places.max(initial=-1))
+    if low == high or high < 0:
+        return [high] if high >= 0 else []
+    return [int(place) for place in np.unique(places) if place >= 0]
+
+
+def _gather(buffer: UInt8Array, offsets: Int64Array, size: int) -> Array:
+    """Unsigned integers of a size at offsets in bytes."""
+    whole = len(buffer) // size * size
+    if size == 1 or not (offsets % size).any():
+        return buffer[:whole].view(f"u{size}")[offsets // size]
+    raw = np.stack([buffer[offsets + byte] for byte in range(size)], axis=-1)
+    return np.ascontiguousarray(raw).view(f"u{size}")[..., 0]
+
+
+def _scatter(buffer: UInt8Array, offsets: Int64Array, raw: Array, size: int) -> None:
+    whole = len(buffer) // size * size
+    if size == 1 or not (offsets % size).any():
+        buffer[:whole].view(f"u{size}")[offsets // size] = raw
+        return
+    pieces = np.ascontiguousarray(raw).view(np.uint8).reshape(*raw.shape, size)
+    for byte in range(size):
+        buffer[offsets + byte] = pieces[..., byte]
+
+
+def _names_of_storages(launch: Launch) -> dict[int, tuple[str, ...]]:
+    """Storage number -> names of the arguments that view it, in order of first argument.
+
+    Storages that no argument views follow; they are named by their number.
+    """
+    names: dict[int, list[str]] = {}
+    for name, tensor in launch.tensors():
+        names.setdefault(tensor.storage, []).append(name)
+    for number in launch.storages:
+        names.setdefault(number, [f"storage {number}"])
+    return {number: tuple(views) for number, views in names.items()}
+
+
+def _layout(
+    names: Mapping[int, tuple[str, ...]], storages: Mapping[int, Storage]
+) -> dict[int, int]:
+    base, address = {}, _FIRST_ADDRESS
+    for number in names:
+        large = storages[number].bytes >= _LARGE_BYTES
+        alignment = _LARGE_ALIGNMENT if large else _SMALL_ALIGNMENT
+        address = -(-address // alignment) * alignment
+        base[number] = address
+        address += storages[number].bytes
+    return base

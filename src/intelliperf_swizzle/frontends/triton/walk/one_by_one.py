@@ -1,0 +1,202 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Programs one after the other; one that waits for another lets the others run."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now, update_of
+from intelliperf_swizzle.frontends.triton.walk.batch import Programs, Recorder
+from intelliperf_swizzle.frontends.triton.walk.blocks import Block
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory
+from intelliperf_swizzle.records import Access
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.frontends.triton.walk.run import Observer
+
+VAIN_POLLS = 50
+"""Polls of an unchanged word after which a program is taken to wait for another."""
+MOST_WAITING_PROGRAMS = 4096
+"""Each waiting program holds a thread; more than this is taken for a kernel that cannot end."""
+
+
+class DeadlockError(Exception):
+    """A program waits for memory that no remaining program changes."""
+
+
+class Scheduler:
+    """Runs programs as coroutines: exactly one runs at any time.
+
+    Without waiting, all programs run in order on the caller's thread. A program that polls memory
+    in vain calls `wait`: its thread is parked and another goes on, first with programs that have
+    not begun, then with parked ones, in the order of parking.
+    """
+
+    def __init__(self, programs: Iterable[int], run: Callable[[int], None]) -> None:
+        self._pending = deque(programs)
+        self._run = run
+        self._parked: deque[threading.Semaphore] = deque()
+        self._vain_waits = 0
+        self._failure: BaseException | None = None
+        self._done = threading.Event()
+        self.current = -1
+        self.waited = False
+
+    def run_all(self) -> None:
+        """Run every program to its end.
+
+        Raises:
+            DeadlockError: all programs that are left wait, and nobody changes memory.
+        """
+        self._work()
+        self._done.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def memory_changed(self) -> None:
+        """Note that a store or a successful atomic may end somebody's waiting."""
+        self._vain_waits = 0
+
+    def wait(self) -> None:
+        """Let others run; return when it is this program's turn again."""
+        self.waited = True
+        program, turn = self.current, threading.Semaphore(0)
+        self._vain_waits += 1
+        if not self._pending and self._vain_waits > len(self._parked) + 1:
+            raise DeadlockError(f"program {program} waits and no program is left that could end it")
+        if len(self._parked) >= MOST_WAITING_PROGRAMS:
+            raise DeadlockError(f"more than {MOST_WAITING_PROGRAMS} programs wait at once")
+        self._parked.append(turn)
+        if self._pending:
+            self._vain_waits = 0
+            threading.Thread(target=self._work, daemon=True).start()
+        else:
+            self._parked.popleft().release()
+        turn.acquire()
+        self.current = program
+        if self._failure is not None:
+            raise _AbandonedError
+
+    def _work(self) -> None:
+        try:
+            while self._pending and self._failure is None:
+                self.current = self._pending.popleft()
+                self._run(self.current)
+                self._vain_waits = 0
+        except _AbandonedError:
+            pass
+        except BaseException as failure:
+            self._failure = self._failure or failure
+        if self._parked:
+            self._parked.popleft().release()
+        else:
+            self._done.set()
+
+
+class _AbandonedError(Exception):
+    """Ends a parked program after another one failed."""
+
+
+class OneByOne(Accesses):
+    """The memory of a program that runs alone; what it does not know, later programs do not."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        recorder: Recorder,
+        noticed: Noticed,
+        programs: Programs,
+        now: Now,
+        scheduler: Scheduler,
+        observer: Observer | None,
+    ) -> None:
+        super().__init__(memory, recorder, noticed, programs, now, compute=True)
+        self._scheduler, self._observer = scheduler, observer
+        self._last: tuple[object, ...] | None = None
+        self._polls = 0
+
+    def load(
+        self, pointer: Block, mask: Block | None, other: Block | None, *, wanted: bool
+    ) -> Block | None:
+        """A load; the first poll of a word is reported, its repetitions are not."""
+        if not pointer.single:
+            self._report(Access.READ, pointer, mask)
+            return self._read(pointer, mask, other, 0)
+        return self._polled(
+            Access.READ, pointer, mask, (), lambda: self._read(pointer, mask, other, 0)
+        )
+
+    def store(self, pointer: Block, value: Block | None, mask: Block | None) -> None:
+        """A store."""
+        self._report(Access.WRITE, pointer, mask)
+        self._scheduler.memory_changed()
+        if value is not None:
+            self.put(pointer, value, mask)
+
+    def update(
+        self, operation: str, pointer: Block, values: list[Block | None], mask: Block | None,
+        used: bool,
+    ) -> Block:  # fmt: skip
+        """An atomic."""
+        element = pointer.element.target
+        self.now.update = update_of(operation, element, used)
+        self.noticed.waits |= used and operation == "atomic_cas"
+        given = [value for value in values if value is not None]
+
+        def change() -> Block:
+            if all(value.known for value in given):
+                return self.change(operation, pointer, given, mask)
+            why = frozenset().union(*(value.why for value in given))
+            self.put(pointer, Block(given[0].terms, element, pointer.shape, why), mask)
+            return Block(given[0].terms, element, pointer.shape, why)
+
+        if not pointer.single:
+            self._scheduler.memory_changed()
+            self._report(Access.ATOMIC, pointer, mask)
+            return change()
+        told = (operation, *(value.data.tobytes() for value in given))
+        return self._polled(Access.ATOMIC, pointer, mask, told, change)
+
+    def _polled(
+        self,
+        kind: Access,
+        pointer: Block,
+        mask: Block | None,
+        operands: tuple[object, ...],
+        access: Callable[[], Block],
+    ) -> Block:
+        """One access of one word; vain repetitions of the same make the program wait."""
+        lanes = mask is None or bool(mask.data.all())
+        poll = (kind, int(pointer.data.reshape(-1)[0]), lanes, *operands)
+        repeated = poll == self._last
+        if not repeated:
+            self._report(kind, pointer, mask)
+        before = self._value(pointer)
+        answer = access()
+        unchanged = before == self._value(pointer)
+        if not unchanged:
+            self._scheduler.memory_changed()
+        self._last = poll if unchanged else None
+        self._polls = self._polls + 1 if repeated else 0
+        if self._polls >= VAIN_POLLS and unchanged:
+            self._scheduler.wait()
+            self._polls = 0
+        return answer
+
+    def _value(self, pointer: Block) -> object:
+        element, address = pointer.element.target, pointer.data.reshape(-1)[:1]
+        everywhere, zero = np.ones(1, np.bool_), np.zeros(1, element.array)
+        return self.memory.read(address, everywhere, zero, element)[0].tobytes()
+
+    def _report(self, kind: Access, pointer: Block, mask: Block | None) -> None:
+        self._last = None
+        if self._observer is not None:
+            addresses, lanes, _ = self.lanes(pointer, mask, np.zeros(1, np.bool_))
+            program, size = int(self.programs.numbers[0]), pointer.element.target.bytes
+            self._observer.observe(program, kind, addresses, lanes, size)

@@ -1,0 +1,201 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What of a kernel decides where it reads and writes: addresses, masks, branches, loop bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from intelliperf_swizzle.frontends.triton.ir.parse import Block as BasicBlock
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
+
+ACCESSES = {"tt.load": (0, 1), "tt.store": (0, 2), "tt.atomic_rmw": (0, 2), "tt.atomic_cas": (0,),
+            "tt.atomic_poll": (0,)}  # fmt: skip
+"""Operations that access memory -> which of their operands are addresses and masks."""
+CONTROL = ("scf.for", "scf.while", "scf.if", "tt.call")
+
+
+@dataclass
+class Slice:
+    """The part of a kernel that is executed.
+
+    Attributes:
+        ops: the operations.
+        values: values that are computed.
+    """
+
+    ops: set[Op] = field(default_factory=set)
+    values: set[str] = field(default_factory=set)
+
+
+def everything(kernel: Kernel) -> Slice:
+    """The whole kernel."""
+    ops = {op for function in kernel.functions for op in function.walk()}
+    values = {value for op in ops for value in op.results}
+    return Slice(ops, values | set(kernel.owner))
+
+
+def address_slice(kernel: Kernel, further: Iterable[str] = ()) -> Slice:
+    """What reaches an address, a mask, a branch or a loop bound.
+
+    Args:
+        kernel: any.
+        further: values that are wanted beside them.
+    """
+    return _Slicer(kernel, further).found
+
+
+class _Slicer:
+    def __init__(self, kernel: Kernel, further: Iterable[str]) -> None:
+        self.kernel = kernel
+        self.found = Slice()
+        self._todo: list[str] = list(further)
+        self._sources = Sources(kernel)
+        for function in kernel.functions:
+            for op in function.walk():
+                if op.name in ACCESSES:
+                    self._execute(op)
+                    self._want(op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands))
+        self._complete()
+        for function in kernel.functions:
+            for op in function.walk():
+                decided = [op.start, op.stop, op.step] if op.name == "scf.for" else op.operands[:1]
+                if op.name in ("scf.for", "scf.if") and not self._sources.read_memory(decided):
+                    self._execute(op)  # what it computes is counted
+        self._complete()
+
+    def _complete(self) -> None:
+        while self._todo:
+            value = self._todo.pop()
+            if value not in self.found.values:
+                self.found.values.add(value)
+                self._follow(value)
+
+    def _want(self, values: Iterable[str]) -> None:
+        self._todo.extend(value for value in values if value not in self.found.values)
+
+    def _execute(self, op: Op) -> None:
+        """An operation is executed, and so is all that leads to it."""
+        if op in self.found.ops:
+            return
+        self.found.ops.add(op)
+        for around in (op, *op.parents()):
+            if around.name == "scf.for":
+                self._want((around.start, around.stop, around.step))
+            elif around.name == "scf.if":
+                self._want(around.operands[:1])
+            elif around.name == "scf.while":
+                self._want(around.last(0).operands[:1])
+            elif around.name == "tt.func":
+                self._lead_to(around)
+            self.found.ops.add(around)
+
+    def _lead_to(self, function: Op) -> None:
+        if function in self.found.ops:
+            return
+        for block in function.regions[0]:
+            for op in block.ops[-1:]:
+                if op.name == "cf.cond_br":
+                    self._want(op.operands[:1])
+        for call in self._sources.calls.get(function, ()):
+            self._execute(call)
+
+    def _follow(self, value: str) -> None:
+        op = self.kernel.defs.get(value)
+        around = op if op is not None else self.kernel.owner[value][0]
+        if op is not None and op.name not in CONTROL and op.regions:  # reductions: as a whole
+            for inner in op.walk():
+                self.found.ops.add(inner)
+                self.found.values.update(inner.results)
+                self.found.values.update(arg for region in inner.regions for block in region
+                                         for arg in block.args)  # fmt: skip
+        if around.name != "tt.func":
+            self._execute(around)
+        self._want(self._sources.before(value))
+
+
+class Sources:
+    """What the values of a kernel are computed from."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._branches: dict[str, list[str]] = {}
+        self._functions = {function.symbol: function for function in kernel.functions}
+        self.calls: dict[Op, list[Op]] = {}
+        for function in kernel.functions:
+            self._branches |= _branch_sources(function)
+            for op in function.walk():
+                if op.name == "tt.call":
+                    self.calls.setdefault(self._functions[op.symbol], []).append(op)
+
+    def leaves(self, value: str) -> set[Op]:
+        """The operations that a value is computed from; what is loaded is followed no further."""
+        found: set[Op] = set()
+        seen: set[str] = set()
+        todo = [value]
+        while todo:
+            value = todo.pop()
+            if value not in seen:
+                seen.add(value)
+                op = self._kernel.defs.get(value)
+                if op is not None:
+                    found.add(op)
+                if op is None or op.name not in ACCESSES:
+                    todo += self.before(value)
+        return found
+
+    def read_memory(self, values: Iterable[str]) -> bool:
+        """Whether values are computed from what is loaded."""
+        return any(leaf.name in ACCESSES for value in values for leaf in self.leaves(value))
+
+    def before(self, value: str) -> list[str]:
+        """The values that a value is computed from, one step back; not what decides branches."""
+        op = self._kernel.defs.get(value)
+        if op is None:
+            return self._handed_over(value)
+        place = op.results.index(value)
+        if op.name == "scf.for":
+            return [op.inits[place], op.last().operands[place]]
+        if op.name == "scf.while":
+            return [op.last(0).operands[1 + place]]
+        if op.name == "scf.if":
+            return [op.last(region).operands[place] for region in range(len(op.regions))]
+        if op.name == "tt.call":
+            ends = (block.ops[-1] for block in self._functions[op.symbol].regions[0])
+            return [end.operands[place] for end in ends if end.name == "tt.return"]
+        return [
+            *op.operands,
+            *(v for inner in op.walk() if inner is not op for v in inner.operands),
+        ]
+
+    def _handed_over(self, value: str) -> list[str]:
+        """What an argument of a basic block is given."""
+        op, place = self._kernel.owner[value]
+        if op.name == "scf.for":
+            if value == op.induction:
+                return [op.start, op.step]
+            return [op.inits[place - 1], op.last().operands[place - 1]]
+        if op.name == "scf.while" and value in op.regions[0][0].args:
+            return [op.inits[place], op.last(1).operands[place]]
+        if op.name == "scf.while":
+            return [op.last(0).operands[1 + place]]
+        if value in self._branches:
+            return self._branches[value]
+        return [call.operands[place] for call in self.calls.get(op, ())]
+
+
+def _branch_sources(function: Op) -> dict[str, list[str]]:
+    """Argument of a basic block -> what branches hand to it."""
+    blocks = {block.label: block for block in function.regions[0]}
+    sources: dict[str, list[str]] = {}
+    for label, values in _successors(function.regions[0]):
+        for argument, value in zip(blocks[label].args, values, strict=True):
+            sources.setdefault(argument, []).append(value)
+    return sources
+
+
+def _successors(blocks: Iterable[BasicBlock]) -> Iterator[tuple[str, list[str]]]:
+    for block in blocks:
+        if block.ops:
+            yield from block.ops[-1].successors

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+// SPDX-License-Identifier: MIT
+//
+// Kernels of which a whole is only partly in their arguments, or partly recorded.
+#include <hip/hip_runtime.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "width.h"
+
+struct Rows {
+  float* const* at;
+};
+
+__global__ void chained(float* out, int** table) {
+  out[blockIdx.x * WIDTH + threadIdx.x] = 1.0f;
+  if (threadIdx.x == 0) table[1][blockIdx.x + 1] = table[1][blockIdx.x] + 1;
+}
+
+__global__ void batched(const float* const* in, Rows out) {
+  out.at[blockIdx.y][blockIdx.x * WIDTH + threadIdx.x] =
+      in[blockIdx.y][blockIdx.x * WIDTH + threadIdx.x];
+}
+
+__global__ void by_number(unsigned long long at, int* out) {
+  reinterpret_cast<int*>(at)[blockIdx.x + 1] = reinterpret_cast<int*>(at)[blockIdx.x] + 1;
+  out[blockIdx.x * WIDTH + threadIdx.x] = 1;
+}
+
+__global__ void beyond(const float* in, float* out) {
+  out[blockIdx.x * WIDTH + threadIdx.x] = in[blockIdx.x * WIDTH + threadIdx.x + WIDTH];
+}
+
+enum class Mode { plain, chain };
+template <typename T, int Size, Mode mode>
+__global__ void moved(const T* in, T* out, float min, float max) {
+  const T found = in[blockIdx.x * Size + threadIdx.x];
+  out[blockIdx.x * Size + threadIdx.x] = found < T(min) ? T(min) : found > T(max) ? T(max) : found;
+  if (mode == Mode::chain && blockIdx.x) out[blockIdx.x * Size] = out[blockIdx.x * Size - 1];
+}
+
+struct Here {
+  int value;
+};
+template <typename... T>
+__global__ void packed(int* out, T... more) {
+  out[blockIdx.x * WIDTH + threadIdx.x] = (0 + ... + more.value);
+}
+
+__global__ void beside(int* cells) {
+  const unsigned at = blockIdx.x * 3 + threadIdx.x;
+  if (threadIdx.x < 3) cells[at] = cells[at] * 2;
+}
+
+__global__ void counted(unsigned* cell) {
+  if (threadIdx.x == 0) atomicInc(cell, blockIdx.x % 7 + 3);
+}
+__global__ void counted_alike(unsigned* cell) {
+  if (threadIdx.x == 0) atomicInc(cell, 5);
+}
+__global__ void counted_wide(unsigned* cell) {
+  if (threadIdx.x == 0 && blockIdx.x % 2) atomicAdd(cell + 1, 1u);
+  if (threadIdx.x == 0) atomicAdd(reinterpret_cast<unsigned long long*>(cell), 1ull);
+}
+
+template <typename T>
+T* allocated(size_t count) {
+  void* at = nullptr;
+  if (hipMalloc(&at, count * sizeof(T)) != hipSuccess) exit(1);
+  if (hipMemset(at, 0, count * sizeof(T)) != hipSuccess) exit(1);
+  return static_cast<T*>(at);
+}
+
+template <typename T>
+T** on_gpu(const std::vector<T*>& table) {
+  T** at = allocated<T*>(table.size());
+  const auto way = hipMemcpyHostToDevice;
+  if (hipMemcpy(at, table.data(), table.size() * sizeof(T*), way) != hipSuccess) exit(1);
+  return at;
+}
+
+int main(int argc, char**) {
+  constexpr unsigned groups = 32, all = groups * WIDTH;
+  int* chain = allocated<int>(groups + 1);
+  float *in = allocated<float>(all), *out = allocated<float>(all);
+  int* cells = allocated<int>(all);
+  chained<<<groups, WIDTH>>>(out, on_gpu<int>({chain, chain}));
+  batched<<<dim3(groups, 2), WIDTH>>>(on_gpu<float>({in, in}), {on_gpu<float>({out, allocated<float>(all)})});
+  by_number<<<groups, WIDTH>>>(reinterpret_cast<unsigned long long>(chain), cells);
+  beyond<<<groups, WIDTH>>>(in, out);
+  moved<float, WIDTH, Mode::plain><<<groups, WIDTH>>>(in, out, -1.0f, 1.0f);
+  packed<<<groups, WIDTH>>>(cells, Here{1});
+  if (argc > 1) {
+    moved<float, WIDTH, Mode::chain><<<groups, WIDTH>>>(in, out, -1.0f, 1.0f);
+    moved<double, WIDTH, Mode::plain><<<groups, WIDTH>>>(nullptr, nullptr, -1.0f, 1.0f);
+    packed<<<groups, WIDTH>>>(cells, Here{1}, Here{2});
+  }
+  beside<<<groups, WIDTH>>>(cells);
+  unsigned* cell = allocated<unsigned>(4);
+  counted<<<groups, WIDTH>>>(cell);
+  counted_alike<<<groups, WIDTH>>>(cell);
+  counted_wide<<<groups, WIDTH>>>(cell);
+  return hipDeviceSynchronize() != hipSuccess;
+}

@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""HIP projects are built by what they bring, without ROCm: CMake's language HIP, 16-bit floats."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from recorded_programs import record
+
+import intelliperf_swizzle.frontends.cpp.compile.toolchain as tools
+from intelliperf_swizzle.errors import SwizzleError
+
+pytestmark = pytest.mark.hip
+CMAKE = """cmake_minimum_required(VERSION 3.21)
+project(two LANGUAGES HIP CXX)
+{find}
+add_executable(halves halves.hip)
+add_executable(sums sums.hip)
+{link}
+"""
+HALVES = """
+#include <hip/hip_runtime.h>
+#include <hip/hip_fp16.h>
+#include <hip/hip_bf16.h>
+#include <cstdio>
+#include <vector>
+
+__global__ void scale(const __half* in, __hip_bfloat16* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = __float2bfloat16(__half2float(__hmul(in[i], __float2half(2.0f))));
+}
+
+int main() {
+  const int n = 256;
+  std::vector<__half> in(n);
+  std::vector<__hip_bfloat16> out(n);
+  for (int i = 0; i < n; i++) in[i] = i;
+  __half* a;
+  __hip_bfloat16* b;
+  (void)hipMalloc(&a, n * sizeof *a);
+  (void)hipMalloc(&b, n * sizeof *b);
+  (void)hipMemcpy(a, in.data(), n * sizeof *a, hipMemcpyHostToDevice);
+  scale<<<n / 64, 64>>>(a, b, n);
+  (void)hipMemcpy(out.data(), b, n * sizeof *b, hipMemcpyDeviceToHost);
+  for (int i = 0; i < n; i++)
+    if (float(out[i]) != float(__hip_bfloat16(2.0f * i))) return 1 + i;
+  return float(__hip_bfloat16(257.0f)) != 256.0f;  // ties to even
+}
+"""
+SUMS = "#include <thrust/device_vector.h>\nint main() {}\n"
+
+
+@pytest.fixture(autouse=True)
+def toolchain() -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("there is no cmake")
+    try:
+        found = tools.find_toolchain()
+    except SwizzleError as error:
+        pytest.skip(f"{error.fact}: {error.hint}")
+    if found.has_vendors:
+        pytest.skip("ROCm is here")
+
+
+def write(folder: Path, find: str = "", link: str = "") -> None:
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text(CMAKE.format(find=find, link=link))
+    (folder / "halves.hip").write_text(HALVES)
+    (folder / "sums.hip").write_text(SUMS)
+
+
+@pytest.mark.parametrize(
+    "packages", [{}, {"find": "find_package(hip REQUIRED)",
+                      "link": "target_link_libraries(halves hip::device)"}],
+    ids=["language", "package"],
+)  # fmt: skip
+def test_a_program_is_recorded_although_another_lacks_a_header(
+    packages: dict[str, str], tmp_path: Path
+) -> None:
+    write(tmp_path / "project", **packages)
+    build = "cmake -S . -B build && make -C build"
+    done = record(tmp_path / "project", tmp_path / "records", ["./build/halves"], build)
+    [launch] = done.capture.launches
+    assert (launch.kernel, launch.grid[0]) == ("scale", 4)
+    assert done.capture.exit_code == 0
+    notes = " ".join(done.capture.notes)
+    assert "thrust/device_vector.h" in notes
+    assert "rocthrust" in notes
+
+
+def test_a_program_whose_header_is_missing_is_refused_with_the_package(tmp_path: Path) -> None:
+    write(tmp_path / "project")
+    build = "cmake -S . -B build && make -C build"
+    with pytest.raises(SwizzleError, match="build command failed") as refused:
+        record(tmp_path / "project", tmp_path / "records", ["./build/sums"], build)
+    assert "rocthrust" in str(refused.value.hint)
+
+
+def test_a_program_that_an_earlier_build_made_is_not_taken_for_this_ones(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    write(project)
+    build = "cmake -S . -B build && make -C build"
+    record(project, tmp_path / "records", ["./build/halves"], build)
+    shutil.copytree(tmp_path / "records" / "capture" / "project" / "build", project / "build")
+    (project / "halves.hip").write_text("this is no C++\n")
+    with pytest.raises(SwizzleError, match="build command failed"):
+        record(project, tmp_path / "again", ["./build/halves"], build)

@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Memory, instances and updates of C++: known, or refused by name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from intelliperf_swizzle.dependence import find_dependence, safe_order
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import SpliceError, TraceError
+from intelliperf_swizzle.frontends.cpp.language import HIP
+from intelliperf_swizzle.frontends.cpp.trace.trace_slices import trace_here
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.records import Launch, MappedLaunch, Trace
+
+pytestmark = pytest.mark.hip
+BANDS = parse("pid = min(pid // 2, num_pids // 2 - 1) + pid % 2 * (num_pids // 2)")
+
+
+@pytest.fixture(scope="module")
+def launches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Launch]:
+    """The program's launches by kernel, recorded once; a header lies beside its folder."""
+    if (compiler := HIP.compiler(os.environ)).found is None:
+        pytest.skip(f"{compiler.gap}: {compiler.command}")
+    folder = tmp_path_factory.mktemp("known")
+    shutil.copytree(Path(__file__).parent / "known", folder / "project")
+    (folder / "beside").mkdir()
+    (folder / "beside" / "width.h").write_text("#define WIDTH 64u\n")
+    recording = RecordRequest(
+        command=["./app"], cwd=folder / "project", folder=folder / "capture",
+        target=load_target("mi300x"), build_command="make",
+    )  # fmt: skip
+    return {one.kernel: one for one in HIP.record(recording).launches}
+
+
+def trace_of(launch: Launch) -> Trace:
+    return trace_here(launch, Path())
+
+
+def edit_of(launch: Launch) -> Edit:
+    roots = [Path(launch.source.entry.file).parent]
+    return HIP.edit([launch], BANDS, load_target("mi300x"), name="bands", roots=roots)
+
+
+def reversal_of(launch: Launch) -> str | None:
+    order = np.arange(launch.programs)[::-1].copy()
+    return safe_order(find_dependence(trace_of(launch), launch), order)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shared"),
+    [
+        ("chained", "`table[0]`"),
+        ("by_number", "a tensor"),
+        ("counted", "`cell`"),
+        ("counted_wide", "`cell`"),
+    ],
+)
+def test_what_comes_from_workgroup_to_workgroup_keeps_its_order(
+    launches: dict[str, Launch], kernel: str, shared: str
+) -> None:
+    assert "would be launched in the opposite order" in str(reversal_of(launches[kernel]))
+    assert shared in str(reversal_of(launches[kernel])) or shared == "a tensor"
+
+
+@pytest.mark.parametrize("kernel", ["beside", "counted_alike", "batched"])
+def test_what_shares_no_byte_or_commutes_comes_in_any_order(
+    launches: dict[str, Launch], kernel: str
+) -> None:
+    assert reversal_of(launches[kernel]) is None
+
+
+def test_what_lies_in_no_allocation_is_refused_by_line(launches: dict[str, Launch]) -> None:
+    with pytest.raises(
+        TraceError, match=r"none of the program's allocations \(.*main.hip.cpp:32\)"
+    ):
+        trace_of(launches["beyond"])
+
+
+@pytest.mark.parametrize("kernel", ["batched", "moved"])
+def test_the_edited_program_does_the_same(launches: dict[str, Launch], kernel: str) -> None:
+    """Under `-Wshadow -Wsign-conversion -Werror`, with parameters named `min` and `max`."""
+    launch = launches[kernel]
+    pid = np.arange(launch.programs)
+    half = launch.programs // 2
+    tile = np.minimum(pid // 2, half - 1) + pid % 2 * half
+    mapped = [MappedLaunch(launch, trace_of(launch), tile)]
+    found = HIP.validate(mapped, edit_of(launch), tolerance=0.0, budget_seconds=20.0)
+    assert (found.difference, found.method) == (None, "all-tiles")
+
+
+def test_an_edit_is_limited_to_the_recorded_instances(launches: dict[str, Launch]) -> None:
+    """By all arguments that tell them apart, and by no others."""
+    text = edit_of(launches["moved"]).diff
+    assert "swizzle_applies = (__is_same(T, float) && mode == Mode::plain)" in text.replace(
+        "static_cast<long long>(mode) == 0", "mode == Mode::plain"
+    )
+    with pytest.raises(SpliceError, match=r"`packed` has the text of `packed<Here, Here>` too"):
+        edit_of(launches["packed"])

@@ -1,0 +1,118 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""An edited kernel is the original with other numbers, or the first difference is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from launches_by_hand import (
+    CONTIGUOUS,
+    gemm_launch,
+    helper_launch,
+    launch_of,
+    transpose_launch,
+    write_kernel,
+)
+from printed import compiled
+
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
+from intelliperf_swizzle.frontends.triton.ir.same import Renumbering, compare
+from intelliperf_swizzle.frontends.triton.ir.scalars import arguments_of, evaluate
+from intelliperf_swizzle.frontends.triton.source import splice
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.language import evaluate as evaluate_swizzle
+from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.records import Launch
+
+TARGET = load_target("mi300x")
+GUARDED = """
+first = pid // (8 * cdiv(N, BLOCK)) * 8
+pid = pid + 0 * first if num_pids % 3 == 0 else num_pids - 1 - pid
+"""
+TWICE = """
+@triton.jit(noinline=True)
+def apart(x, at):
+    return tl.load(x + at + tl.program_id(0))
+
+
+@triton.jit
+def twice(x, y, n):
+    row = tl.program_id(0)
+    tl.store(y + row, apart(x, row) + apart(x, n))
+"""
+
+
+def kernels(launch: Launch, edits: Mapping[str, str]) -> tuple[Kernel, Kernel]:
+    texts = (compiled([launch], one, raw=True)[0] for one in ({}, edits))
+    first, second = map(Kernel.parse, texts)
+    return first, second
+
+
+@pytest.mark.parametrize("swizzle", [CONTIGUOUS, "pid = num_pids - 1 - pid", GUARDED])
+def test_what_stands_for_a_number_computes_the_mapping(tmp_path: Path, swizzle: str) -> None:
+    launch = gemm_launch(tmp_path)
+    edit = splice(launch.source, parse(swizzle), target=TARGET, launches=[launch])
+    original, edited = kernels(launch, edit.functions)
+    found = compare(original, edited)
+    assert isinstance(found, Renumbering), found
+    [one] = found.stands
+    programs = np.arange(launch.programs)
+    computed = evaluate(edited, one.value, arguments_of(launch, edited), programs, launch.grid)
+    mapping = evaluate_swizzle(
+        parse(swizzle), launch.grid, launch.constants, num_xcds=8, cus_per_xcd=38
+    )
+    assert np.array_equal(computed, mapping)
+
+
+def test_each_axis_and_each_function_has_its_own(tmp_path: Path) -> None:
+    launch = transpose_launch(tmp_path)
+    edit = splice(launch.source, parse(CONTIGUOUS), target=TARGET, launches=[launch])
+    found = compare(*kernels(launch, edit.functions))
+    assert isinstance(found, Renumbering), found
+    assert sorted(one.number for one in found.stands) == [0, 1]
+    launch = helper_launch(tmp_path)
+    edit = splice(launch.source, parse(CONTIGUOUS), target=TARGET, launches=[launch])
+    original, edited = kernels(launch, edit.functions)
+    found = compare(original, edited)
+    assert isinstance(found, Renumbering), found
+    [one] = found.stands
+    assert one.function is not edited.entry
+
+
+def test_functions_that_are_not_inlined_are_compared_too(tmp_path: Path) -> None:
+    arguments = {"x": ("fp32", (16,)), "y": ("fp32", (16,)), "n": 7}
+    launch = launch_of(write_kernel(tmp_path, TWICE), "twice", (4,), arguments)
+    edit = splice(
+        launch.source, parse("pid = num_pids - 1 - pid"), target=TARGET, launches=[launch]
+    )
+    found = compare(*kernels(launch, edit.functions))
+    assert isinstance(found, Renumbering), found
+    assert len(found.stands) == len(edit.functions) == 2
+    [helper] = [key for key in edit.functions if key != launch.source.kernel]
+    wrong = {**edit.functions, helper: edit.functions[helper].replace("x + at", "x + at + 1")}
+    assert "`tt.addptr`" in str(compare(*kernels(launch, wrong)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("other=0.0", "other=1.0"),
+        ("range(0, tl.cdiv", "range(1, tl.cdiv"),
+        ("rows[:, None] < M) & (inner", "rows[:, None] < N) & (inner"),
+        ("accumulator.to(tl.float16), mask", "-accumulator.to(tl.float16), mask"),
+        ("tl.dot(a, b, acc", "tl.dot(a, a, acc"),
+        ("pid_n = (pid %", "pid_n = (tl.program_id(0) %"),
+        ("pid_m = first", "tl.debug_barrier()\n    pid_m = first"),
+    ],
+)
+def test_any_other_change_is_a_difference(tmp_path: Path, old: str, new: str) -> None:
+    launch = gemm_launch(tmp_path)
+    edit = splice(launch.source, parse(CONTIGUOUS), target=TARGET, launches=[launch])
+    [key] = edit.functions
+    assert old in edit.functions[key]
+    wrong = {key: edit.functions[key].replace(old, new)}
+    assert isinstance(compare(*kernels(launch, wrong)), str)

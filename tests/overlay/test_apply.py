@@ -1,0 +1,97 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""From a recorded kernel to `apply`: a real application, recorded, and run with its swizzle."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.frontends.ports import RecordRequest
+from intelliperf_swizzle.frontends.triton.language import TRITON
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.language import parse
+
+APPLICATION = """\
+import sys
+import torch, triton, triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler.compiler import ASTSource
+
+@triton.jit
+def twice(x, y, n, T: tl.constexpr):
+    at = tl.program_id(0) * T + tl.arange(0, T)
+    tl.store(y + at, tl.load(x + at) * 2)
+
+if sys.argv[1:] == ["compile"]:
+    types = {"x": "*fp32", "y": "*fp32"}
+    source = ASTSource(twice, {**types, "n": "i32", "T": "constexpr"}, {(3,): 64})
+    text = triton.compile(source, target=GPUTarget("hip", "gfx942", 64)).asm["ttir"]
+    print("swizzled" if "tt.get_num_programs" in text else "plain")
+else:
+    x = torch.ones(4096, device="cuda")
+    twice[(64,)](x, torch.empty_like(x), 4096, 64)
+"""
+
+
+@pytest.fixture(scope="module")
+def swizzles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The application, and `swizzles.json` beside it."""
+    folder = tmp_path_factory.mktemp("app")
+    (folder / "app.py").write_text(APPLICATION)
+    request = RecordRequest([sys.executable, "app.py"], folder, folder / "records", compute="never")
+    launches = TRITON.record(request).launches
+    order = parse("pid = where(n % 2 == 0, num_pids - 1 - pid, pid)")
+    edit = TRITON.edit(launches, order, load_target("mi300x"), name="any", roots=[folder])
+    (folder / "swizzles.json").write_text(edit.swizzles)
+    return folder / "swizzles.json"
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(folder / "cache")}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def applied(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run(folder, sys.executable, "-m", "intelliperf_swizzle", "apply", *arguments)
+
+
+def test_an_application_gets_the_swizzle_and_its_source_stays(swizzles: Path) -> None:
+    folder = swizzles.parent
+    compiled = ("--", sys.executable, "app.py", "compile")
+    assert applied(folder, "swizzles.json", *compiled).stdout == "swizzled\n"
+    assert run(folder, *compiled[1:]).stdout == "plain\n"
+    assert (folder / "app.py").read_text() == APPLICATION
+
+
+def test_a_changed_kernel_is_left_alone_with_a_warning(swizzles: Path, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(APPLICATION.replace("* 2)", "* 3)"))
+    ended = applied(tmp_path, str(swizzles), "--", sys.executable, "app.py", "compile")
+    assert ended.stdout == "plain\n"
+    assert "its source has changed" in ended.stderr
+
+
+def test_the_module_can_be_taken_along(swizzles: Path, tmp_path: Path) -> None:
+    assert applied(tmp_path, "mine.py", "--vendor").returncode == 0
+    text = "import mine, sys\nmine.install(sys.argv.pop(1))\n" + APPLICATION
+    (tmp_path / "app.py").write_text(text)
+    ended = run(tmp_path, sys.executable, "app.py", str(swizzles), "compile")
+    assert ended.stdout == "swizzled\n", ended.stderr
+
+
+def test_what_cannot_be_applied_is_said(swizzles: Path) -> None:
+    ended = applied(swizzles.parent, "none.json", "--", sys.executable, "app.py")
+    assert ended.returncode == 2
+    assert "there is no file none.json" in ended.stderr
+
+
+def test_an_edit_without_rules_has_no_file() -> None:
+    assert dataclasses.replace(Edit({}, {}, {}, "", 0)).swizzles == ""

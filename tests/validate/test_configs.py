@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""A patch under a tuner changes the configurations that were looked at, and no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from launches_by_hand import launch_of, write_kernel
+
+from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import SpliceError
+from intelliperf_swizzle.frontends.triton.language import TRITON
+from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.language import parse
+from intelliperf_swizzle.records import Launch
+
+CHAINED = """
+@triton.jit
+def chained(x, w, n, SPLIT: tl.constexpr, B: tl.constexpr):
+    pid = tl.program_id(0)
+    at = pid * B + tl.arange(0, B)
+    tl.store(x + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
+    if SPLIT > 1:
+        tl.store(w + pid + 1, tl.load(w + pid) + 1)
+"""
+LOOPED = """
+@triton.jit
+def chained(x, w, n, SPLIT: tl.constexpr, B: tl.constexpr):
+    for tile in range(tl.program_id(0), n // B, 4):
+        at = tile * B + tl.arange(0, B)
+        tl.store(x + at, tl.load(x + at) + 1)
+        if SPLIT > 1:
+            tl.store(w + tile + 1, tl.load(w + tile) + 1)
+"""
+HELPED = """
+@triton.jit
+def row():
+    return tl.program_id(0)
+
+
+@triton.jit
+def chained(x, w, n, SPLIT: tl.constexpr, B: tl.constexpr):
+    tl.store(x + row(), SPLIT)
+"""
+CONFIGS = (
+    {"SPLIT": 1, "B": 16, "num_warps": 4},
+    {"SPLIT": 1, "B": 32, "num_warps": 4},
+    {"SPLIT": 2, "B": 16, "num_warps": 8},
+)
+REVERSED = "pid = num_pids - 1 - pid"
+
+
+def tuned(folder: Path, text: str, configs: tuple[dict[str, Any], ...] = CONFIGS) -> Launch:
+    arguments = {"x": ("fp32", (320,)), "w": ("int32", (21,)), "n": 320}
+    path = write_kernel(folder, text)
+    launch = launch_of(path, "chained", (20,), arguments, {"SPLIT": 1, "B": 16})
+    return replace(launch, configs=configs)
+
+
+def edit(*launches: Launch) -> Edit:
+    root = Path(launches[0].source.entry.file).parent
+    target = load_target("mi300x")
+    return TRITON.edit(launches, parse(REVERSED), target, name="reversed", roots=[root])
+
+
+def test_other_configurations_keep_their_order(tmp_path: Path) -> None:
+    launch = tuned(tmp_path, CHAINED)
+    tile = np.arange(20)[::-1].copy()
+    limited = edit(launch)
+    assert "if B == 16 and SPLIT == 1:" in limited.diff
+    assert TRITON.find_difference([(launch, tile)], limited) is None
+    everywhere = edit(replace(launch, configs=()))
+    assert "if B" not in everywhere.diff
+    told = TRITON.find_difference([(launch, tile)], everywhere) or ""
+    assert "gives program 0 the program id 19 along axis 0, the proof 0" in told
+
+
+def test_configurations_that_were_recorded_are_all_patched(tmp_path: Path) -> None:
+    launch = tuned(tmp_path, CHAINED)
+    arguments = {**launch.arguments, "B": 32}
+    other = replace(launch, grid=(10, 1, 1), arguments=arguments, ordinal=1)
+    both = edit(launch, other)
+    assert "if (B == 16 and SPLIT == 1) or (B == 32 and SPLIT == 1):" in both.diff
+    placed = [(one, np.arange(one.programs)[::-1].copy()) for one in (launch, other)]
+    assert TRITON.find_difference(placed, both) is None
+
+
+def test_options_that_change_no_constexpr_need_no_condition(tmp_path: Path) -> None:
+    alike = tuple({**CONFIGS[0], "num_warps": warps} for warps in (4, 8))
+    assert "+    if" not in edit(tuned(tmp_path, CHAINED, alike)).diff
+
+
+@pytest.mark.parametrize(
+    ("decorator", "condition"),
+    [
+        ('triton.heuristics({"SPLIT": lambda args: 1})', "if SPLIT == 1:"),
+        ('triton.heuristics({**{"SPLIT": lambda args: 1}})', "if B == 16 and SPLIT == 1:"),
+    ],
+)
+def test_what_heuristics_choose_is_a_condition(
+    tmp_path: Path, decorator: str, condition: str
+) -> None:
+    launch = tuned(tmp_path, f"\n@{decorator}{CHAINED}", ())
+    limited = edit(launch)
+    assert condition in limited.diff
+    other = replace(launch, arguments={**launch.arguments, "SPLIT": 2})
+    assert TRITON.find_difference([(other, np.arange(20))], limited) is None
+
+
+def test_tiles_of_a_loop_keep_their_order_too(tmp_path: Path) -> None:
+    [launch], reasons = TRITON.with_loops([replace(tuned(tmp_path, LOOPED), grid=(4, 1, 1))], None)
+    assert launch.loop, reasons
+    limited = edit(launch)
+    assert "        if B == 16 and SPLIT == 1:" in limited.diff
+    assert TRITON.find_difference([(launch, np.arange(20)[::-1].copy())], limited) is None
+
+
+def test_a_helper_cannot_tell_the_configuration(tmp_path: Path) -> None:
+    with pytest.raises(SpliceError, match="does not know the configuration"):
+        edit(tuned(tmp_path, HELPED))
