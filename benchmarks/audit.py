@@ -26,11 +26,12 @@ from harness.work import rates
 from intelliperf_swizzle.formulas import Pattern, load_pattern
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.mapping import describe, prove, sweep_grids
+from intelliperf_swizzle.mapping import condition as seen_condition
+from intelliperf_swizzle.mapping import describe, prove
 from intelliperf_swizzle.records import Grid, Witness
 
 ENTRIES = Path(__file__).parent / "audit.yaml"
-SWEEP = sweep_grids((304, 1, 1))
+SWEEP: tuple[Grid, ...] = tuple((length, 1, 1) for length in range(1, 4097))
 """Every length from 1 to 4096: on which of them a swizzle of a flat grid holds."""
 
 
@@ -104,11 +105,9 @@ def condition(pattern: Pattern) -> str | None:
     swizzle = parse(pattern.bind())
     if swizzle.outputs != ("pid",) or swizzle.names - {"pid", "num_pids", "num_xcds"}:
         return None
-    for grid in SWEEP:  # the first on which it holds at all says what the others do
-        proof = prove(swizzle, grid, {}, num_xcds=8, cus_per_xcd=38, sweep=SWEEP)
-        if not isinstance(proof, Witness):
-            return proof.condition or "all"
-    return "none"
+    proofs = [prove(swizzle, grid, {}, num_xcds=8, cus_per_xcd=38) for grid in SWEEP]
+    holds = [not isinstance(proof, Witness) for proof in proofs]
+    return (seen_condition(SWEEP, holds) or "all") if any(holds) else "none"
 
 
 def proofs() -> list[dict[str, Any]]:

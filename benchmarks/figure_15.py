@@ -75,7 +75,7 @@ def compute(bench: Bench, _: Wishes) -> Record:
 
 
 def _found(best: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: best[key] for key in ("name", "text", "condition", "grids_checked")}
+    return {key: best[key] for key in ("name", "text", "condition")}
 
 
 def _size(outcome: Mapping[str, Any]) -> dict[str, Any]:

@@ -128,7 +128,8 @@ class Stages:
     def decide(self) -> Attempt | None:
         """The best of all that was screened, if one is better and holds."""
         chosen = self.evaluator.shortlist(self.attempts.screened)
-        best = self.evaluator.confirm(self.evaluator.evaluate(self.attempts.edit(chosen)))
+        chosen = self.evaluator.choose(self.evaluator.evaluate(self.attempts.edit(chosen)))
+        best = chosen and self.evaluator.settle(chosen)
         return best.attempt if best else None
 
 

@@ -265,7 +265,7 @@ def _best(attempt: Attempt) -> dict[str, Any]:
         "origin": attempt.candidate.origin,
         "text": attempt.candidate.text,
         "measurement": measured(attempt.measurement),
-        "grids_checked": attempt.proof.grids_checked,
+        "extent": attempt.proof.extent,
         "condition": attempt.proof.condition,
         "validation": None if validation is None else asdict(validation),
     }

@@ -54,7 +54,6 @@ from intelliperf_swizzle.search import (
     one_kernel,
     run,
     scoring,
-    stages,
 )
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.setup import prepare
@@ -120,7 +119,6 @@ def judge(folder: Path, texts: Texts) -> tuple[Verdict, ...]:
             (one_kernel, "is_promising", lambda *_: True),
             (conclude, "is_promising", lambda *_: True),
             (look_closely, "add_cautions", lambda kernel, *_: kernel),
-            (stages, "sweep_grids", lambda _: ()),
             (Attempts, "screen", _screen_anew),
         ),
     ):

@@ -47,7 +47,7 @@ def assert_swizzle_is_permutation(
     name = swizzle if isinstance(swizzle, str) and "=" not in swizzle else "swizzle"
     gpu = loaded_target(target)
     for one in (grids,) if isinstance(grids, int) else grids:
-        verdict = prove(swizzle, one, target=gpu, sweep=False, **constants)
+        verdict = prove(swizzle, one, target=gpu, sizes=False, **constants)
         if isinstance(verdict, Witness):
             raise AssertionError(
                 str(refusal(verdict, name, grid_of(one), domains=gpu.domain_count))

@@ -17,7 +17,7 @@ from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Candidate, Verdict
-from intelliperf_swizzle.report.words import validation
+from intelliperf_swizzle.report.establish import validation
 from intelliperf_swizzle.search import examine_kernel, look_closely
 from intelliperf_swizzle.search.setup import prepare
 

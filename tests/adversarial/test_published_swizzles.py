@@ -11,18 +11,16 @@ import pytest
 
 from intelliperf_swizzle.formulas import load_pattern, load_swizzle, published
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.mapping import prove, sweep_grids
+from intelliperf_swizzle.mapping import extend, prove
 from intelliperf_swizzle.records import Grid, Proof, Witness
 
 HERE = Path(__file__).parent
 
 
-def outcome(
-    name: str, grid: Grid, sweep: tuple[Grid, ...] = (), **constants: int
-) -> Proof | Witness:
+def outcome(name: str, grid: Grid, **constants: int) -> Proof | Witness:
     here = HERE / f"{name}.yaml"
     swizzle = parse((load_swizzle(here) if here.exists() else load_pattern(name)).bind())
-    return prove(swizzle, grid, constants, num_xcds=8, cus_per_xcd=38, sweep=sweep)
+    return prove(swizzle, grid, constants, num_xcds=8, cus_per_xcd=38)
 
 
 def head_first(batch: int, heads: int, blocks: int) -> tuple[Grid, dict[str, int]]:
@@ -118,9 +116,10 @@ def test_aiter_spatial_groups(
     "name", ["aiter-remap-xcd-chunked", "tritonblas-chiplet-transform", "helion-xcd-remap"]
 )
 def test_production_remaps_hold_on_every_grid(name: str) -> None:
-    proof = outcome(name, (304, 1, 1), sweep=sweep_grids((304, 1, 1)))
+    proof = outcome(name, (304, 1, 1))
     assert isinstance(proof, Proof)
-    assert proof.condition is None
+    swizzle = parse(load_pattern(name).bind())
+    assert extend(proof, swizzle, num_xcds=8, cus_per_xcd=38).extent == "every size"
 
 
 @pytest.mark.parametrize("rows", [48, 76])
@@ -148,9 +147,12 @@ def test_accepted_where_it_is_a_permutation(name: str, grid: Grid) -> None:
 
 
 def test_the_certificate_of_the_stream_k_remap_names_its_condition() -> None:
-    proof = outcome("stream-k-remap", (304, 1, 1), sweep=sweep_grids((304, 1, 1)))
+    proof = outcome("stream-k-remap", (304, 1, 1))
     assert isinstance(proof, Proof)
-    assert proof.condition == "num_pids % 8 == 0"
+    swizzle = parse(load_pattern("stream-k-remap").bind())
+    whole = extend(proof, swizzle, num_xcds=8, cus_per_xcd=38)
+    assert whole.extent == "under a condition"
+    assert whole.condition == "num_pids % 8 == 0"
 
 
 def test_every_file_is_used() -> None:

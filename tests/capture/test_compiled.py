@@ -37,6 +37,10 @@ for step in range(60):
     integers[0] = step // 2
     launch(integers, 64)
 
+constant = torch.ones(96, dtype=torch.int32)
+for step in range(60):
+    launch(constant, 96)
+
 # --- as the code that Inductor generates does it
 torch._C._cuda_getCurrentRawStream = lambda device: 0
 torch.cuda._exchange_device = torch.cuda._maybe_exchange_device = lambda device: 0
@@ -90,12 +94,18 @@ def test_each_launch_counts_for_what_it_was(run: Capture) -> None:
 
 
 def test_what_integers_hold_later_is_not_known_and_the_report_says_so(run: Capture) -> None:
-    held = [one for one in run.launches if one.kernel == "scale_kernel"][2:]
+    held = [one for one in run.launches if one.kernel == "scale_kernel"][2:-1]
     assert [one.count for one in held] == [2] * 16 + [1, 27]
     known = [one.storages[0].contents is not None for one in held]
     assert known == [True] * 17 + [False]
     (caution,) = run.cautions
     assert "integer tensors of `scale_kernel` were read at 33 launches of a kind" in caution
+
+
+def test_integers_that_the_gpu_finds_unchanged_are_known(run: Capture) -> None:
+    same = [one for one in run.launches if one.kernel == "scale_kernel"][-1]
+    assert (same.grid, same.count) == ((3, 1, 1), 60)
+    assert same.storages[0].contents is not None
 
 
 def test_what_inductor_launches_is_recorded(run: Capture) -> None:

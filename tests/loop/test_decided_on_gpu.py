@@ -122,7 +122,9 @@ def test_the_fastest_that_agrees_is_named_with_what_was_measured(
     screened = attempts.screen(CANDIDATES, attempts.prove(CANDIDATES))
     runs.ratios = dict(zip([one.number for one in screened], (0.9, 1.2, 1.001), strict=True))
     shortlist = evaluator.shortlist(attempts.screened)
-    best = evaluator.confirm(evaluator.evaluate(attempts.edit(shortlist)))
+    chosen = evaluator.choose(evaluator.evaluate(attempts.edit(shortlist)))
+    assert chosen is not None
+    best = evaluator.settle(chosen)
     fast, slow, same = attempts.current(screened)
     assert best is not None
     assert best.attempt == fast
@@ -147,7 +149,6 @@ def check_named(fast: Attempt) -> None:
     assert fast.predicted is not None
     assert fast.predicted.profiler == "model"
     assert fast.proof is not None
-    assert fast.proof.grids_checked > 10
     assert fast.diff
 
 

@@ -5,9 +5,7 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -16,16 +14,14 @@ from hypothesis import strategies as st
 
 from intelliperf_swizzle.errors import LanguageError, UsageError
 from intelliperf_swizzle.language import parse
-from intelliperf_swizzle.mapping import describe, prove, refusal, sweep_grids
+from intelliperf_swizzle.mapping import describe, prove, refusal
 from intelliperf_swizzle.records import Grid, Proof, Witness
 
 STRIDE = "pid = (pid % 8) * (num_pids // 8) + pid // 8"
 
 
-def proved(
-    text: str, grid: Grid, sweep: tuple[Grid, ...] = (), **constants: int
-) -> Proof | Witness:
-    return prove(parse(text), grid, constants, num_xcds=8, cus_per_xcd=38, sweep=sweep)
+def proved(text: str, grid: Grid, **constants: int) -> Proof | Witness:
+    return prove(parse(text), grid, constants, num_xcds=8, cus_per_xcd=38)
 
 
 @given(st.lists(st.integers(-1, 9), min_size=1, max_size=8))
@@ -63,64 +59,6 @@ def test_the_fingerprint_is_that_of_the_table() -> None:
     table = np.arange(999, -1, -1, dtype="<i8").tobytes()
     assert outcome.fingerprint == hashlib.blake2b(table, digest_size=16).hexdigest()
     assert outcome == other
-
-
-def keeps_swapped_bits_in_range(grid: Grid) -> bool:
-    programs = range(math.prod(grid))
-    return all((pid >> 1 & 0x5555) + ((pid & 0x5555) << 1) in programs for pid in programs)
-
-
-@pytest.mark.parametrize(
-    ("text", "grid", "condition", "holds"),
-    [
-        ("pid = num_pids - 1 - pid", (304, 1, 1), None, lambda _: True),
-        # On one program everything in range is a permutation; that is not held against a modulus.
-        (STRIDE, (304, 1, 1), "num_pids % 8 == 0", lambda g: g[0] % 8 == 0 or g[0] == 1),
-        (
-            STRIDE,
-            (32, 3, 1),
-            "num_pids % 8 == 0",
-            lambda g: math.prod(g) % 8 == 0 or g == (1, 1, 1),
-        ),
-        (STRIDE, (2, 4, 3), "num_pids % 8 == 0", lambda g: math.prod(g) % 8 == 0 or g == (1, 1, 1)),
-        ("pid = pid * 7 % num_pids", (304, 1, 1), "num_pids % 7 != 0", lambda g: g[0] % 7 != 0),
-        ("pid_1 = pid_1 ^ 3", (5, 8, 1), "grid_1 % 4 == 0", lambda g: g[1] % 4 == 0),
-        (
-            "pid = ((pid >> 1) & 0x55555555) | ((pid & 0x55555555) << 1)",
-            (64, 1, 1),
-            "{} of 4096 grids checked",
-            keeps_swapped_bits_in_range,
-        ),
-        (
-            "pid = where(num_pids == 304, pid, 0)",
-            (304, 1, 1),
-            "{} of 4096 grids checked",
-            lambda g: g[0] in (1, 304),
-        ),
-        (
-            "pid = pid // (5 - num_pids)",
-            (4, 1, 1),
-            "{} of 4096 grids checked",
-            lambda g: g[0] in (1, 4),
-        ),
-    ],
-)
-def test_the_sweep_tells_where_it_holds(
-    text: str, grid: Grid, condition: str | None, holds: Callable[[Grid], bool]
-) -> None:
-    outcome = proved(text, grid, sweep=sweep_grids(grid))
-    assert isinstance(outcome, Proof)
-    held = [other for other in sweep_grids(grid) if holds(other)]
-    assert outcome.grids_checked == len({grid, *held})
-    assert outcome.largest_checked == max(math.prod(other) for other in (grid, *held))
-    assert outcome.condition == (condition.format(len(held)) if condition else None)
-
-
-def test_the_launch_itself_counts_as_checked() -> None:
-    outcome = proved(STRIDE, (8000, 1, 1))
-    assert isinstance(outcome, Proof)
-    assert (outcome.grids_checked, outcome.largest_checked) == (1, 8000)
-    assert outcome.condition is None
 
 
 def test_a_failing_text_is_a_witness_with_the_reason() -> None:
@@ -172,9 +110,3 @@ def test_a_witness_names_the_coordinate_that_leaves_its_axis() -> None:
     witness = proved("old = pid_0\npid_0 = pid_1\npid_1 = old", (8, 4, 1))
     assert isinstance(witness, Witness)
     assert "program 4 → pid_1 = 4, grid_1 = 4" in describe(witness)
-
-
-def test_every_sweep_has_the_axes_of_its_grid() -> None:
-    assert len(sweep_grids((7, 1, 1))) == 4096
-    assert all(grid[2] == 1 for grid in sweep_grids((7, 2, 1)))
-    assert {grid[2] for grid in sweep_grids((7, 2, 3))} == {1, 2, 3, 5, 8}

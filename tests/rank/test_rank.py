@@ -15,6 +15,7 @@ from intelliperf_swizzle.rank import (
     finalists,
     judge,
     order,
+    shortest,
     within_reach,
 )
 from intelliperf_swizzle.records import (
@@ -43,7 +44,8 @@ def attempt(number: int, rate: float, memory: int = 100, text: str = "pid = pid"
     [
         (0.79, 0.9, "better"),
         (0.79, 1.12, "slower"),
-        (0.79, 1.005, "better"),
+        (0.79, 0.985, "no difference"),
+        (0.79, 1.005, "no difference"),
         (0.40, 1.0, "worse"),
         (0.552, 1.0, "no difference"),
         (0.79, None, "better"),
@@ -272,7 +274,8 @@ UNEVEN = replace(BASELINE, imbalance=1.2)
         (0.55, 1.0, "better"),
         (0.50, 1.0, "better"),
         (0.55, 1.195, "no difference"),
-        (0.60, 1.195, "better"),
+        (0.60, 1.195, "no difference"),
+        (0.60, 1.15, "better"),
         (0.79, 1.3, "slower"),
     ],
 )
@@ -303,3 +306,23 @@ def test_orders_that_start_heavy_have_a_place_among_the_finalists() -> None:
     tried = [screened(n, f"nest 0:{n} chunk {n}", 0.9 - n / 100) for n in range(1, 20)]
     tried.append(screened(20, "nest 1:4 0:4 share down 0", 0.1))
     assert 20 in [one.number for one in finalists(tried, 8)]
+
+
+@pytest.mark.parametrize(("time_ms", "kind"), [(0.985, "no difference"), (0.975, "better")])
+def test_less_than_the_models_error_is_no_difference(time_ms: float, kind: str) -> None:
+    assert judge(replace(BASELINE, modelled_memory_time_ms=time_ms), BASELINE).kind == kind
+
+
+def test_arithmetic_bounds_what_fewer_misses_save() -> None:
+    before = replace(BASELINE, arithmetic_time_ms=0.99)
+    after = replace(before, l2_hit_rate=0.79, modelled_memory_time_ms=0.5)
+    assert judge(after, before).kind == "no difference"
+    assert judge(replace(after, arithmetic_time_ms=0.8), before).kind == "better"
+
+
+def test_of_what_the_model_cannot_tell_apart_the_shortest_text_is_taken() -> None:
+    long, short = attempt(1, 0.794, text="pid = pid + 0 * pid"), attempt(2, 0.778)
+    worse = attempt(3, 0.70, text="pid=pid")
+    assert shortest([long, short, worse]) == short
+    slow = replace(short.measurement, modelled_memory_time_ms=1.05)
+    assert shortest([long, replace(short, measurement=slow)]) == long

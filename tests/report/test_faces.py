@@ -35,7 +35,7 @@ def words_of(face: str, run: Run) -> str:
 def test_a_caution_stands_beside_the_verdict(run_with_a_caution: Run, face: str) -> None:
     [caution] = run_with_a_caution.cautions
     text = words_of(face, run_with_a_caution)
-    assert re.search(rf"Better\. .{{,500}} Caution: {re.escape(caution)}\.", text)
+    assert re.search(rf"Better\. .{{,1500}} Caution: {re.escape(caution)}\.", text)
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -16,7 +16,7 @@ from intelliperf_swizzle import optimize, score
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import evaluate, parse
 from intelliperf_swizzle.records import OtherSize
-from intelliperf_swizzle.search.guard import _guard as guard
+from intelliperf_swizzle.search.guard import _kept as guard
 
 STENCIL = Path(__file__).parents[2] / "benchmarks" / "kernels" / "stencil_2d.py"
 TARGET = replace(load_target("mi300x"), l2_bytes_per_xcd=1 << 16, cus_per_xcd=4)

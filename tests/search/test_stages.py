@@ -90,7 +90,8 @@ def test_a_proof_gives_the_tiles_again(subject: Subject) -> None:
     assert np.array_equal(tile, np.arange(N * N)[::-1])
     assert not one.unchanged
     assert proved("pid = pid + 0", subject).unchanged
-    assert one.widened(15).grids_checked > one.proof.grids_checked == 1
+    assert one.proof.extent == "the recorded sizes"
+    assert one.certify().extent == "every size"
 
 
 def test_a_launch_of_which_nothing_is_known_forbids_what_moves_it(subject: Subject) -> None:
@@ -159,7 +160,6 @@ def test_the_model_judges_against_the_baseline(setup: Setup, subject: Subject) -
     assert better.attempt.measurement is not None
     assert better.attempt.measurement.l2_hit_rate > on_model.baseline.l2_hit_rate
     assert better.attempt.proof is not None
-    assert better.attempt.proof.grids_checked > 1
     assert same.attempt.verdict.kind == "no difference"
     assert remembered == [better.attempt, same.attempt]
 
@@ -171,7 +171,10 @@ def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> Non
     )
     assert [one.attempt.verdict.kind for one in evaluated] == ["better", "better"]
     assert on_model.confirmed is None
-    best = on_model.confirm(evaluated)
+    first = on_model.choose(evaluated)
+    assert first is evaluated[0]
+    assert on_model.settle(first) is None
+    best = on_model.settle(evaluated[1])
     assert best is not None
     assert best.attempt.number == 2
     assert on_model.confirmed == best

@@ -20,7 +20,7 @@ from intelliperf_swizzle.frontends.triton.tile_loops.candidates import Seen
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import Owners, evaluate, parse
 from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
-from intelliperf_swizzle.search.stages import EVERY_COUNT, refuse_other_counts
+from intelliperf_swizzle.search.stages import _refuse_other_counts
 
 TARGET = load_target("mi300x")
 TURNED = "pid = (num_pids - 1 - pid + program * 0) * 3 % num_pids"
@@ -142,11 +142,11 @@ def test_a_mapping_must_hold_for_every_count_that_may_be_read(
     launch = looped("tiles of all", launches, seen)
 
     def refused(text: str) -> str:
-        verdict = refuse_other_counts(parse(text), [launch], TARGET, EVERY_COUNT)
+        verdict = _refuse_other_counts(parse(text), [launch], TARGET)
         return verdict.reason if verdict else ""
 
     assert refused("pid = num_pids - 1 - pid") == ""
-    assert "one for num_pids % 4 == 0 only" in refused("pid = pid // 4 * 4 + 3 - pid % 4")
+    assert "it is none of 1 tiles" in refused("pid = pid // 4 * 4 + 3 - pid % 4")
     assert "`program`" in refused("pid = pid + program * 0")
 
 

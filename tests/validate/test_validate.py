@@ -52,7 +52,7 @@ from intelliperf_swizzle.records import (
     TensorArgument,
     Validation,
 )
-from intelliperf_swizzle.report import words
+from intelliperf_swizzle.report.establish import validation as describe_validation
 
 MI300X = load_target("mi300x")
 ALL, SAMPLE = 60.0, 0.0
@@ -530,4 +530,4 @@ def test_a_time_limit_leaves_fewer_executed_tiles_and_no_wrong_ones(
     outcome = few(launch, edit, REVERSED)
     assert outcome.same_bits
     assert (outcome.method, outcome.tiles_compared) == ("ir-and-sample", 0)
-    assert "no outputs were compared" in words.validation(outcome)
+    assert "no outputs were compared" in describe_validation(outcome)

@@ -28,7 +28,7 @@ def prove(
     grid: int | Sequence[int],
     *,
     target: AnyTarget = DEFAULT_TARGET,
-    sweep: bool = True,
+    sizes: bool = True,
     **constants: int,
 ) -> Proof | Witness:
     """Is a swizzle a permutation of a launch's tiles?
@@ -37,7 +37,7 @@ def prove(
         swizzle: its text, the name of a pattern, or a parsed swizzle.
         grid: programs of the launch, along up to three axes.
         target: gives the number of XCDs.
-        sweep: also try other grids, a fifth of a second: for the proof's condition.
+        sizes: also prove it for other sizes, up to some seconds: for the proof's `extent`.
         constants: integer arguments of the kernel, and parameters of the pattern, by name.
 
     Returns:
@@ -54,11 +54,9 @@ def prove(
     gpu = loaded_target(target)
     refuse_reserved(constants, INPUTS)
     extents = grid_of(grid)
-    return mapping.prove(
-        parsed,
-        extents,
-        {one: value for one, value in constants.items() if one not in parameters},
-        num_xcds=gpu.num_xcds,
-        cus_per_xcd=gpu.cus_per_xcd,
-        sweep=mapping.sweep_grids(extents) if sweep else (),
-    )
+    own = {one: value for one, value in constants.items() if one not in parameters}
+    xcds, cus = gpu.num_xcds, gpu.cus_per_xcd
+    proof = mapping.prove(parsed, extents, own, num_xcds=xcds, cus_per_xcd=cus)
+    if isinstance(proof, Witness) or not sizes:
+        return proof
+    return mapping.extend(proof, parsed, num_xcds=xcds, cus_per_xcd=cus)

@@ -16,6 +16,7 @@ from intelliperf_swizzle.cli.arguments import (
     progress_display,
     say,
 )
+from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.options import add_options, read_options
 
 USAGE = f"""\
@@ -61,10 +62,19 @@ def run(arguments: Sequence[str]) -> int:
         proposers = choose_proposers(options, progress)
         run_build(setup)
         outcome = optimize(setup, proposers, folder, progress)
-    written = deliver(outcome, options)
+    written, failure = [], None
+    try:
+        written = deliver(outcome, options)
+    except OSError as error:
+        failure = error
     stream = sys.stderr if options.output_file == STDOUT else sys.stdout
     verbosity = -1 if options.quiet else options.verbose
     show(summary(outcome.run, written, verbosity), stream)
+    if failure:
+        raise SwizzleError(
+            f"cannot write {failure.filename or folder}: {failure.strerror}",
+            hint="verdict and swizzle stand above; files that were to follow are not written",
+        )
     if outcome.interrupted:
         raise outcome.interrupted
     return 0

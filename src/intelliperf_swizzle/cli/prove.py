@@ -102,7 +102,7 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
 
     from intelliperf_swizzle.hardware import load_target
     from intelliperf_swizzle.language import INPUTS, parse
-    from intelliperf_swizzle.mapping import prove, refusal, sweep_grids
+    from intelliperf_swizzle.mapping import extend, prove, refusal
     from intelliperf_swizzle.records import Witness
     from intelliperf_swizzle.report.words import proved
 
@@ -118,14 +118,8 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
             hint=f"its parameters are: {', '.join(pattern.parameters) or 'none'}",
         )
     constants = {name: settings[name] for name in set(settings) - set(pattern.parameters)}
-    verdict = prove(
-        swizzle,
-        extents,
-        constants,
-        num_xcds=target.num_xcds,
-        cus_per_xcd=target.cus_per_xcd,
-        sweep=sweep_grids(extents),
-    )
+    xcds, cus = target.num_xcds, target.cus_per_xcd
+    verdict = prove(swizzle, extents, constants, num_xcds=xcds, cus_per_xcd=cus)
     if isinstance(verdict, Witness):
         if verdict.failure is not None:
             raise LanguageError(verdict.failure)
@@ -138,5 +132,6 @@ def _run_swizzle(arguments: Sequence[str]) -> int:
         )
         print(f"Refused: {refused}")
         return 1
-    print(proved(pattern.name, verdict, target.domain_count))
+    whole = extend(verdict, swizzle, num_xcds=xcds, cus_per_xcd=cus)
+    print(proved(pattern.name, whole, target.domain_count))
     return 0

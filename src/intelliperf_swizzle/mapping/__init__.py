@@ -3,7 +3,16 @@
 """Swizzle and grid to mapping: the proof that it is a permutation, or the witness against it."""
 
 from intelliperf_swizzle.mapping.prove import condition, prove
-from intelliperf_swizzle.mapping.sweep import LONGEST, sweep_grids
+from intelliperf_swizzle.mapping.sizes import LONGEST, certify, conditional, extend
 from intelliperf_swizzle.mapping.witness import describe, refusal
 
-__all__ = ["LONGEST", "condition", "describe", "prove", "refusal", "sweep_grids"]
+__all__ = [
+    "LONGEST",
+    "certify",
+    "condition",
+    "conditional",
+    "describe",
+    "extend",
+    "prove",
+    "refusal",
+]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +31,6 @@ def prove(
     *,
     num_xcds: int,
     cus_per_xcd: int,
-    sweep: Iterable[Grid] = (),
     owners: Owners | None = None,
 ) -> Proof | Witness:
     """Evaluate a swizzle on the whole grid and say whether each tile is computed exactly once.
@@ -42,19 +41,16 @@ def prove(
         constants: the kernel's integer arguments by name.
         num_xcds: of the target.
         cus_per_xcd: of the target.
-        sweep: further grids on which to try the same text with the same constants, e.g.
-            `sweep_grids(grid)`; what holds there goes into the proof and decides nothing.
-        owners: as of `evaluate`; on further grids the programs take numbers in turn.
+        owners: as of `evaluate`.
 
     Returns:
-        A proof, whose `grids_checked` counts the launch's own grid too, or a witness.
+        A proof, or a witness.
 
     Raises:
         LanguageError: the text reads a name that the launch does not bind.
         UsageError: the grid is empty or has more than `MOST_PROGRAMS` programs.
 
-    Cost: linear; tens of milliseconds for a million programs, a fifth of a second for the sweep of
-    a linear grid.
+    Cost: linear; tens of milliseconds for a million programs.
     """
     _check_size(grid)
     check(swizzle, constants)
@@ -64,27 +60,12 @@ def prove(
     except LanguageError as error:
         return Witness(None, (), math.prod(grid), (), 0.0, failure=str(error))
     if _is_permutation(tile):
-        further = tuple(dict.fromkeys(sweep))
-        holds = [_holds(swizzle, other, constants, gpu, owners) for other in further]
-        return _proof(grid, tile, further, holds)
+        return Proof(grid, tile, hashlib.blake2b(tile.data, digest_size=16).hexdigest())
     witness = _witness(tile)
     if owners or not witness.out_of_range:
         return witness
     program, _ = witness.out_of_range[0]
     return replace(witness, coordinate=outside_axis(swizzle, grid, constants, program, **gpu))
-
-
-def _proof(grid: Grid, tile: Int64Array, further: Sequence[Grid], holds: Sequence[bool]) -> Proof:
-    """What holds on the launch's grid and, by `holds`, on further ones."""
-    held = [other for other, held in zip(further, holds, strict=True) if held]
-    return Proof(
-        grid=grid,
-        tile=tile,
-        fingerprint=hashlib.blake2b(tile.data, digest_size=16).hexdigest(),
-        grids_checked=len({grid, *held}),
-        largest_checked=max(math.prod(other) for other in (grid, *held)),
-        condition=condition(further, holds),
-    )
 
 
 def _check_size(grid: Grid) -> None:
@@ -93,21 +74,6 @@ def _check_size(grid: Grid) -> None:
             f"a grid of {grid[0]} × {grid[1]} × {grid[2]} programs cannot be checked",
             hint=f"each axis has at least 1 program, all together at most {MOST_PROGRAMS}",
         )
-
-
-def _holds(
-    swizzle: Swizzle,
-    grid: Grid,
-    constants: Constants,
-    gpu: Mapping[str, int],
-    owners: Owners | None,
-) -> bool:
-    if owners:
-        owners = Owners(np.arange(math.prod(grid)) % owners.programs, owners.programs)
-    try:
-        return _is_permutation(evaluate(swizzle, grid, constants, **gpu, owners=owners))
-    except LanguageError:
-        return False
 
 
 def _is_permutation(tile: Int64Array) -> bool:

@@ -66,7 +66,7 @@ def answer(verb: str, arguments: dict[str, Any], progress: Telling) -> dict[str,
     if verb == "prove":
         verdict = api.prove(**arguments, **bound)
         witness = list(describe(verdict)) if isinstance(verdict, Witness) else []
-        known = {name: getattr(verdict, name, None) for name in ("condition", "grids_checked")}
+        known = {name: getattr(verdict, name, None) for name in ("extent", "condition")}
         return {"holds": not witness, "witness": witness, **known}
     found = getattr(api, verb)(**arguments, **bound, progress=progress)
     if verb == "prove_source":

@@ -19,6 +19,14 @@ from intelliperf_swizzle.records.attempts import (
     VerdictKind,
 )
 from intelliperf_swizzle.records.cures import Cure, CureKind, Cures, Padding, longer_rows
+from intelliperf_swizzle.records.established import (
+    Change,
+    EqualWork,
+    Established,
+    Independence,
+    Recommended,
+    SameBytes,
+)
 from intelliperf_swizzle.records.launches import (
     Argument,
     Capture,
@@ -67,6 +75,7 @@ __all__ = [
     "Capture",
     "Ceiling",
     "Certificate",
+    "Change",
     "Constants",
     "Counter",
     "Cure",
@@ -74,9 +83,12 @@ __all__ = [
     "Cures",
     "DescriptorArgument",
     "DtypeArgument",
+    "EqualWork",
+    "Established",
     "Float64Array",
     "FunctionArgument",
     "Grid",
+    "Independence",
     "Int32Array",
     "Int64Array",
     "Interval",
@@ -94,7 +106,9 @@ __all__ = [
     "Proof",
     "Raster",
     "Rate",
+    "Recommended",
     "Run",
+    "SameBytes",
     "Segment",
     "Sizes",
     "SourceFunction",

@@ -139,15 +139,17 @@ class Measurement:
 
     @property
     def modelled_time_ms(self) -> float | None:
-        """What orders are compared by: the time of all levels that overlap, else that of memory.
+        """What orders are compared by: memory or arithmetic, whichever takes longer.
 
-        Where workgroups differ in work, it is the longer one of that and arithmetic times the
-        imbalance.
+        Where the levels overlap, that is the time of all of them; where workgroups differ in work,
+        times the imbalance. None where memory is not modelled.
         """
         memory = self.overlapped_time_ms or self.modelled_memory_time_ms
-        if memory is None or self.imbalance is None:
+        if memory is None:
+            return None
+        if self.overlapped_time_ms and self.imbalance is None:
             return memory
-        return max(memory, self.arithmetic_time_ms or 0.0) * self.imbalance
+        return max(memory, self.arithmetic_time_ms or 0.0) * (self.imbalance or 1.0)
 
     @property
     def bound_by_arithmetic(self) -> bool:

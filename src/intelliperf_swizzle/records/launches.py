@@ -178,7 +178,7 @@ class TileLoop:
         starts: the first numbers of the runs that are renumbered each in itself, as if its first
             one were 0 and its length `num_pids`.
         read_from: the tensors that tell how many there are; such runs end with a group, and have
-            at most `mapping.sweep.LONGEST` numbers.
+            at most `mapping.LONGEST` numbers.
     """
 
     line: int

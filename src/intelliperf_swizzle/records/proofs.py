@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 from intelliperf_swizzle.records.quantities import Grid, Int64Array
 
@@ -34,21 +35,33 @@ class Witness:
     coordinate: tuple[str, int, int] | None = None
 
 
+Extent: TypeAlias = Literal["every size", "under a condition", "the recorded sizes"]
+"""For which values of what a swizzle reads it was proved a permutation."""
+
+
 @dataclass(frozen=True)
 class Certificate:
     """Certificate that the swizzle is a permutation.
 
     Attributes:
         holds: it does.
-        grids_checked: on how many grids it holds, the launch's own included.
-        largest_checked: programs of the largest grid on which it holds.
-        condition: on which grids of the sweep it holds, in words; None = on all of them.
+        extent: for which values of all that it reads, each of them free.
+        condition: that the patch carries where it is not one at every size; None = none is needed.
     """
 
     holds: Literal[True] = field(default=True, kw_only=True)
-    grids_checked: int
-    largest_checked: int
-    condition: str | None
+    extent: Extent = "the recorded sizes"
+    condition: str | None = None
+
+    @staticmethod
+    def renew(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What an earlier version wrote, which counted grids: that proves the recorded ones."""
+        counted = "grids_checked" in fields
+        return (
+            {"holds": True, "extent": "the recorded sizes", "condition": None}
+            if counted
+            else fields
+        )
 
 
 @dataclass(frozen=True)
@@ -59,21 +72,15 @@ class Proof:
         grid: the launch's grid.
         tile: int64[programs]; launch index (axis 0 fastest) -> tile, a permutation.
         fingerprint: hex digest of `tile`; equal for swizzles that are the same permutation.
-        grids_checked: on how many grids it holds, the launch's own included.
-        largest_checked: programs of the largest grid on which it holds.
-        condition: on which grids of the sweep it holds, in words; None = on all of them.
+        extent: for which other sizes it is one, too, as of `Certificate`.
+        condition: under which it is one; as of `Certificate`.
     """
 
     grid: Grid
     tile: Int64Array
     fingerprint: str
-    grids_checked: int = 1
-    largest_checked: int = 0
+    extent: Extent = "the recorded sizes"
     condition: str | None = None
-
-    def certificate(self) -> Certificate:
-        """The proof without the tiles, which take 8 bytes a program; the text gives them again."""
-        return Certificate(self.grids_checked, self.largest_checked, self.condition)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Proof) and self.fingerprint == other.fingerprint

@@ -102,16 +102,14 @@ def write_files(
     """
     run = finished.run
     fields = result(run, initial=finished.initial, optimized=finished.optimized)
-    written = {
-        "report": write(folder / "report.html", render(run)),
-        "report for a pull request": write(folder / "report.md", markdown(run)),
-        "history": Path(run.history),
-    }
-    patch = folder / "best.patch"
-    if run.best and run.best.diff:
+    patch, written = folder / "best.patch", dict[str, Path]()
+    if run.best and run.best.diff:  # before the result, which speaks of it
         written["patch"] = write(patch, run.best.diff)
     else:
         patch.unlink(missing_ok=True)
+    written["report"] = write(folder / "report.html", render(run))
+    written["report for a pull request"] = write(folder / "report.md", markdown(run))
+    written["history"] = Path(run.history)
     written |= _write_swizzles(finished.edit, folder)
     if output_file == STDOUT:
         sys.stdout.write(_render(fields, ".json"))
@@ -160,8 +158,11 @@ def write_application(
 
 def write(path: Path, text: str) -> Path:
     """Writes a file whole or not at all, and makes its folder if need be."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text.encode())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text.encode())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     return path
 
 

@@ -19,6 +19,7 @@ from intelliperf_swizzle import __version__, drawing
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import LINE_BYTES, Picture, Placement, Run, TilePicture
 from intelliperf_swizzle.report import chart, why, words
+from intelliperf_swizzle.report.establish import establish, permutation, sentences, validation
 from intelliperf_swizzle.units import milliseconds, percent, size
 
 if TYPE_CHECKING:
@@ -70,7 +71,16 @@ def _template(name: str) -> jinja2.Template:
     )
     environment.filters.update(percent=percent, size=size, milliseconds=milliseconds)
     environment.globals.update(
-        describe=describe, chart=chart, drawing=drawing, version=__version__, why=why, words=words
+        describe=describe,
+        chart=chart,
+        drawing=drawing,
+        version=__version__,
+        why=why,
+        words=words,
+        establish=establish,
+        permutation=permutation,
+        validation=validation,
+        sentences=sentences,
     )
     return environment.get_template(name)
 

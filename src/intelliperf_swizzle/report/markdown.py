@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report import words
+from intelliperf_swizzle.report.establish import establish, sentences
 from intelliperf_swizzle.report.why import cures, lines, sizes, takes
 
 _TEMPLATE = """\
@@ -28,8 +29,9 @@ Ceiling: {{ ceiling }}.
 {{ run.best.candidate.text.strip() }}
 ```
 
-- Proof: {{ proof }}.
-- Validation: {{ validation }}.
+{% for line in established -%}
+- {{ line }}
+{% endfor -%}
 {% if run.best.diff %}
 ## The patch
 
@@ -69,8 +71,7 @@ def markdown(run: Run) -> str:
         why=[*lines(run), *takes(run), *sizes(run), *cures(run)],
         rows=words.numbers(run),
         ceiling=f"{100 * run.ceiling.l2_hit_rate:.1f} % ({run.ceiling.derivation})",
-        proof=words.proof(run.best) if run.best else "",
-        validation=words.validation(run.best.validation) if run.best else "",
+        established=sentences(establish(run)) if run.best else [],
         outcomes=words.outcomes(run) if run.attempts else "none.",
         leaders=measured[:SHOWN],
     )

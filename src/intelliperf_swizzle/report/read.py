@@ -44,7 +44,7 @@ def run_of(fields: object) -> Run:
     """
     own = fields.get("swizzle") if isinstance(fields, dict) else None
     schema = own.get("schema", SCHEMA) if isinstance(own, dict) else SCHEMA
-    if type(schema) is int and schema != SCHEMA:
+    if type(schema) is int and schema not in (4, SCHEMA):
         raise UsageError(
             f"the result has schema {schema:.3g}, this version reads schema {SCHEMA}",
             hint="the version that wrote it is in the file: pip install intelliperf-swizzle==…",

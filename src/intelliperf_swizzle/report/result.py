@@ -9,6 +9,7 @@ the times are null.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -19,6 +20,7 @@ from intelliperf_swizzle.records import (
     Certificate,
     Constants,
     Cures,
+    Established,
     Grid,
     KernelSummary,
     Measurement,
@@ -29,9 +31,10 @@ from intelliperf_swizzle.records import (
     Usage,
     Validation,
 )
+from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.words import bottleneck, message
 
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 """Grows when the shape of result files changes."""
 
 Percent: TypeAlias = Annotated[float, Between(0, 100)]
@@ -69,9 +72,10 @@ class OwnPart:
 
     Attributes:
         schema: Grows when the file's shape changes.
+        established: What is known, each with its extent; null in files of schema 4.
     """
 
-    schema: Literal[4]
+    schema: Literal[5]
     target: str
     domain_name: str
     profiler: str
@@ -86,6 +90,7 @@ class OwnPart:
     nothing_to_gain: bool
     interrupted: bool
     best: NamedAttempt | None
+    established: Established | None
     cures: Cures | None
     sizes: Sizes | None
     attempts: tuple[Attempt, ...]
@@ -95,6 +100,12 @@ class OwnPart:
     history: str
     invocation: str
     picture: Picture | None
+
+    @staticmethod
+    def renew(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What schema 4 was, as schema 5."""
+        old = fields.get("schema") == 4
+        return {**fields, "schema": SCHEMA, "established": None} if old else fields
 
 
 @dataclass(frozen=True)
@@ -185,6 +196,7 @@ def _own(run: Run) -> OwnPart:
         nothing_to_gain=run.nothing_to_gain,
         interrupted=run.interrupted,
         best=_named(run.best) if run.best else None,
+        established=establish(run),
         cures=run.cures,
         sizes=run.sizes,
         attempts=run.attempts,

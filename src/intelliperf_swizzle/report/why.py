@@ -164,11 +164,11 @@ def describe_cure(cure: Cure, patched: bool) -> str:
     """What is to be changed, in words; `patched`: whether a patch carries the swizzle."""
     swizzle = "the patch" if patched else "the swizzle"
     if cure.kind == "swizzle":
-        return "the swizzle, which is the patch" if patched else swizzle
+        return "apply the patch" if patched else swizzle
     if cure.arguments:
         given = ", ".join(f"{name} = {value}" for name, value in cure.arguments.items())
         if cure.kind == "parameter":
-            return f"{given} in the call, no patch"
+            return f"pass {given} (no source change)"
         return f"tiles of {given}, no patch; time what that does to the arithmetic"
     padding = cure.padding
     if padding is None:

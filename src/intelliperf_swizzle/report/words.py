@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
@@ -17,11 +17,12 @@ from intelliperf_swizzle.records import (
     Interval,
     Measurement,
     Proof,
+    Recommended,
     Run,
     Timing,
-    Validation,
 )
-from intelliperf_swizzle.units import factor, milliseconds, percent, points, size
+from intelliperf_swizzle.report.establish import PROVED, establish, headline, sentences
+from intelliperf_swizzle.units import factor, milliseconds, percent, size
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
 """Where a number comes from: the cache model, hardware, or arithmetic that leaves no doubt."""
@@ -32,6 +33,15 @@ KERNELS = (
     "every kernel was timed, else modelled memory time."
 )
 """What the shares in the table of kernels are of."""
+
+
+RECOMMENDED: Mapping[Recommended, str] = {
+    "argument": "pass another argument, no source change",
+    "patch": "apply the patch",
+    "padding": "lay out rows further apart, no patch",
+    "none": "nothing",
+}
+"""What a recommendation says."""
 
 
 def message(run: Run) -> str:
@@ -53,7 +63,7 @@ def outcome(run: Run) -> str:
             f"than the unmodified {run.kernel} before that."
         )
     if run.best is not None and run.best.measurement is not None:
-        return source + _improved(run, run.best, run.best.measurement)
+        return source + _improved(run, run.best)
     if run.nothing_to_gain:
         return (
             f"{source}nothing to gain. {run.kernel} has an L2 hit rate of "
@@ -121,66 +131,21 @@ def _obstacle(run: Run) -> str:
     return f" The first `{first.kind}`: {first.reason.rstrip('.')}." if first else ""
 
 
-def validation(outcome: Validation | None) -> str:
-    """What was compared, in one sentence."""
-    if outcome is None:
-        return "not validated"
-    agreed = "the same bits" if outcome.rule == "bits" else f"equal within {outcome.tolerance:g}"
-    if not outcome.same_bits:
-        return f"differs: {outcome.difference}"
-    sample = f"{outcome.tiles_compared} of {outcome.tiles} tiles executed"
-    what = {
-        "all-tiles": f"all {outcome.tiles} tiles executed",
-        "ir-and-sample": (
-            f"the same IR but for its numbers, which are the proved mapping of all {outcome.tiles} "
-            f"tiles, {sample}"
-        ),
-        "traces-reads-and-sample": (
-            "the number of a workgroup is read in the inserted lines alone, the traces of all "
-            f"{outcome.tiles} tiles are the same, {sample}"
-        ),
-        "gpu": f"all {outcome.tiles} tiles executed on the GPU",
-    }[outcome.method]
-    if not outcome.tiles_compared:
-        agreed = "no outputs were compared, as one tile takes too long"
-    passed = f"; `{outcome.unit_test}` passed" if outcome.unit_test else ""
-    return f"{what}: {agreed} ({_launches(outcome)}){passed}"
-
-
-def _launches(outcome: Validation) -> str:
-    """How many were compared, of how many."""
-    distinct = outcome.distinct_launches or outcome.launches
-    if outcome.launches < distinct:
-        return (
-            f"{outcome.launches} of {distinct} launches validated; all {distinct} proved and "
-            "checked for programs that depend on each other"
-        )
-    return f"{distinct} launch{'es' if distinct > 1 else ''}"
-
-
-def proof(attempt: Attempt) -> str:
-    """What was proved, in one sentence."""
-    if attempt.proof is None:
-        return "a permutation of the launch's tiles"
-    grids, condition = attempt.proof.grids_checked, attempt.proof.condition or ""
-    if condition.endswith("grids checked"):
-        return f"a permutation (here, and on {condition.replace('grids checked', 'other grids')})"
-    where = f", where {condition}" if condition else ""
-    return f"a permutation ({grids} grid{'s' if grids > 1 else ''} checked{where})"
-
-
 def proved(name: str, certificate: Proof, domains: str) -> str:
-    """A certificate on its own, for `prove`; `domains`: `8 XCDs`."""
+    """A certificate by itself, for `prove`; `domains`: `8 XCDs`."""
     tiles = len(certificate.tile)
-    lines = [
-        f"Proved: `{name}` is a permutation of {tiles} tiles on {domains}.",
-        f"  fingerprint: {certificate.fingerprint}",
-        f"  further grids: holds on {certificate.grids_checked}, the largest of "
-        f"{certificate.largest_checked} programs",
-    ]
-    if certificate.condition:
-        lines.append(f"  condition: {certificate.condition}")
-    return "\n".join(lines)
+    other = {
+        "every size": f"holds for every count ({PROVED})",
+        "under a condition": f"holds where {certificate.condition} ({PROVED})",
+        "the recorded sizes": "not proved",
+    }[certificate.extent]
+    return "\n".join(
+        (
+            f"Proved: `{name}` is a permutation of {tiles} tiles on {domains}.",
+            f"  fingerprint: {certificate.fingerprint}",
+            f"  other sizes: {other}",
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -366,25 +331,20 @@ def patch_command(run: Run) -> str:
     return "patch -p1 < best.patch"
 
 
-def _improved(run: Run, best: Attempt, measured: Measurement) -> str:
-    before, after = run.baseline.l2_hit_rate, measured.l2_hit_rate
-    times = run.baseline.modelled_time_ms, measured.modelled_time_ms
-    time = ""
-    if run.modelled and times[0] and times[1]:
-        what = "Modelled" if measured.overlapped_time_ms else "Modelled memory"
-        if measured.imbalance:
-            what = "Workgroups differ in work: modelled"
-        time = f"{what} time {100 * (times[1] / times[0] - 1):+.1f} %. "
+def _improved(run: Run, best: Attempt) -> str:
+    found = establish(run)
+    change = headline(found.change)
+    told = " ".join(sentences(found))
     return (
-        f"Better. {time}L2 hit rate of {run.kernel} {percent(before)} → {percent(after)} "
-        f"({points(before, after)}) on {run.target} with `{best.candidate.name}`, "
-        f"{proof(best)}; {validation(best.validation)}.{_time(measured)}"
+        f"Better. Recommended: {RECOMMENDED[found.recommended]}. {run.kernel} on {run.target} "
+        f"with `{best.candidate.name}`: {change}. {told}{_time(best.measurement)}"
     )
 
 
-def _time(measurement: Measurement) -> str:
+def _time(measurement: Measurement | None) -> str:
     """A sentence on the time, where a GPU was there to take it."""
-    return f" Measured {relative_time(measurement.timing)}." if measurement.timing else ""
+    timing = measurement.timing if measurement else None
+    return f" Measured {relative_time(timing)}." if timing else ""
 
 
 def relative_time(timing: Timing) -> str:

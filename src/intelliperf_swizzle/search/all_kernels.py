@@ -98,7 +98,7 @@ def time_ratio(run: Run) -> float | None:
         return None
     if after.timing is not None:
         return after.timing.ratio.median
-    now, before = after.modelled_memory_time_ms, run.baseline.modelled_memory_time_ms
+    now, before = after.modelled_time_ms, run.baseline.modelled_time_ms
     return now / before if now is not None and before else None
 
 

@@ -22,20 +22,11 @@ from intelliperf_swizzle.search.user_commands import UnitTest
 Remember: TypeAlias = Callable[[Attempt], Attempt]
 """Appends an attempt, as it now stands, to the history; returns it."""
 
-Guard: TypeAlias = Callable[[Evaluated], Edited | None]
-"""The same permutation of the recorded launches under a condition, or the attempt as it is; None
-if it may be handed over in neither way."""
-
 MODEL_LINES = 2_700_000_000
 """Line accesses that the finalists may cost the model together: twenty mappings of a GEMM 8192³,
 hundreds of a stencil; about half a minute on two cores."""
 
 MOST_MODELLED = 100
-
-
-def unguarded(one: Evaluated) -> Edited:
-    """The attempt as it is."""
-    return one
 
 
 class Evaluator(Protocol):
@@ -55,7 +46,7 @@ class Evaluator(Protocol):
 
     @property
     def confirmed(self) -> Evaluated | None:
-        """The best so far that `confirm` has found to hold."""
+        """The best so far that `settle` has found to hold."""
 
     def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
         """The candidates worth what an evaluation costs."""
@@ -63,12 +54,15 @@ class Evaluator(Protocol):
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
         """Measures or models each, and judges it; one that is refused has no measurement."""
 
-    def confirm(self, evaluated: Sequence[Evaluated], guard: Guard = unguarded) -> Evaluated | None:
-        """The best that is better and whose outputs are the same; None if none is.
+    def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
+        """The best that is better; None if none is.
 
         Args:
             evaluated: any, of `evaluate`.
-            guard: is asked for the text of the best, and that must hold.
+        """
+
+    def settle(self, chosen: Edited) -> Evaluated | None:
+        """What was chosen, or the same under a guard, validated; None if it does not hold.
 
         Raises:
             ValidationError: the user's own test fails without a swizzle, too.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -15,17 +15,27 @@ import numpy as np
 
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.language import Swizzle, parse
+from intelliperf_swizzle.mapping import conditional
+from intelliperf_swizzle.mapping.sizes import recorded_condition
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.modelled import add_swizzle_time
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import judge
-from intelliperf_swizzle.records import Launch, OtherSize, Sizes, TensorArgument, Verdict, Witness
+from intelliperf_swizzle.records import (
+    Certificate,
+    Launch,
+    OtherSize,
+    Sizes,
+    TensorArgument,
+    Trace,
+    Verdict,
+    Witness,
+)
 from intelliperf_swizzle.search.changed_launch import Case
-from intelliperf_swizzle.search.everywhere import condition_for_all_sizes, conditional
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
-    Edited,
     Evaluated,
+    Guarded,
     Screened,
     edit_source,
     prove_candidate,
@@ -43,8 +53,8 @@ FRACTIONS = (16, 8, 4, 2)
 """Parts of the blocks along a size; one block more than each leaves no multiple of the XCDs."""
 
 
-class OtherSizes:
-    """Models the best swizzle at other sizes; where it loses or is none, its text gets a guard.
+class SizeGuard:
+    """The stage `guarded`: what a swizzle must test to be right, and not to lose, at other sizes.
 
     Args:
         setup: of the run.
@@ -56,55 +66,77 @@ class OtherSizes:
         self._setup = setup
         self._subject = subject
         self._progress = progress
-        self._found: dict[int, tuple[Sizes, Edited | None]] = {}
+        self._found: dict[int, tuple[Sizes, Guarded | None]] = {}
 
-    def guard(self, best: Evaluated) -> Edited | None:
+    def __call__(self, best: Evaluated) -> Guarded | None:
         """The same permutation of every recorded launch, and one at every size, losing at none.
 
-        The attempt as it is if it loses at no size that is looked at and is a permutation at all of
-        them. It may lose if no condition tells sizes apart; None if it may be no permutation.
+        It may lose if no condition tells sizes apart; None if it may be no permutation.
 
         Cost: traces of `MOST_WORK` times the largest launch, and two replays of `MOST_LINES` times,
         once.
         """
         if best.attempt.number not in self._found:
-            self._found[best.attempt.number] = self._model(best)
+            self._found[best.attempt.number] = self._guard(best)
         return self._found[best.attempt.number][1]
 
-    def sound(self, best: Evaluated | None) -> Evaluated | None:
-        """An attempt that needs no condition to be a permutation at every size; else None."""
-        sound = best is not None and condition_for_all_sizes(best.proved, self._setup) is None
-        return best if sound else None
-
-    def of(self, best: Evaluated | None) -> Sizes | None:
+    def sizes_of(self, best: Evaluated | None) -> Sizes | None:
         """How an attempt does that got its guard; None where such launches cannot be made."""
         if best is None or best.attempt.number not in self._found:
             return None
-        sizes, guarded = self._found[best.attempt.number]
-        if guarded is None or guarded.attempt.candidate != best.attempt.candidate:
-            sizes = replace(sizes, guard=None)
+        sizes, _ = self._found[best.attempt.number]
         return sizes if sizes.others or sizes.guard else None
 
-    def _model(self, best: Evaluated) -> tuple[Sizes, Edited | None]:
-        setup, subject = self._setup, self._subject
-        needed = condition_for_all_sizes(best.proved, setup)
-        swizzle = best.proved.swizzle
-        if needed:
-            swizzle = parse(conditional(swizzle.text, swizzle.outputs, needed))
-        launches = _other_launches(setup, subject)
+    def _guard(self, best: Evaluated) -> tuple[Sizes, Guarded | None]:
+        subject = self._subject
+        for proof in _proofs(best):
+            swizzle = best.proved.swizzle
+            if proof.condition:
+                swizzle = parse(conditional(swizzle.text, swizzle.outputs, proof.condition))
+                if _conditional(self._setup, subject, best, proof.condition, proof) is None:
+                    continue
+            others = self._model(best, swizzle)
+            loses = any(one.loses for one in others)
+            kept = _kept(math.prod(subject.traced[0].launch.grid), others) if loses else None
+            if loses and kept is None:  # as at the recorded size, so that no bound tells them apart
+                kept = recorded_condition(best.proved.swizzle, subject.launches)
+            both = [f"({proof.condition}) and {kept}"] if proof.condition and kept else []
+            for guard in (*both, proof.condition or kept):
+                if guard is None:
+                    return Sizes(others), Guarded(
+                        best.proved, replace(best.attempt, proof=proof), best.edit
+                    )
+                guarded = _conditional(self._setup, subject, best, guard, proof)
+                if guarded is not None:
+                    return Sizes(others, guard), guarded
+            if proof.condition is None:
+                attempt = replace(best.attempt, proof=proof)
+                return Sizes(others), Guarded(best.proved, attempt, best.edit)
+        return Sizes(()), None
+
+    def _model(self, best: Evaluated, swizzle: Swizzle) -> tuple[OtherSize, ...]:
+        """How a text does at other sizes, from the smallest grid to the largest."""
+        launches = _other_launches(self._setup, self._subject)
         if launches:
             name = best.attempt.candidate.name
             self._progress.phase(f"modelling {name} at {len(launches)} other sizes")
-        found = _at_each(setup, subject, swizzle, launches)
-        others = tuple(sorted(found, key=lambda one: math.prod(one.grid)))
-        loses = any(one.loses for one in others)
-        kept = _guard(math.prod(subject.traced[0].launch.grid), others) if loses else None
-        both = [f"({needed}) and {kept}"] if needed and kept else []
-        for guard in (*both, needed or kept):
-            guarded = _guarded(setup, subject, best, guard) if guard else None
-            if guard and guarded:
-                return Sizes(others, guard), guarded
-        return Sizes(others), None if needed else best
+        found = _at_each(self._setup, self._subject, swizzle, launches)
+        return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
+
+
+def sound(best: Evaluated | None) -> Evaluated | None:
+    """An attempt that needs no condition to be a permutation at every size; else None."""
+    proof = best.proved.certify() if best else None
+    return best if proof and proof.extent == "every size" else None
+
+
+def _proofs(best: Evaluated) -> Iterator[Certificate]:
+    """What is proved of a text, what says most first; the recorded values are the last resort."""
+    proof = best.proved.certify()
+    if proof.extent != "the recorded sizes":
+        yield proof
+    if recorded := recorded_condition(best.proved.swizzle, best.proved.subject.launches):
+        yield Certificate("the recorded sizes", recorded)
 
 
 def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
@@ -148,12 +180,17 @@ def _at_each(
     cases = []
     traces = language.trace_each(launches) if isinstance(language, Resizer) else ()
     for launch, trace in zip(launches, traces, strict=True):
-        if trace is None or trace.line_accesses > left:
-            continue
+        if trace is None or trace.line_accesses > left or _idle(trace) > _idle(recorded):
+            continue  # programs that do nothing: no application launches them
         left -= trace.line_accesses
         cases.append(Case(setup, TracedLaunch(launch, trace, subject.traced[0].occupancy)))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return [one for one in pool.map(partial(_at, swizzle), cases) if one]
+
+
+def _idle(trace: Trace) -> int:
+    """Tiles that touch nothing."""
+    return int((np.diff(trace.tile_offset) == 0).sum())
 
 
 def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
@@ -175,7 +212,7 @@ def _at(swizzle: Swizzle, case: Case) -> OtherSize | None:
     )
 
 
-def _guard(programs: int, others: Sequence[OtherSize]) -> str | None:
+def _kept(programs: int, others: Sequence[OtherSize]) -> str | None:
     """A condition that keeps the recorded size and none at which the swizzle loses.
 
     What lies between a size that loses and the next one that does not is left alone, too. None
@@ -196,7 +233,9 @@ def _guard(programs: int, others: Sequence[OtherSize]) -> str | None:
     return " and ".join(parts)
 
 
-def _guarded(setup: Setup, subject: Subject, best: Evaluated, guard: str) -> Edited | None:
+def _conditional(
+    setup: Setup, subject: Subject, best: Evaluated, guard: str, proof: Certificate
+) -> Guarded | None:
     """The best attempt under a condition: the same permutation of every recorded launch.
 
     None where it is not: a smaller launch of the application may fall under the guard.
@@ -206,5 +245,8 @@ def _guarded(setup: Setup, subject: Subject, best: Evaluated, guard: str) -> Edi
     proved = prove_candidate(candidate, subject, setup.target)
     if isinstance(proved, Verdict) or proved.fingerprint != best.proved.fingerprint:
         return None
-    edited = edit_source(Screened(proved, replace(best.attempt, candidate=candidate)), setup)
-    return None if isinstance(edited, Verdict) else edited
+    attempt = replace(best.attempt, candidate=candidate, proof=proof)
+    edited = edit_source(Screened(proved, attempt), setup)
+    if isinstance(edited, Verdict):
+        return None
+    return Guarded(edited.proved, edited.attempt, edited.edit)

@@ -4,19 +4,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.evaluator import Evaluator, Guard, unguarded
+from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.problem import pose_problem
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluated
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Guarded
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.units import percent
+
+Guard: TypeAlias = Callable[[Evaluated], Guarded | None]
+"""The last stage of a candidate, before it is validated; None of one that no patch may carry."""
 
 
 def search_kernel(
@@ -26,7 +30,7 @@ def search_kernel(
     evaluator: Evaluator,
     history: History,
     progress: Progress,
-    guard: Guard = unguarded,
+    guard: Guard,
 ) -> tuple[Evaluated | None, Effort]:
     """Poses the problem that a kernel is, and goes on where a history ends; as of `search`."""
     attempts = Attempts(setup, subject, history)
@@ -40,7 +44,7 @@ def search(
     attempts: Attempts,
     evaluator: Evaluator,
     progress: Progress,
-    guard: Guard = unguarded,
+    guard: Guard,
 ) -> tuple[Evaluated | None, Effort]:
     """Has each proposer in turn offer candidates, and finds the best of all that holds.
 
@@ -50,7 +54,7 @@ def search(
         attempts: proves, screens and edits candidates; remembers what becomes of each.
         evaluator: measures or models the best of them, and validates the winner.
         progress: told of each step.
-        guard: of the best of all; as of `Evaluator.confirm`.
+        guard: the last stage, of the best of all.
 
     Returns:
         The best, or None; and what the proposers have to say.
@@ -60,7 +64,7 @@ def search(
     """
     best, effort = None, Effort()
     for attempt in attempts.reported:
-        evaluator.confirm(evaluator.evaluate(attempts.edit(attempts.promising([attempt], 0.0))))
+        _confirm(evaluator, attempts.edit(attempts.promising([attempt], 0.0)))
     for proposer in proposers:
         paced = proposer.name != "llm"  # a model's answers say for themselves how many there are
         if paced:
@@ -71,7 +75,7 @@ def search(
                 screened = attempts.screen(batch.candidates, proved)
                 _show_best(attempts, problem, progress, paced=paced)
                 edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
-                evaluator.confirm(evaluator.evaluate(edited))
+                _confirm(evaluator, edited)
                 batch.outcomes = attempts.current(screened)
         except ModelError as error:
             if proposer is proposers[0]:
@@ -80,9 +84,21 @@ def search(
         else:
             effort += proposer.effort
         edited = attempts.edit(evaluator.shortlist(attempts.screened))
-        last = proposer is proposers[-1]
-        best = evaluator.confirm(evaluator.evaluate(edited), guard if last else unguarded)
+        best = _confirm(evaluator, edited, guard if proposer is proposers[-1] else None)
     return best, effort
+
+
+def _confirm(
+    evaluator: Evaluator, edited: Sequence[Edited], guard: Guard | None = None
+) -> Evaluated | None:
+    """The best of some that is better, guarded and found to hold; None if there is none."""
+    waiting = evaluator.evaluate(edited)
+    while (best := evaluator.choose(waiting)) is not None:
+        guarded = guard(best) if guard else best
+        if guarded is not None and (held := evaluator.settle(guarded)) is not None:
+            return held
+        waiting = [one for one in waiting if one.attempt.number != best.attempt.number]
+    return None
 
 
 def _show_best(attempts: Attempts, problem: Problem, progress: Progress, *, paced: bool) -> None:

@@ -15,14 +15,8 @@ from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, PaddedRuns
 from intelliperf_swizzle.profile.modelled import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict
-from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
-from intelliperf_swizzle.search.stages import (
-    Edited,
-    Evaluated,
-    Screened,
-    find_difference,
-    finish_proof,
-)
+from intelliperf_swizzle.search.evaluator import Setting
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, find_difference
 
 S = TypeVar("S", bound=Screened)
 
@@ -103,7 +97,7 @@ class OnGpu:
             return Verdict("not validated", str(error))
         return Verdict("output differs", flaw) if flaw else None
 
-    def confirm(self, evaluated: Sequence[Evaluated], guard: Guard = unguarded) -> Evaluated | None:
+    def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The best of the leaders, timed once more against each other; then of the next ones."""
         refused: set[int] = set()
         numbers = {one.attempt.number for one in evaluated}
@@ -114,12 +108,20 @@ class OnGpu:
         ]:
             winner = self._confirm(leaders[:LEADERS])
             if winner is not None:
-                self.confirmed = winner
-                self.confirmed = self._revise(winner, guard(winner))
-                if self.confirmed is not None:
-                    return self.confirmed
+                return winner
             refused.update(one.attempt.number for one in leaders[:LEADERS])
         return None
+
+    def settle(self, chosen: Edited) -> Evaluated | None:
+        """What was chosen; under a guard it is validated, timed and profiled once more."""
+        known = self._evaluated.get(chosen.attempt.number)
+        if known is None or known.attempt.candidate != chosen.attempt.candidate:
+            self._evaluated.pop(chosen.attempt.number, None)
+            known = self.choose(self.evaluate([chosen]))
+        elif chosen.attempt.proof != known.attempt.proof:
+            known = self._keep(known, replace(known.attempt, proof=chosen.attempt.proof))
+        self.confirmed = known or self.confirmed
+        return known
 
     def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:
         """Tries longer rows, if these are recommended: on copies of the application's tensors."""
@@ -139,15 +141,6 @@ class OnGpu:
         timed = replace(recommended, timing=outcome.timing)
         return replace(cures, cures=(timed, *others)), None
 
-    def _revise(self, winner: Evaluated, guarded: Edited | None) -> Evaluated | None:
-        """The winner under its guard, validated, timed and profiled too; None if that fails."""
-        if guarded is winner:
-            return winner
-        if guarded is None:
-            return None
-        del self._evaluated[winner.attempt.number]
-        return self.confirm(self.evaluate([guarded]))
-
     def _confirm(self, leaders: Sequence[Evaluated]) -> Evaluated | None:
         others = f" against {len(leaders) - 1} more" if len(leaders) > 1 else ""
         self._setting.progress.phase(f"confirming {leaders[0].attempt.candidate.name}{others}")
@@ -162,8 +155,7 @@ class OnGpu:
         for one in self._leaders():
             if not timings.get(one.attempt.number) or one.attempt.verdict.kind != "better":
                 continue
-            attempt = replace(one.attempt, proof=one.proved.widened(1))
-            kept = self._keep(one, self._setting.unit_test.judge(attempt, one.edit))
+            kept = self._keep(one, self._setting.unit_test.judge(one.attempt, one.edit))
             if kept.attempt.verdict.kind == "better":
                 return kept
         return None
@@ -228,8 +220,6 @@ class OnGpu:
         same = measurement.profiler == self.baseline.profiler
         verdict = judge(measurement, self.baseline if same else self.predicted)
         attempt = replace(attempt, measurement=measurement, verdict=verdict)
-        if verdict.kind == "better":
-            attempt = finish_proof(attempt, one.proved)
         return self._keep(one, attempt)
 
     def _measure_leaders(self) -> None:

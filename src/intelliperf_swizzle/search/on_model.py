@@ -18,19 +18,14 @@ from intelliperf_swizzle.rank import (
     finalists,
     judge,
     order,
+    shortest,
     within_reach,
 )
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
-from intelliperf_swizzle.search.evaluator import Guard, Setting, unguarded
+from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.scoring import prepare_model, with_causes
-from intelliperf_swizzle.search.stages import (
-    Edited,
-    Evaluated,
-    Screened,
-    find_difference,
-    finish_proof,
-)
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, find_difference
 
 FEWEST_MODELLED = 20
 WAVE = 4
@@ -113,21 +108,23 @@ class OnModel:
         modelled = self._model.map([one.proved.swizzle for one in wave])
         self._modelled = dict(zip([one.attempt.number for one in wave], modelled, strict=True))
 
-    def confirm(self, evaluated: Sequence[Evaluated], guard: Guard = unguarded) -> Evaluated | None:
-        """Validates the better ones, best first, until one holds."""
-        by_number = {one.attempt.number: one for one in evaluated}
+    def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
+        """The shortest of the best that are better, until `num_attempts` were refused."""
         ranked = order([one.attempt for one in evaluated], self._setting.rank)
-        better = [one.number for one in ranked if one.verdict.kind == "better"]
-        for number in better[: self._setting.num_attempts]:
-            one = guard(by_number[number])
-            if one is None:
-                continue
-            known = self._validated.get(number)
-            if known is None or known.attempt.candidate != one.attempt.candidate:
-                known = self._validated[number] = self.validate(one)
-            if known.attempt.verdict.kind == "better":
-                return known
-        return None
+        better = [one for one in ranked if one.verdict.kind == "better"]
+        refused = [one for one in self._validated.values() if one.attempt.verdict.kind != "better"]
+        if not better or len(refused) >= self._setting.num_attempts:
+            return None
+        number = shortest(better).number
+        return next((one for one in evaluated if one.attempt.number == number), None)
+
+    def settle(self, chosen: Edited) -> Evaluated | None:
+        """Validates what is not validated yet."""
+        number = chosen.attempt.number
+        known = self._validated.get(number)
+        if known is None or known.attempt.candidate != chosen.attempt.candidate:
+            known = self._validated[number] = self.validate(chosen)
+        return known if known.attempt.verdict.kind == "better" else None
 
     def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:
         """The cures as they are: without a GPU nothing is timed."""
@@ -142,7 +139,6 @@ class OnModel:
             with ThreadPoolExecutor(3) as pool:  # beside the child processes that validate
                 building = pool.submit(self._build, one)
                 comparing = pool.submit(find_difference, one, setting.language)
-                proving = pool.submit(one.proved.widened, 1)
                 explaining = pool.submit(
                     with_causes, attempt, one.proved.swizzle, setting.subject.traced, setting.target
                 )
@@ -166,7 +162,6 @@ class OnModel:
             outcome = replace(outcome, same_bits=False, difference=difference)
         attempt = replace(
             explaining.result(),
-            proof=proving.result(),
             validation=replace(
                 outcome,
                 distinct_launches=len(setting.subject.launches),
@@ -196,11 +191,7 @@ class OnModel:
                 return self._refuse(one, Verdict("not measured", str(error)))
             verdict = judge(measurement, self.baseline)
             attempt = replace(attempt, measurement=measurement, verdict=verdict)
-            if verdict.kind == "better":
-                attempt = finish_proof(attempt, one.proved)
             attempt = self._setting.remember(attempt)
-        elif attempt.verdict.kind == "better":
-            attempt = finish_proof(attempt, one.proved)
         return Evaluated(one.proved, attempt, one.edit)
 
     def _measure(self, one: Edited) -> Measurement:

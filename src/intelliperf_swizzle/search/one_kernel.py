@@ -14,7 +14,7 @@ from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search.baseline import choose_evaluator
 from intelliperf_swizzle.search.conclude import Outcome, conclude
 from intelliperf_swizzle.search.findings import Findings
-from intelliperf_swizzle.search.guard import OtherSizes
+from intelliperf_swizzle.search.guard import SizeGuard, sound
 from intelliperf_swizzle.search.look_closely import look_closely
 from intelliperf_swizzle.search.loop import search_kernel
 from intelliperf_swizzle.search.plan import Search, is_promising
@@ -46,17 +46,17 @@ def optimize_kernel(
         scratch = recorded.folder.parent
         evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
         best, effort, interrupted, found = None, Effort(), None, Findings()
-        others = OtherSizes(setup, subject, progress)
+        guard = SizeGuard(setup, subject, progress)
         try:
             if is_promising(setup, subject):
                 best, effort = apart(
                     lambda: search_kernel(
-                        setup, subject, proposers, evaluator, history, progress, others.guard
+                        setup, subject, proposers, evaluator, history, progress, guard
                     )
                 )
             found.collect(setup, subject, evaluator, best, progress)
         except Interrupted as signal:
-            best, interrupted = best or others.sound(evaluator.confirmed), signal
+            best, interrupted = best or sound(evaluator.confirmed), signal
             efforts = [proposer.effort for proposer in proposers]
             effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
         run = replace(
@@ -64,7 +64,7 @@ def optimize_kernel(
             best=best.attempt if best else None,
             picture=found.picture,
             cures=found.cures,
-            sizes=others.of(best),
+            sizes=guard.sizes_of(best),
             interrupted=interrupted is not None,
             usage=effort.usage,
         )

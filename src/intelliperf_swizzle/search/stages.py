@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The stages of a candidate: proved, screened, edited, evaluated.
+"""The stages of a candidate: proved, screened, edited, evaluated, guarded.
 
 Each stage takes only what the one before returns, so nothing is measured that was not proved. A
 candidate that a stage refuses leaves as a `Verdict`. The attempt that a stage carries is the record
@@ -19,7 +19,7 @@ from intelliperf_swizzle.errors import LanguageError, SpliceError
 from intelliperf_swizzle.frontends.ports import CodeComparer, KernelLanguage
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
-from intelliperf_swizzle.mapping import LONGEST, describe, prove, sweep_grids
+from intelliperf_swizzle.mapping import LONGEST, certify, describe, prove
 from intelliperf_swizzle.records import (
     Attempt,
     Candidate,
@@ -36,14 +36,8 @@ from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, edit_launches
 from intelliperf_swizzle.units import points
 
-RANKING_STRIDE = 15
-"""Of the sweep's grids every so-many-th tells how wide a proof is when attempts are ranked; odd, so
-that all remainders by a power of two are met."""
-
-
-EVERY_COUNT = range(1, LONGEST + 1)
-"""Numbers of tiles that memory may hold (longer runs are cut); what is proposed is tried on few."""
 FEW_COUNTS = (*range(1, 33), *range(33, LONGEST + 1, 271))
+"""Numbers of tiles that memory may hold (longer runs are cut) and that all proposed is tried on."""
 
 
 @dataclass(frozen=True)
@@ -82,19 +76,17 @@ class Proved:
             for one, tile in zip(self.subject.traced, self.tiles(), strict=True)
         ]
 
+    def certify(self) -> Certificate:
+        """The proof with the sizes for which it holds; as of `mapping.certify`."""
+        gpu = {"num_xcds": self.target.num_xcds, "cus_per_xcd": self.target.cus_per_xcd}
+        return certify(self.swizzle, self.subject.launches, **gpu)
+
     def placed(self) -> list[tuple[Launch, Int64Array]]:
         """All launches, also those that are not traced, with the mapping of each."""
         return [
             (launch, evaluate_on(self.swizzle, launch, self.target))
             for launch in self.subject.launches
         ]
-
-    def widened(self, stride: int) -> Certificate:
-        """The proof, tried on every so-many-th grid of the sweep too."""
-        launch = self.subject.traced[0].launch
-        sweep = sweep_grids(launch.numbers)[::stride]
-        wider = _prove_launch(self.swizzle, launch, self.target, sweep)
-        return self.proof if isinstance(wider, Witness) else wider.certificate()
 
 
 @dataclass(frozen=True)
@@ -117,6 +109,15 @@ class Evaluated(Edited):
     """An edited candidate that was measured or modelled, and judged against the baseline."""
 
 
+@dataclass(frozen=True)
+class Guarded(Edited):
+    """An evaluated candidate whose text is a permutation at every size; `guard` alone makes one.
+
+    For that, and where it would lose, it may test a condition; it is the same permutation of every
+    recorded launch.
+    """
+
+
 def prove_candidate(candidate: Candidate, subject: Subject, target: Target) -> Proved | Verdict:
     """Proves a candidate on every distinct launch, or says what is wrong with it."""
     if candidate.flaw is not None:
@@ -129,7 +130,7 @@ def prove_candidate(candidate: Candidate, subject: Subject, target: Target) -> P
         for one, proof in zip(subject.traced, proofs, strict=True):
             if reason := subject.unsafe_order(one.launch, proof.tile):
                 return Verdict("unsafe order", reason)
-        if refusal := refuse_other_counts(swizzle, subject.launches, target, FEW_COUNTS):
+        if refusal := _refuse_other_counts(swizzle, subject.launches, target):
             return refusal
         if refusal := _refuse_elsewhere(swizzle, subject, target):
             return refusal
@@ -140,7 +141,7 @@ def prove_candidate(candidate: Candidate, subject: Subject, target: Target) -> P
         swizzle=swizzle,
         subject=subject,
         target=target,
-        proof=proofs[0].certificate(),
+        proof=Certificate(),
         fingerprint="+".join(proof.fingerprint for proof in proofs),
         unchanged=all(np.array_equal(one.tile, np.arange(len(one.tile))) for one in proofs),
     )
@@ -162,8 +163,8 @@ def _refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> Ver
     return None
 
 
-def refuse_other_counts(
-    swizzle: Swizzle, launches: Sequence[Launch], target: Target, counts: Sequence[int]
+def _refuse_other_counts(
+    swizzle: Swizzle, launches: Sequence[Launch], target: Target
 ) -> Verdict | None:
     """The refusal of a swizzle that is no permutation of some count which memory may hold."""
     read = [launch for launch in launches if launch.loop and launch.loop.read_from]
@@ -172,10 +173,12 @@ def refuse_other_counts(
         told = "the number of tiles is read from memory, and"
         if "program" in swizzle.names:
             return Verdict("not a permutation", f"{told} with it `program` of each changes")
-        proof = _prove_launch(swizzle, launch, target, [(count, 1, 1) for count in counts])
-        holds = "none" if isinstance(proof, Witness) else proof.condition
-        if holds:
-            return Verdict("not a permutation", f"{told} it is one for {holds} only")
+        assert launch.loop is not None
+        for count in FEW_COUNTS:
+            turns = np.arange(count, dtype=np.int32) % launch.programs
+            loop = replace(launch.loop, program=turns, turn=turns, starts=(0,))
+            if isinstance(prove_on(swizzle, [replace(launch, loop=loop)], target), Witness):
+                return Verdict("not a permutation", f"{told} it is none of {count} tiles")
     return None
 
 
@@ -189,7 +192,7 @@ def prove_on(
     """A proof for each launch, or the witness of the first launch on which it fails."""
     proofs = []
     for launch in launches:
-        verdict = _prove_launch(swizzle, launch, target, ())
+        verdict = _prove_launch(swizzle, launch, target)
         if isinstance(verdict, Witness):
             return verdict
         proofs.append(verdict)
@@ -215,9 +218,6 @@ def screen_candidate(proved: Proved, number: int, rate: float, baseline: float) 
 def edit_source(screened: Screened, setup: Setup) -> Edited | Verdict:
     """Puts the swizzle into the kernel's source, or says why that cannot be done."""
     proved = screened.proved
-    launches = proved.subject.launches
-    if refusal := refuse_other_counts(proved.swizzle, launches, proved.target, EVERY_COUNT):
-        return refusal
     try:
         edit = edit_launches(setup, proved.subject.launches, proved.swizzle, proved.candidate.name)
     except SpliceError as error:
@@ -237,22 +237,12 @@ def find_difference(one: Edited, language: KernelLanguage) -> str | None:
     return language.find_difference(one.proved.placed(), one.edit)
 
 
-def finish_proof(attempt: Attempt, proved: Proved) -> Attempt:
-    """The attempt with a proof that was tried on further grids, which ranks it; once."""
-    if attempt.proof is not None and attempt.proof.grids_checked > 1:
-        return attempt
-    return replace(attempt, proof=proved.widened(RANKING_STRIDE))
-
-
-def _prove_launch(
-    swizzle: Swizzle, launch: Launch, target: Target, sweep: Sequence[tuple[int, int, int]]
-) -> Proof | Witness:
+def _prove_launch(swizzle: Swizzle, launch: Launch, target: Target) -> Proof | Witness:
     return prove(
         swizzle,
         launch.numbers,
         launch.constants,
         num_xcds=target.num_xcds,
         cus_per_xcd=target.cus_per_xcd,
-        sweep=sweep,
         owners=owners_of(launch),
     )

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from intelliperf_swizzle.frontends.trials import journal
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
@@ -15,11 +17,14 @@ from intelliperf_swizzle.frontends.triton.capture.counts import LaunchCounts
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.graphs import Graphs
 from intelliperf_swizzle.frontends.triton.capture.identity import Identity
-from intelliperf_swizzle.frontends.triton.capture.settings import Execution
+from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
 from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error, UnreadableKernelError
 from intelliperf_swizzle.frontends.triton.capture.store import Store, digest
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 from intelliperf_swizzle.records import UInt8Array
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass
@@ -48,6 +53,8 @@ class LaunchKind:
         records: by the digests of these; of those without any, there is one.
         integers: whether they have some.
         unseen: the record of those that were not looked at.
+        copies: what their integers held at the last look, to be compared on the GPU from then on.
+        changed: whether they have held something else since; a tensor, which nobody waits for.
         refused: whether they cannot be recorded.
     """
 
@@ -55,6 +62,8 @@ class LaunchKind:
     records: dict[tuple[str, ...], RecordedLaunch] = field(default_factory=dict)
     integers: bool = False
     unseen: RecordedLaunch | None = None
+    copies: dict[int, torch.Tensor] = field(default_factory=dict)
+    changed: torch.Tensor | None = None
     refused: bool = False
 
 
@@ -75,6 +84,13 @@ class Ledger:
         self._counters: dict[str, int] = {}
         self._kinds: dict[Hashable, LaunchKind] = {}
         self._identify = Identity()
+        os.register_at_fork(after_in_child=self._begin_again)
+
+    def _begin_again(self) -> None:
+        """The child of a fork has skipped no launch yet, and its GPU compares nothing."""
+        for kind in self._kinds.values():
+            kind.unseen, kind.changed = None, None
+            kind.copies.clear()
 
     def kind(self, bound: BoundCall) -> LaunchKind:
         """The kind of a launch."""
@@ -99,13 +115,36 @@ class Ledger:
         key = tuple(digest(canonical(live.launch, one)) for one in held.values())
         if key not in kind.records:
             kind.records[key] = self._write(bound, live, held, key)
+        follows = any(one.address is not None for one in live.launch.storages.values())
+        if kind.looks > MOST_VARIANTS and len(kind.records) == 1 and not follows:
+            kind.copies = {number: live.memory[number].clone() for number in held}
         return live, kind.records[key]
 
-    def skip(self, bound: BoundCall, kind: LaunchKind) -> RecordedLaunch:
-        """The record of launches of a kind whose integers are not looked at."""
+    def skip(self, bound: BoundCall, kind: LaunchKind, *, compare: bool) -> RecordedLaunch:
+        """The record of launches of a kind whose integers are not looked at.
+
+        Args:
+            bound: the launch.
+            kind: of it.
+            compare: whether the GPU may compare them with what they held at the last look.
+        """
+        live = describe(bound.call, look=False)
         if kind.unseen is None:
-            kind.unseen = self._write(bound, describe(bound.call, look=False), {}, None)
+            kind.unseen = self._write(bound, live, {}, None)
+            journal.write(self._folder, "unseen", record=kind.unseen.name)
+        if not compare:
+            kind.copies.clear()
+        for number, copy in kind.copies.items():
+            differs = (live.memory[number] != copy).any()
+            kind.changed = differs if kind.changed is None else kind.changed | differs
         return kind.unseen
+
+    def tell_same(self) -> None:
+        """Tells of which launches that were not looked at it turned out that they were the same."""
+        for kind in self._kinds.values():
+            if kind.unseen and kind.changed is not None and kind.copies and not kind.changed:
+                (known,) = kind.records.values()
+                journal.write(self._folder, "same", record=kind.unseen.name, known=known.name)
 
     def _write(
         self, bound: BoundCall, live: DescribedLaunch, held: dict[int, UInt8Array],

@@ -8,6 +8,7 @@ arguments, some microseconds; integers are copied from it for the first launches
 
 from __future__ import annotations
 
+import atexit
 import math
 import os
 import threading
@@ -30,8 +31,11 @@ from intelliperf_swizzle.frontends.triton.capture.ledger import (
     Ledger,
     RecordedLaunch,
 )
-from intelliperf_swizzle.frontends.triton.capture.settings import Execution, Settings
-from intelliperf_swizzle.frontends.triton.capture.store import MOST_VARIANTS
+from intelliperf_swizzle.frontends.triton.capture.settings import (
+    MOST_VARIANTS,
+    Execution,
+    Settings,
+)
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 
 PROBE_SECONDS = 0.5
@@ -54,8 +58,9 @@ class Recorder:
         self._folder = folder
         self._ledger = Ledger(folder, uses)
         self._budget = Budget(folder, settings) if settings.gpu else None
-        self._told: set[str] = set()
         self._renew_lock()
+        if settings.gpu is None:
+            atexit.register(self._ledger.tell_same)
         os.register_at_fork(after_in_child=self._renew_lock)
 
     def _renew_lock(self) -> None:
@@ -78,8 +83,7 @@ class Recorder:
             if kind.records and not kind.integers:
                 (record,) = kind.records.values()
             elif self._budget is None and (kind.looks > MOST_VARIANTS or is_capturing()):
-                record = self._ledger.skip(bound, kind)
-                self._caution_unseen(bound)
+                record = self._ledger.skip(bound, kind, compare=not is_capturing())
             else:
                 live, record = self._ledger.look(bound, kind)
         except REFUSALS as error:
@@ -97,16 +101,6 @@ class Recorder:
         """A launch is not recorded, and without a GPU not executed."""
         if self._budget is not None:
             unknown.mark_arguments(bound.call.args)
-
-    def _caution_unseen(self, bound: BoundCall) -> None:
-        name = bound.call.kernel.fn.__name__
-        if name not in self._told:
-            self._told.add(name)
-            sentence = (
-                f"the integer tensors of `{name}` were read at {MOST_VARIANTS + 1} launches of a"
-                " kind; what they hold at later ones, or in a graph, is not known"
-            )
-            journal.write(self._folder, "caution", text=sentence)
 
 
 class Budget:

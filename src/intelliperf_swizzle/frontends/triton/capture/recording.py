@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +20,7 @@ from intelliperf_swizzle.frontends.trials.journal import Journal
 from intelliperf_swizzle.frontends.triton.capture.counts import read_counts
 from intelliperf_swizzle.frontends.triton.capture.process import PATIENCE_SECONDS, last_lines, start
 from intelliperf_swizzle.frontends.triton.capture.settings import (
+    MOST_VARIANTS,
     Execution,
     Settings,
     gpu_told,
@@ -103,6 +105,7 @@ def capture(
         cautions=(
             *ending.cautions(all(one.computed for one in launches)),
             *dict.fromkeys(watch.refusals + watch.cautions),
+            *dict.fromkeys(_unseen(launches, watch)),
         ),
     )
 
@@ -150,6 +153,8 @@ class _JournalWatch:
     notes: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
     uses: list[dict[str, Any]] = field(default_factory=list)
+    unseen: Counter[str] = field(default_factory=Counter)
+    same: dict[str, list[str]] = field(default_factory=dict)
     pythons: int = 0
     imported_triton: bool = False
     _running: set[str] = field(default_factory=set)
@@ -188,6 +193,10 @@ class _JournalWatch:
             self.imported_triton = True
         elif event["event"] == "uses":
             self.uses.append(event)
+        elif event["event"] == "unseen":
+            self.unseen[record] += 1
+        elif event["event"] == "same":
+            self.same.setdefault(record, []).append(event["known"])
         elif event["event"] == "refused":
             self.refusals.append(event["text"])
             self.not_utf8 = event["text"] if event["usage"] else self.not_utf8
@@ -212,6 +221,9 @@ class _JournalWatch:
 def _launches(folder: Path, watch: _JournalWatch) -> list[Launch]:
     """The recorded launches, completed with what the journal says of them, here and on disk."""
     counts = read_counts(folder)
+    for record, known in watch.same.items():
+        if len(known) == watch.unseen[record] and len(set(known)) == 1:  # of all processes
+            counts[known[0]] += counts.pop(record, 0)
     # what was captured into a graph that is never replayed was not launched
     watch.records = [record for record in watch.records if counts[record]]
     paths = [folder / "launches" / f"{record}.json" for record in watch.records]
@@ -300,6 +312,16 @@ def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: 
             " output means nothing"
         )
     return notes
+
+
+def _unseen(launches: Sequence[Launch], watch: _JournalWatch) -> Iterator[str]:
+    """Of which kernels it is not known what memory holds."""
+    for launch in launches:
+        if watch.records[launch.ordinal] in watch.unseen:
+            yield (
+                f"integer tensors of `{launch.kernel}` were read at {MOST_VARIANTS + 1} launches"
+                " of a kind; what they hold at later ones, or in a graph, is not known"
+            )
 
 
 def _no_launch(watch: _JournalWatch, ending: _Ending) -> CaptureError | UsageError:

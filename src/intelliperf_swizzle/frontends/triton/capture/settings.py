@@ -9,6 +9,8 @@ The parent writes `Settings`; the processes append events to a `trials.journal`:
     {"event": "new", "record": name}                   a launch was seen for the first time
     {"event": "further", "record": name}               … after many on the same grid
     {"event": "ran", "record": name, …}                the first one is over: how it was `Execution`
+    {"event": "unseen", "record": name}                what memory holds is not looked at, or …
+    {"event": "same", "record": name, "known": name}   … has turned out to be as in another record
     {"event": "uses", "name": …, "user": place, "used": [place, …]}    of a jit function: `uses`
     {"event": "refused", "text": sentence, "usage": …} a launch could not be recorded; the user's
                                                        to mend
@@ -31,6 +33,9 @@ FOLDER_VARIABLE = "INTELLIPERF_SWIZZLE_CAPTURE"
 """Environment variable that names the folder; without it the hook does nothing."""
 
 
+MOST_VARIANTS = 32
+"""Launches of one kernel on one grid that are kept with all contents; a training loop has no end of
+them. Of further ones contents of floats are not kept."""
 _FILE = "settings.json"
 
 

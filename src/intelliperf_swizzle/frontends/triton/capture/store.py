@@ -18,14 +18,12 @@ from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.addresses import arguments_without_addresses
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
+from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS
 from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import Grid, Launch, UInt8Array
 
 KEPT_FLOAT_BYTES = 16 << 20
 """Contents of float storages are kept up to this many bytes a launch, the smallest first."""
-MOST_VARIANTS = 32
-"""Launches of one kernel on one grid that are kept with all contents; a training loop has no end of
-them. Of further ones contents of floats are not kept."""
 MOST_LAUNCHES = 1024
 """Launches of one kernel on one grid that are kept at all: a seed is another with each. Of all
 further ones it is recorded in which arguments they differ."""

@@ -69,10 +69,39 @@ def scale_launch(launch: Launch, counts: Callable[[int], Iterable[int]]) -> tupl
     again = (_scaled(launch, explained, factor.size, factor.size) for factor in sizes)
     if any(one.arguments != launch.arguments for one in again):
         return ()
-    by_grid: dict[Grid, Launch] = {}
-    for one in made:
-        by_grid.setdefault(one.grid, one)
-    return tuple(by_grid[grid] for grid in sorted(by_grid, key=math.prod))
+    made += _shrunk_alone(launch, explained, counts)
+    distinct = {(one.grid, repr(one.arguments)): one for one in reversed(made)}
+    return tuple(sorted(distinct.values(), key=lambda one: (one.programs, one.grid)))
+
+
+def _shrunk_alone(
+    launch: Launch,
+    explained: Sequence[tuple[_Factor, ...]],
+    counts: Callable[[int], Iterable[int]],
+) -> list[Launch]:
+    """The launch with one of several equal sizes made a part of itself: M alone, where M = N.
+
+    The tensors stay as they are, of which such a launch takes a part. If nothing says along which
+    axis of the grid a size lies, there is a launch for each axis.
+    """
+    blocks = dict(_DIVISION.findall(launch.source.entry.text))
+    made = []
+    for factor in dict.fromkeys(factor for axis in explained for factor in axis):
+        names = [name for name, value in launch.constants.items()
+                 if value == factor.size and name not in launch.constexprs]  # fmt: skip
+        for name in names if len(names) > 1 else ():
+            if launch.constants.get(blocks.get(name, ""), factor.block) != factor.block:
+                continue
+            fewer = [count for count in counts(factor.count)
+                     if count < factor.count and factor.count % count == 0]  # fmt: skip
+            for axis, count in itertools.product(range(3), fewer):
+                if factor in explained[axis]:
+                    grid = [*launch.grid]
+                    grid[axis] = grid[axis] // factor.count * count
+                    arguments = {**launch.arguments, name: factor.resized(count)}
+                    x, y, z = grid
+                    made.append(replace(launch, grid=(x, y, z), arguments=arguments, count=1))
+    return made
 
 
 def retile_launch(launch: Launch) -> tuple[Launch, ...]:

@@ -1,0 +1,347 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""At which sizes a swizzle is a permutation: at all of them, under a condition, or not known.
+
+Whatever a text reads is free and independent: the number of programs along each axis, and what it
+computes from arguments alone (`cdiv(N, BLOCK_N)`), which is one unknown number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from intelliperf_swizzle.language import Swizzle
+from intelliperf_swizzle.language.graph import Graph, graph_of
+from intelliperf_swizzle.language.syntax import AXES, GRID, INPUTS
+from intelliperf_swizzle.mapping.boxes import Case, SplitError, Work, prove_everywhere
+from intelliperf_swizzle.mapping.digit_boxes import NotProvedError
+from intelliperf_swizzle.mapping.polynomial import Bounds, Polynomial, number, symbol
+from intelliperf_swizzle.records import Certificate, Grid, Launch, Proof
+
+MOST_CASES = 150
+"""Of sizes that are told apart in one proof."""
+LONGEST = 4096
+"""Tiles of a run whose number is read from memory: longer ones are cut, so all can be tried."""
+
+MOST_RECORDED = 8
+"""Launches whose values one patch may test."""
+ROUNDS = 5
+"""Conditions that are added, one after the other, until a proof succeeds."""
+
+
+@dataclass(frozen=True)
+class _Moduli:
+    """What is assumed of sizes: `positive` arguments, and each a multiple of something."""
+
+    positive: bool = False
+    of: Mapping[str, Polynomial] = field(default_factory=dict)
+
+
+class _FailedError(Exception):
+    """A proof failed; `trail` are the divisions of sizes that the case had seen."""
+
+    def __init__(self, trail: Mapping[str, Polynomial]):
+        super().__init__(trail)
+        self.trail = trail
+
+
+def holds_everywhere(
+    swizzle: Swizzle, *, axes: int, loop: bool, num_xcds: int, cus_per_xcd: int
+) -> str | None:
+    """The condition under which a swizzle is a permutation for all its inputs.
+
+    Args:
+        swizzle: any.
+        axes: of the grid, that may have more than one program.
+        loop: whether programs take several numbers each.
+        num_xcds: of the target.
+        cus_per_xcd: of the target.
+
+    Returns:
+        The condition, empty if none is needed; None if no condition is known.
+    """
+    known = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
+    proof = _Proof(swizzle, known, axes, loop)
+    assumed = _Moduli()
+    for positive in (False, True):
+        assumed = _Moduli(positive)
+        for _ in range(ROUNDS):
+            try:
+                proof.check(assumed)
+            except _FailedError as failed:
+                more = _and(assumed, failed.trail)
+                if more.of == assumed.of:
+                    break
+                assumed = more
+            else:
+                return proof.text(proof.fewest(assumed))
+        if not proof.opaque:
+            break
+    return None
+
+
+def certify(
+    swizzle: Swizzle, launches: Sequence[Launch], *, num_xcds: int, cus_per_xcd: int
+) -> Certificate:
+    """For which sizes a swizzle is a permutation that is one on recorded launches of a kernel.
+
+    Cost: a tenth of a second for what people write, up to five seconds for what is not understood.
+    """
+    axes = max(_axes(launch.numbers) for launch in launches)
+    loop = any(launch.loop for launch in launches)
+    gpu = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
+    return _certificate(holds_everywhere(swizzle, axes=axes, loop=loop, **gpu))
+
+
+def extend(proof: Proof, swizzle: Swizzle, *, num_xcds: int, cus_per_xcd: int) -> Proof:
+    """A proof for one grid with what holds at other sizes; as of `certify`."""
+    gpu = {"num_xcds": num_xcds, "cus_per_xcd": cus_per_xcd}
+    needed = holds_everywhere(swizzle, axes=_axes(proof.grid), loop=False, **gpu)
+    found = _certificate(needed)
+    return replace(proof, extent=found.extent, condition=found.condition)
+
+
+def _axes(grid: Grid) -> int:
+    return max(axis + 1 for axis, extent in enumerate(grid) if extent > 1 or not axis)
+
+
+def _certificate(needed: str | None) -> Certificate:
+    if needed is None:
+        return Certificate("the recorded sizes", None)
+    return Certificate("under a condition" if needed else "every size", needed or None)
+
+
+def recorded_condition(swizzle: Swizzle, launches: Sequence[Launch]) -> str | None:
+    """That all which a swizzle reads is as in a recorded launch; None of too many launches."""
+
+    def size(launch: Launch, tiles: int) -> str:
+        known = {"num_pids": tiles}
+        if launch.numbers[1:] != (1, 1):
+            known = {f"grid_{axis}": extent for axis, extent in enumerate(launch.numbers)}
+        if launch.loop and swizzle.names & {"program", "num_programs"}:
+            known["num_programs"] = launch.programs
+        known |= {name: launch.constants[name]
+                  for name in sorted(swizzle.names & launch.constants.keys())}  # fmt: skip
+        return " and ".join(f"{name} == {value}" for name, value in known.items())
+
+    runs = [(launch, tiles) for launch in launches for tiles in _run_lengths(launch)]
+    sizes = list(dict.fromkeys(size(launch, tiles) for launch, tiles in runs))
+    if len(sizes) > MOST_RECORDED:
+        return None
+    return sizes[0] if len(sizes) == 1 else " or ".join(f"({one})" for one in sizes)
+
+
+def _run_lengths(launch: Launch) -> list[int]:
+    """The numbers of tiles that a swizzle is told of in a launch."""
+    if launch.loop is None:
+        return [launch.tiles]
+    ends = [*launch.loop.starts[1:], launch.tiles]
+    return [end - start for start, end in zip(launch.loop.starts, ends, strict=True)]
+
+
+def conditional(text: str, outputs: Sequence[str], condition: str) -> str:
+    """A swizzle that renumbers where a condition holds, and elsewhere nothing."""
+    own = "own"
+    while f"{own}_" in text:
+        own += "_"
+    kept = [f"{own}_{name} = {name}" for name in outputs]
+    chosen = [f"{name} = where({condition}, {name}, {own}_{name})" for name in outputs]
+    return "\n".join((*kept, text.strip(), *chosen))
+
+
+def _and(assumed: _Moduli, trail: Mapping[str, Polynomial]) -> _Moduli:
+    both = dict(assumed.of)
+    for name, modulus in trail.items():
+        before = both.get(name, number(1))
+        if before.number and modulus.number:
+            both[name] = number(math.lcm(before.number, modulus.number))
+        elif before.number == 1:
+            both[name] = modulus
+    return _Moduli(assumed.positive, both)
+
+
+class _Proof:
+    """Proofs of one text under different assumptions."""
+
+    def __init__(self, swizzle: Swizzle, known: Mapping[str, int], axes: int, loop: bool):
+        self._graph = graph_of(swizzle)
+        self._axes, self._loop, self._work = axes, loop, Work()
+        self.opaque: dict[str, str] = {}
+        self._root = self._hide(known)
+
+    def _hide(self, known: Mapping[str, int]) -> int:
+        """The root with the GPU's numbers, and an input for each quotient of two arguments."""
+        graph, places = self._graph, dict[int, int]()
+        divided: set[int] = set()
+        single = range(self._axes, 3)
+        fixed = {**known, **{AXES[k]: 0 for k in single}, **{GRID[k]: 1 for k in single}}
+        for node in graph.below([graph.root]):
+            operator, operands = graph.nodes[node]
+            arguments = graph.leaves(node) - {*INPUTS}
+            alone = arguments and arguments == graph.leaves(node)
+            if operator == "number":
+                places[node] = node
+            elif operator == "input":
+                name = graph.names[operands[0]]
+                places[node] = self._name(node, name) if alone else node
+                if name in fixed:
+                    places[node] = graph.add("number", (fixed[name],))
+            elif (operator in ("//", "%") and alone and graph.leaves(operands[1])
+                    and not divided & {*graph.below([node])}):  # fmt: skip
+                divided.add(node)
+                places[node] = self._name(node, _text(graph, node))
+            else:
+                places[node] = graph.add(operator, [places[one] for one in operands])
+        root = places[graph.root]
+        self.opaque = {name: self.opaque[name] for name in sorted(graph.leaves(root))
+                       if name in self.opaque}  # fmt: skip
+        return root
+
+    def _name(self, node: int, text: str) -> int:
+        """A new input, for what is not looked into."""
+        self.opaque[f"={node}"] = text
+        return self._graph.input(f"={node}")
+
+    def check(self, assumed: _Moduli) -> None:
+        """Raises _FailedError if a case of sizes is not proved."""
+        self._check(self._root, assumed)
+
+    def _check(self, root: int, assumed: _Moduli) -> None:
+        """Checks parts by themselves first: what runs one after the other, and both of a choice."""
+        graph = self._graph
+        if (both := graph.choice(root, {"pid", *AXES})) is not None:
+            with suppress(_FailedError):
+                for part in both:
+                    self._check(part, assumed)
+                return None
+        program = graph.leaf("pid")
+        if program is not None and not graph.leaves(root) & {*AXES}:
+            for cut in graph.cuts(root, program):
+                try:
+                    self._check(cut, assumed)
+                except _FailedError:
+                    continue
+                return self._check(graph.renamed(root, cut, program), assumed)
+        return self._check_cases(root, assumed)
+
+    def _check_cases(self, root: int, assumed: _Moduli) -> None:
+        own = {name: (name, assumed.of.get(name, number(1))) for name in self._sizes(root)}
+        waiting = [(case, own, dict[str, Polynomial]()) for case in self._cases(root, assumed)]
+        for _ in range(MOST_CASES):
+            if not waiting:
+                return
+            case, origins, trail = waiting.pop()
+            try:
+                prove_everywhere(self._graph, root, case, case.inputs["num_pids"])
+            except NotProvedError:
+                raise _FailedError(trail) from None
+            except SplitError as split:
+                name = split.parts[0].symbol
+                if split.divisor is not None and name in origins:
+                    origin, times = origins[name]
+                    origins = {**origins, f"{_slow(split)}": (origin, times * split.divisor)}
+                    trail = {**trail, origin: times * split.divisor}
+                waiting += [(case.put(part), origins, trail) for part in split.parts]
+        raise _FailedError({})
+
+    def _sizes(self, root: int) -> list[str]:
+        """The symbols: extents of the grid, or the number of programs; what is opaque."""
+        flat = not self._graph.leaves(root) & {*AXES, *GRID} and root != self._root
+        flat |= self._axes == 1 or not self._graph.leaves(self._root) & {*AXES, *GRID}
+        grid = ["num_pids"] if flat else [*GRID[: self._axes]]
+        loop = ["num_programs"] if self._loop else []
+        return [*grid, *(one for one in self.opaque if one in self._graph.leaves(root)), *loop]
+
+    def _cases(self, root: int, assumed: _Moduli) -> Iterator[Case]:
+        """All values of all sizes; those of what is opaque by their sign."""
+        sizes = self._sizes(root)
+        opaque = [name for name in sizes if name in self.opaque]
+        for signs in range(1 if assumed.positive else 1 << len(opaque)):
+            negative = {name for at, name in enumerate(opaque) if signs >> at & 1}
+            bounds, inputs = {}, dict[str, Polynomial]()
+            for name in sizes:
+                bounds[name] = Bounds(0 if name in negative else 1)
+                modulus, value = assumed.of.get(name, number(1)), symbol(name)
+                modulus = modulus if modulus.symbols <= {*sizes} else number(1)
+                inputs[name] = -value if name in negative else value * modulus
+            yield self._with_programs(root, bounds, inputs)
+
+    def _with_programs(
+        self, root: int, bounds: dict[str, Bounds], inputs: dict[str, Polynomial]
+    ) -> Case:
+        if "num_pids" in inputs:
+            inputs[GRID[0]] = inputs["num_pids"]
+        for name in GRID:
+            inputs.setdefault(name, number(1))
+        programs = inputs[GRID[0]] * inputs[GRID[1]] * inputs[GRID[2]]
+        inputs["num_pids"] = programs
+        if self._graph.leaves(root) & {*AXES} and self._axes > 1:
+            pid, stride = number(0), number(1)
+            for axis, name in enumerate(AXES):
+                bounds[f"p{axis}"] = Bounds(0, inputs[GRID[axis]] - 1, digit=True)
+                inputs[name] = symbol(f"p{axis}")
+                pid, stride = pid + stride * inputs[name], stride * inputs[GRID[axis]]
+            inputs["pid"] = pid
+        else:
+            bounds["p"] = Bounds(0, programs - 1, digit=True)
+            inputs["pid"] = inputs[AXES[0]] = symbol("p")
+            inputs |= dict.fromkeys(AXES[1:], number(0))
+        if not self._loop:
+            inputs["num_programs"], inputs["program"] = programs, inputs["pid"]
+        return Case(bounds, inputs, self._work)
+
+    def fewest(self, assumed: _Moduli) -> _Moduli:
+        """The weakest of these assumptions that suffice."""
+        for name, modulus in assumed.of.items():
+            fewer = [number(one) for one in range(1, modulus.number or 2)
+                     if modulus.number is None or modulus.number % one == 0]  # fmt: skip
+            for one in fewer:
+                tried = _Moduli(assumed.positive, {**assumed.of, name: one})
+                try:
+                    self.check(tried)
+                except _FailedError:
+                    continue
+                assumed = tried
+                break
+        return assumed
+
+    def text(self, assumed: _Moduli) -> str:
+        """Assumptions as a condition of the language."""
+        parts = [f"{text} > 0" for text in self.opaque.values()] if assumed.positive else []
+        for name, modulus in assumed.of.items():
+            if modulus != number(1):
+                parts.append(f"{self.opaque.get(name, name)} % {self._product(modulus)} == 0")
+        return " and ".join(parts)
+
+    def _product(self, modulus: Polynomial) -> str:
+        [(symbols, factor)] = modulus.terms
+        names = [f"{self.opaque.get(one, one)}" for one in symbols]
+        parts = [*([str(factor)] if factor != 1 or not names else []), *names]
+        return parts[0] if len(parts) == 1 else f"({' * '.join(parts)})"
+
+
+def _slow(split: SplitError) -> str:
+    """The new symbol that holds the quotient."""
+    return next(iter(split.parts[0].bounds))
+
+
+def _text(graph: Graph, node: int) -> str:
+    """A node as the language writes it."""
+    operator, operands = graph.nodes[node]
+    if operator == "number":
+        return str(operands[0])
+    if operator == "input":
+        return graph.names[operands[0]]
+    if operator in ("where", "min", "max"):
+        return f"{operator}({', '.join(_text(graph, one) for one in operands)})"
+    if operator == "not":
+        return f"(not {_text(graph, operands[0])})"
+    left, right = operands
+    if operator == "//":
+        added, parts = graph.nodes[left]
+        if added == "+" and graph.nodes[parts[1]] == ("-", (right, graph.add("number", (1,)))):
+            return f"cdiv({_text(graph, parts[0])}, {_text(graph, right)})"
+    return f"({_text(graph, left)} {operator} {_text(graph, right)})"

@@ -1,0 +1,171 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""From a run to what it has established, and that in sentences: there are no others."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from intelliperf_swizzle.records import (
+    Certificate,
+    Change,
+    EqualWork,
+    Established,
+    Independence,
+    Recommended,
+    Run,
+    SameBytes,
+    Validation,
+)
+from intelliperf_swizzle.units import milliseconds, percent, points
+
+PROVED = "proved for all values of what it reads; 32 bits hold all up to 2**23 programs"
+"""What a proof for all sizes says, and its bound."""
+
+SAME_TIME = 0.0005
+"""A change of time that is less is shown as none."""
+
+
+def establish(run: Run) -> Established:
+    """What a run has established of its best swizzle, and what it recommends."""
+    best, recommended = run.best, _recommended(run)
+    if best is None:
+        return Established(recommended)
+    validation = best.validation
+    looked_at = validation.distinct_launches or validation.launches if validation else 0
+    return Established(
+        recommended,
+        permutation=best.proof,
+        independence=Independence(run.launches, run.launches) if looked_at else None,
+        equal_work=_equal_work(validation) if validation else None,
+        same_bytes=_same_bytes(validation) if validation else None,
+        unit_test=validation.unit_test if validation else None,
+        change=_change(run),
+    )
+
+
+def _recommended(run: Run) -> Recommended:
+    first = run.cures.cures[0] if run.cures and run.cures.cures else None
+    if first is not None and first.kind in ("parameter", "tile size"):
+        return "argument"
+    if first is not None and first.kind == "padding":
+        return "padding"
+    return "patch" if run.best is not None else "none"
+
+
+def _equal_work(seen: Validation) -> EqualWork:
+    if seen.method == "ir-and-sample":
+        return EqualWork("IR", seen.tiles)
+    if seen.method == "traces-reads-and-sample":
+        return EqualWork("traces", seen.tiles)
+    return EqualWork("bytes", seen.tiles)
+
+
+def _same_bytes(seen: Validation) -> SameBytes | None:
+    if not seen.same_bits or not seen.tiles_compared:
+        return None
+    where: Literal["CPU", "GPU"] = "GPU" if seen.method.startswith("gpu") else "CPU"
+    tolerance = seen.tolerance if seen.rule == "tolerance" else None
+    launches = seen.distinct_launches or seen.launches
+    compared = seen.tiles_compared
+    return SameBytes(compared, seen.tiles, seen.launches, launches, where, tolerance)
+
+
+def _change(run: Run) -> Change | None:
+    before, after = run.baseline, run.best.measurement if run.best else None
+    if after is None:
+        return None
+    timed = before.time_ms is not None and after.time_ms is not None
+    bound_by = after.longest
+    if bound_by is None and after.modelled_memory_time_ms is not None:
+        bound_by = "arithmetic" if after.bound_by_arithmetic else "memory"
+    return Change(
+        source="measured" if timed else "modelled",
+        gpu=before.device if timed else run.target,
+        before_ms=before.time_ms if timed else before.modelled_time_ms,
+        after_ms=after.time_ms if timed else after.modelled_time_ms,
+        bound_by=bound_by,
+        rates="modelled" if after.profiler == "model" else "measured",
+        before=before.l2_hit_rate,
+        after=after.l2_hit_rate,
+    )
+
+
+def sentences(found: Established) -> list[str]:
+    """What was established, a line each; the last one lists what was not."""
+    told = [
+        f"Proved: {permutation(found.permutation)}.",
+        _independence(found.independence),
+        f"Validated: {_work(found.equal_work, found.same_bytes)}.",
+        f"Your test passed: `{found.unit_test}`." if found.unit_test else "",
+    ]
+    missing = f"Not established: {', '.join(found.missing)}." if found.missing else ""
+    return [one for one in (*told, missing) if one]
+
+
+def headline(change: Change | None) -> str:
+    """Time, then hit rate, before and after."""
+    if change is None:
+        return ""
+    rates = (
+        f"{'' if change.rates == change.source else f'{change.rates} '}L2 hit rate "
+        f"{percent(change.before)} → {percent(change.after)} "
+        f"({points(change.before, change.after)})"
+    )
+    if not change.before_ms or change.after_ms is None:
+        return rates
+    ratio = change.after_ms / change.before_ms - 1
+    bound = f"bound by {change.bound_by} after" if change.bound_by else ""
+    how = ", ".join(filter(None, (f"{100 * ratio:+.1f} %", bound)))
+    return (
+        f"{change.source} time {milliseconds(change.before_ms)} → "
+        f"{milliseconds(change.after_ms)} ({how}), {rates}"
+    )
+
+
+def permutation(known: Certificate | None) -> str:
+    """For which sizes a swizzle is a permutation."""
+    if known is None:
+        return "a permutation of the launch's tiles"
+    if known.extent == "every size":
+        return f"a permutation for every count ({PROVED})"
+    if known.extent == "under a condition":
+        return (
+            f"a permutation where {known.condition} ({PROVED}); the patch tests that, and "
+            "elsewhere changes nothing"
+        )
+    if known.condition:
+        return f"a permutation for the recorded values, which the patch tests: {known.condition}"
+    return "a permutation for the recorded values; others are not proved"
+
+
+def _independence(known: Independence | None) -> str:
+    if known is None:
+        return ""
+    which = f"all {known.of} launches" if known.of > 1 else "the launch"
+    return f"Independence: the accesses of all programs of {which} were compared."
+
+
+def validation(seen: Validation | None) -> str:
+    """What was compared of one attempt."""
+    if seen is None:
+        return "not validated"
+    if not seen.same_bits:
+        return f"differs: {seen.difference}"
+    passed = f"; `{seen.unit_test}` passed" if seen.unit_test else ""
+    return _work(_equal_work(seen), _same_bytes(seen)) + passed
+
+
+def _work(work: EqualWork | None, same: SameBytes | None) -> str:
+    """What was compared of tiles."""
+    if work is None:
+        return "nothing was compared"
+    parts = [] if work.means == "bytes" else [f"the same {work.means} for all {work.tiles} tiles"]
+    if same is None:
+        return "; ".join([*parts, "no outputs were compared, as one tile takes too long"])
+    how = "the same bits" if same.tolerance is None else f"equal within {same.tolerance:g}"
+    launches = f"{same.launches} launch{'es' if same.launches > 1 else ''}"
+    if same.launches < same.of_launches:
+        launches = f"{same.launches} of {same.of_launches} launches validated"
+    executed = f"{same.tiles} of {same.of} tiles executed on the {same.where}"
+    return "; ".join([*parts, f"{executed}: {how} ({launches})"])

@@ -1,0 +1,145 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What is said of all sizes, against counting at many of them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from intelliperf_swizzle.errors import LanguageError
+from intelliperf_swizzle.formulas import patterns
+from intelliperf_swizzle.language import evaluate, parse
+from intelliperf_swizzle.mapping import conditional
+from intelliperf_swizzle.mapping.sizes import holds_everywhere
+from intelliperf_swizzle.propose.axes import Axis
+from intelliperf_swizzle.propose.nest import Digit, Nest
+
+COLUMNS = "cdiv(N, BLOCK)"
+CONTIGUOUS = """\
+xcd = pid % num_xcds
+slot = pid // num_xcds
+order = xcd * (num_pids // num_xcds) + min(xcd, num_pids % num_xcds) + slot
+"""
+SQUARE = CONTIGUOUS + "cols = cdiv(M, BLOCK)\npid = order % (cols * cols)"
+
+
+def found(text: str, axes: int = 1, *, loop: bool = False) -> str | None:
+    return holds_everywhere(parse(text), axes=axes, loop=loop, num_xcds=4, cus_per_xcd=3)
+
+
+def bound(name: str, columns: str) -> str:
+    [pattern] = [one for one in patterns() if one.name == name]
+    own = {"cols": columns, "heads": "grid_0", "blocks": "grid_1"}
+    first = {key: values[0] if values else own[key] for key, values in pattern.parameters.items()}
+    return pattern.bind(**first)
+
+
+def nest(*digits: Digit, chunk: int | None = None) -> str:
+    axes = (Axis("grid_1", 16), Axis("grid_0", 32))
+    return Nest(axes, digits, chunk, linear=False).text()
+
+
+def launches(axes: int) -> Iterator[tuple[tuple[int, int, int], dict[str, int]]]:
+    sides = (1, 2, 3, 4, 5, 7, 8, 12, 13, 16, 24, 31)
+    grids = [(a, b, 1) for a, b in itertools.product(sides, repeat=2)]
+    rng = random.Random(axes)
+    for grid in grids if axes > 1 else [(n, 1, 1) for n in range(1, 150)]:
+        names = ("M", "N", "BLOCK", "FLAG")
+        yield grid, {name: rng.choice((1, 2, 3, 5, 8, 16, 40)) for name in names}
+
+
+def holds(text: str, axes: int) -> bool:
+    swizzle = parse(text)
+    for grid, constants in launches(axes):
+        tile = evaluate(swizzle, grid, constants, num_xcds=4, cus_per_xcd=3)
+        if not np.array_equal(np.sort(tile), np.arange(len(tile))):
+            return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("text", "axes", "condition"),
+    [
+        ("pid = num_pids - 1 - pid", 1, ""),
+        ("pid_0 = grid_0 - 1 - pid_0", 2, ""),
+        (nest(Digit(1, 32), Digit(0, 16, reverse=True)), 2, ""),
+        (bound("xcd-contiguous", COLUMNS), 1, ""),
+        (bound("aiter-remap-xcd", COLUMNS), 1, ""),
+        (bound("grouped-rows", COLUMNS), 1, f"{COLUMNS} > 0"),
+        (bound("xcd-contiguous-grouped", COLUMNS), 1, f"{COLUMNS} > 0"),
+        (bound("xcd-contiguous-grouped", "grid_0"), 2, ""),
+        (bound("chunked-xcd-window", "grid_0"), 2, ""),
+        (bound("snake", "grid_0"), 2, ""),
+        (bound("swizzled-head-first", "grid_0"), 2, ""),
+        (bound("stream-k", ""), 1, "num_pids % 4 == 0"),
+        (nest(Digit(0, 4), Digit(1, 32), Digit(0, 4)), 2, "grid_1 % 4 == 0"),
+        (
+            nest(Digit(0, 2), Digit(1, 4), Digit(0, 8), Digit(1, 8), chunk=4),
+            2,
+            "grid_0 % 8 == 0 and grid_1 % 8 == 0",
+        ),
+        ("pid = where(FLAG == 1, num_pids - 1 - pid, pid)", 1, ""),
+        ("pid = where(FLAG < 0, 0, pid)", 1, "FLAG > 0"),
+    ],
+)
+def test_a_condition_makes_it_a_permutation_at_every_size(
+    text: str, axes: int, condition: str
+) -> None:
+    assert found(text, axes) == condition
+    if not condition.endswith("> 0") and condition:
+        assert not holds(text, axes)
+    outputs = parse(text).outputs
+    assert holds(conditional(text, outputs, condition) if condition else text, axes)
+
+
+@pytest.mark.parametrize(
+    ("text", "axes"),
+    [
+        (SQUARE, 1),  # only if there are as many rows as columns
+        ("pid = where(FLAG == 1, pid, 0)", 1),
+        ("pid = where(num_pids == 1000003, 0, pid)", 1),
+        ("pid = pid * 7 % num_pids", 1),
+        ("pid_0 = 31 - pid_0", 2),
+        ("pid_0 = pid_0 + grid_0\npid_1 = pid_1 - 1", 2),
+        ("pid = pid + program * 0", 1),
+    ],
+)
+def test_what_is_not_one_for_all_values_is_not_said_to_be(text: str, axes: int) -> None:
+    assert found(text, axes, loop="program" in text) is None
+
+
+def mutated(text: str, rng: random.Random) -> str:
+    tokens = re.finditer(r"\b\d+\b|//|%|\+|-|<=|<|\bm(?:in|ax)\b|grid_\d|num_pids|cols|rows", text)
+    places = list(tokens)
+    if not places or rng.random() < 0.2:
+        return text
+    place = rng.choice(places)
+    old = place.group()
+    kinds = [["//", "%"], ["+", "-"], ["<", "<="], ["min", "max"]]
+    same = next((kind for kind in kinds if old in kind), None)
+    new = rng.choice(same or ["1", "2", "3", "4", "8", "grid_0", "num_pids", "N", "pid"])
+    return text[: place.start()] + new + text[place.end() :]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_is_said_of_mutated_patterns_that_does_not_hold(seed: int) -> None:
+    rng, said = random.Random(seed), 0
+    names = [one.name for one in patterns() if one.name not in ("hilbert", "morton")]
+    for _ in range(8):
+        text = mutated(bound(rng.choice(names), rng.choice((COLUMNS, "grid_0", "N"))), rng)
+        axes = rng.choice((1, 2))
+        try:
+            condition = found(text, axes)
+            if condition is not None:
+                said += 1
+                outputs = parse(text).outputs
+                assert holds(conditional(text, outputs, condition) if condition else text, axes)
+        except LanguageError:
+            continue
+    assert said
