@@ -662,8 +662,8 @@ class _Writer:
         if self.tuned:
             parts.append(
                 "import os\n\nCONFIGS = [triton.Config({'SPLIT': number}) for number in (1, 2)]\n"
-                "if os.environ.get('DEV'):\n"
-                "    CONFIGS = CONFIGS[int(os.environ.get('SPLIT', '1')) - 1 :][:1]\n"
+                "if 'SPLIT' in os.environ:\n"
+                "    CONFIGS = CONFIGS[int(os.environ['SPLIT']) - 1 :][:1]\n"
             )
         if self.helper:
             parts += [

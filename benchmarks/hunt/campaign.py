@@ -223,7 +223,7 @@ def _keep(pair: Pair, original: Path, patched: Path, kept: Path, patch: str) -> 
 
 def _work(pipe: Connection, kept: Path, in_process: bool) -> None:
     """A worker: its own interpreter for the gates, and beside it one for the truth."""
-    os.environ.update(TRITON_INTERPRET="1", DEV="cpu", OMP_NUM_THREADS="1")
+    os.environ.update(DEV="cpu", OMP_NUM_THREADS="1")
     with Truth() as truth, contextlib.suppress(EOFError, BrokenPipeError):  # it is over
         while True:
             seed, begun = pipe.recv(), time.monotonic()

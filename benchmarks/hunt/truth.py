@@ -32,6 +32,8 @@ LAUNCH, REVERSED, SHUFFLED = ORDERS = ("launch", "reversed", "shuffled")
 MOST_ACCESSES = 400
 """Of one program; the generated ones make a hundred, and one that waits makes them for ever."""
 
+ENVIRONMENT = {"TRITON_INTERPRET": "1", "DEV": "cpu", "SPLIT": "1", "OMP_NUM_THREADS": "1"}
+"""In which applications run: the first configuration is the one that a tuner took."""
 Outcome = str
 """A digest of all results, or `hang`, `fault` or `error: …`."""
 
@@ -69,7 +71,7 @@ class Truth:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "hunt.truth"],
                 cwd=Path(__file__).parents[1],
-                env={**os.environ, "TRITON_INTERPRET": "1", "DEV": "cpu", "OMP_NUM_THREADS": "1"},
+                env={**os.environ, **ENVIRONMENT},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -219,7 +221,7 @@ def main() -> None:
     for line in sys.stdin:
         folder, orders, expected, variant = json.loads(line)
         sys.path.insert(0, folder)
-        os.environ.update(variant)
+        os.environ.update({**ENVIRONMENT, **variant})
         linecache.clearcache()
         found: list[Outcome] = []
         for order.name in orders:
