@@ -6,7 +6,7 @@
 
 `cuda_kernels.py` makes the records of the model's accuracy; whole runs on programs of others are
 `measured/cuda_programs.jsonl` (CUDA, measured) and `records/hip_programs.json` (HIP,
-modelled).
+modelled; `hip_programs.py` makes them).
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from accuracy.comparison import ModelAccuracy
 from accuracy.summary import scores, summarise
 from cuda_kernels import MEASURED, PREDICTIONS, TARGETS, compared, lines_of
 from harness.render import generated, page, table
+from hip_programs import PROGRAMS
 
 PAGES = Path(__file__).parents[1] / "docs" / "results"
 HIP_PROGRAMS = Path(__file__).parent / "records" / "hip_programs.json"
-HIP_KEYS = ("collection", "program", "kernel", "l2_hit_rate_pct", "outcome")
+HIP_HEADS = ("program", "kernel", "L2 hit rate %", "outcome")
 PROGRAM_HEADS = (
     "program", "kernel", "GPU", "time, new / old (95 % interval)", "L2 hit rate %", "whole run, s",
     "why requests miss, modelled", "changed in the program",
@@ -49,24 +50,33 @@ def render() -> dict[str, str]:
 
 def hip() -> str:
     """The page on HIP."""
+    records = json.loads(HIP_PROGRAMS.read_text(encoding="utf-8"))
+    commits = ", ".join(sorted({one["commit"] for one in records}))
+    builds = ", ".join(sorted({f"`{one['build_command']}`" for one in records}))
+    missing = sorted({f"`{one}`" for one in PROGRAMS} - {f"`{one['program']}`" for one in records})
     return page(
         generated("cpp_pages.py"),
         "# HIP programs that others wrote",
-        "Examples of IntelliPerf's repository, of "
-        "[rocm-examples](https://github.com/ROCm/rocm-examples) and of "
-        "[HeCBench](https://github.com/zjin-lcf/HeCBench), unmodified and without ROCm, for an "
-        "MI300X; hit rates are modelled. Each swizzle is proved a permutation and passed all "
-        "[gates](../hip.md#what-happens-to-your-program), with the program's own run as "
-        "`--unittest_command`. The last column says how many workgroups were executed and left "
-        "the same bytes, or why there is no patch.",
-        table(
-            ("from", "program", "kernel", "L2 hit rate %", "workgroups compared, or why not"),
-            [
-                [one[key] or "" for key in HIP_KEYS]
-                for one in json.loads(HIP_PROGRAMS.read_text(encoding="utf-8"))
-            ],
-        ),
+        f"The HIP examples of [IntelliPerf](https://github.com/AMDResearch/intelliperf) {commits}, "
+        f"unmodified, built by their own command ({builds}: CMake with `LANGUAGES HIP`) without "
+        "ROCm, for an MI300X; hit rates are modelled. `python benchmarks/hip_programs.py CHECKOUT` "
+        "makes the records. Each swizzle is proved a permutation and passed all "
+        "[gates](../hip.md#what-happens-to-your-program).",
+        table(HIP_HEADS, [row for one in records for row in _hip_rows(one)]),
+        *([f"Without a record: {', '.join(missing)}."] if missing else []),
     )
+
+
+def _hip_rows(record: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    """A program's row, or one for each of its kernels."""
+    command = f"`{record['command'].removeprefix('./build/')}`"
+    if "error" in record:
+        hints = [line for line in record["error"] if line.startswith("hint: ")]
+        yield command, "", "", (hints or record["error"])[-1].removeprefix("hint: ")
+    for kernel in record.get("kernels", ()):
+        rates = [kernel[f"{name}_l2_hit_rate"] for name in ("baseline", "best")]
+        shown = " → ".join(f"{100 * rate:.1f}" for rate in rates if rate is not None)
+        yield command, f"`{kernel['kernel']}`", shown, kernel["note"] or kernel["verdict"]
 
 
 def cuda() -> str:

@@ -123,16 +123,18 @@ class ByteWatch:
         active: npt.NDArray[np.bool_],
         site: int | None = None,
     ) -> int:
-        """The active programs access a block; see `interpreter.batched.Recorder`."""
-        low, high = (sum(int(end(term)) for term in addresses) for end in (np.min, np.max))
+        """The active programs access a block; as of `TraceRecorder`."""
+        rows = np.flatnonzero(active)
+        used = [term if len(term) == 1 else term[rows] for term in addresses]
+        low, high = (sum(int(end(term)) for term in used) for end in (np.min, np.max))
         last = np.searchsorted(self._sectors, (high + item_bytes - 1) // SECTOR_BYTES, side="right")
         if last == np.searchsorted(self._sectors, low // SECTOR_BYTES):
             return 0  # no lane comes near
-        self._refine(self._bits(addresses), item_bytes)
+        self._refine(self._bits(used), item_bytes)
         if self.finest < self._grain:
             return 0
-        for rows, lanes, covered in lanes_in_pieces(addresses, mask, np.flatnonzero(active)):
-            self._writers.note(kind, self._batch[rows], lanes, covered, item_bytes)
+        for own, lanes, covered in lanes_in_pieces(addresses, mask, rows):
+            self._writers.note(kind, self._batch[own], lanes, covered, item_bytes)
         return 0
 
     def _bits(self, addresses: Sequence[npt.NDArray[np.int64]]) -> int:

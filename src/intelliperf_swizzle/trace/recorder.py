@@ -176,14 +176,15 @@ class TraceRecorder:
         active: npt.NDArray[np.bool_],
         site: int | None = None,
     ) -> int:
-        """The active programs access a block; see `interpreter.batched.Recorder`.
+        """The active programs access a block; terms have shape `(programs or 1, *extents or 1)`.
 
         A load that touches the very lines and sectors that the load before it at its `site` has
         touched is left out: threads that walk along rows would take as much memory as time.
         """
         if kind == Access.ATOMIC:
-            self._note_words(addresses, mask, item_bytes)
-            low, high = (sum(int(end(term)) for term in addresses) for end in (np.min, np.max))
+            self._note_words(addresses, mask, item_bytes, active)
+            used = [term if len(term) == 1 else term[active] for term in addresses]
+            low, high = (sum(int(end(term)) for term in used) for end in (np.min, np.max))
             self.atomics.note_update(low, high)
         selected = None if active.all() else np.flatnonzero(active)
         count = len(active) if selected is None else len(selected)
@@ -202,7 +203,7 @@ class TraceRecorder:
         return len(self._accesses) - 1
 
     def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
-        """A batch is over; see `interpreter.batched.Recorder`."""
+        """A batch is over: keep what the active programs did."""
         for number, origin in value_loads.items():
             whole_base, whole_shape = self._broadcast(number)
             touching = active & (whole_shape != NO_SHAPE)
@@ -257,6 +258,7 @@ class TraceRecorder:
         addresses: Sequence[npt.NDArray[np.int64]],
         mask: Sequence[npt.NDArray[np.bool_]],
         item_bytes: int,
+        programs: npt.NDArray[np.bool_],
     ) -> None:
         """Keep row number in the batch and address of every active lane of an atomic."""
         extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
@@ -264,7 +266,7 @@ class TraceRecorder:
         if not self.atomics.has_room(int(np.prod(common))):
             return
         lanes = np.broadcast_to(sum(addresses), common)
-        active = np.ones(common, np.bool_)
+        active = np.broadcast_to(programs.reshape(-1, *(1,) * len(extents)), common).copy()
         for bits in mask:
             active &= bits
         rows = np.nonzero(active)[0]
