@@ -35,6 +35,9 @@ class Launch:
 class Application:
     """A program that launches Triton kernels and checks itself.
 
+    With `OTHER` in its environment `main.py` launches at other sizes, and with `SPLIT` a tuned
+    kernel has the configuration of that number alone.
+
     Attributes:
         seed: what it was made from.
         traits: what is in it, for the table.
@@ -42,6 +45,7 @@ class Application:
         files: name -> text.
         launches: of `kernel`, in order.
         renumbered: the functions of `kernels.py` that a swizzle of `kernel` changes.
+        variants: what is put into the environment for runs that the tool has not seen.
     """
 
     seed: int
@@ -50,6 +54,7 @@ class Application:
     files: Mapping[str, str]
     launches: tuple[Launch, ...]
     renumbered: tuple[str, ...]
+    variants: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,8 @@ class Effect:
     Attributes:
         family: `order`, `atomics`, `wait` or `free` (no order of programs changes the result).
         lines: of the kernel, after `v` is loaded; `{s}` is a stride, `{k}` a small number.
-        tensors: parameter -> how `main.py` makes it; `programs` is the number of programs.
+        tensors: parameter -> how `main.py` makes it; `programs` is the number of programs. What
+            begins with an underscore is no parameter: the kernel finds it by its address.
         race: the result is the same in every order of whole programs, and undefined on a GPU.
     """
 
@@ -86,6 +92,24 @@ def _waits(poll: str, publish: str, word: str = "flag + tile * {s}") -> Effect:
         ),
         {"flag": "torch.arange((programs + 8) * {s}, device=D).eq(0).to(torch.int32)"},
     )
+
+
+_TABLE = (
+    "torch.tensor([_memory.data_ptr() + 4 * {s} * {index} for i in range(programs + 8)], device=D)"
+)
+_BEHIND = "tl.load(table + {}).to(tl.pointer_type(tl.int32))"
+_BUFFER = "torch.frombuffer(_bytes, dtype=torch.int32, offset=4 * ({}), count=programs + 8)"
+
+
+def _table(index: str) -> Mapping[str, str]:
+    """A tensor and a table of addresses in it."""
+    return {"_memory": _words(), "table": _TABLE.replace("{index}", index)}
+
+
+def _buffers(offset: str) -> Mapping[str, str]:
+    """Two tensors over one piece of host memory, the second from a word on."""
+    size = "bytearray(4 * (2 * programs + 32))"
+    return {"_bytes": size, "word": _BUFFER.format("0"), "other": _BUFFER.format(offset)}
 
 
 _ADD_FLAG = "tl.atomic_add(flag + (tile + 1) * {s}, seen + 1)"
@@ -179,6 +203,45 @@ EFFECTS: Mapping[str, Effect] = {
         ),
         {"word": _words()},
     ),
+    "chain through a table": Effect(
+        "order",
+        (
+            f"before = tl.load({_BEHIND.format('tile')})",
+            f"tl.store({_BEHIND.format('tile + 1')}, before + tile % 3 + 1)",
+            "v = v + before",
+        ),
+        _table("i"),
+    ),
+    "entries of a table are one word": Effect(
+        "order", (f"tl.store({_BEHIND.format('tile')}, tile + 1)",), _table("(i % {k})")
+    ),
+    "chain at an address": Effect(
+        "order",
+        (
+            "there = address.to(tl.pointer_type(tl.int32))",
+            "tl.store(there + (tile + 1) * {s}, tl.load(there + tile * {s}) + tile % 3 + 1)",
+        ),
+        {"_memory": _words(), "address": "_memory.data_ptr()"},
+    ),
+    "tensors that overlap": Effect(
+        "order", ("tl.store(other + tile, tl.load(word + tile) + 1)",), _buffers("1")
+    ),
+    "word of its own by a table": Effect(
+        "free", (f"tl.store({_BEHIND.format('tile')}, tile + 1)",), _table("i")
+    ),
+    "words at an address": Effect(
+        "free",
+        (
+            "there = address.to(tl.pointer_type(tl.int32))",
+            "tl.store(there + tile * {s}, tile + 1)",
+        ),
+        {"_memory": _words(), "address": "_memory.data_ptr()"},
+    ),
+    "tensors side by side": Effect(
+        "free",
+        ("tl.store(other + tile, tl.load(word + tile) + 1)",),
+        _buffers("programs + 8"),
+    ),
     # --- atomics ----------------------------------------------------------------------------------
     "atomic_add": Effect("free", ("tl.atomic_add(word + pn % {k}, tile)",), {"word": _words()}),
     "atomic_add of floats": Effect(
@@ -246,6 +309,26 @@ EFFECTS: Mapping[str, Effect] = {
         "atomics",
         ("v = v + tl.atomic_max(word + pn % {k}, tile % 5)",),
         {"word": _words()},
+    ),
+    "atomic_add meets atomic_max": Effect(
+        "atomics",
+        (
+            "if tile % 2 == 0:",
+            "    tl.atomic_add(word + pn % {k}, 3)",
+            "else:",
+            "    tl.atomic_max(word + pn % {k}, tile)",
+        ),
+        {"word": _words()},
+    ),
+    "signed and unsigned atomic_max": Effect(
+        "atomics",
+        (
+            "if tile % 2 == 0:",
+            "    tl.atomic_max(word + pn % {k}, tile % 5 + 1)",
+            "else:",
+            "    tl.atomic_max(other + pn % {k}, (tile * 0 - 2).to(tl.uint32))",
+        ),
+        {"word": _words(), "other": "word.view(torch.uint32)"},
     ),
     "atomic_add meets a store": Effect(
         "atomics",
@@ -379,6 +462,22 @@ _COMMON_FREE = (
     "atomic_xor", "atomic_add of floats", "atomic_cas on its own word",
     "atomic_xchg on its own word", "in place", "log by program", "loop of a length from memory",
 )  # fmt: skip
+LOOPS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "plain": ((), (), ()),
+    "value before": (("bias = pid % 3",), (), ("v = v + bias",)),
+    "branch before": (("bias = 0", "if pid == 0:", "    bias = 3"), (), ("v = v + bias",)),
+    "carried": (("bias = 0",), (), ("v = v + bias", "bias = bias + tile % 3")),
+    "reset": (
+        ("bias = 0",), ("if RESET:", "    bias = 0"), ("bias = bias + tile % 3", "v = v + bias")
+    ),
+    "turns": (("turn = 0",), (), ("v = v + turn", "turn = turn + 1")),
+    "second counter": (
+        ("late = pid - tl.num_programs(0)",), ("late = late + tl.num_programs(0)",),
+        ("v = v + late % 5",),
+    ),
+    "inclusive": ((), (), ()),
+}  # fmt: skip
+"""Loops over tiles: lines before the loop, first in its body, and after `v` is loaded."""
 _FAMILIES = ("order", "atomics", "tickets", "wait")
 SHARED = ("helper elsewhere", "helper by module", "kernel as a function", "alias", "helper beside",
           "two from one text")  # fmt: skip
@@ -423,8 +522,12 @@ class _Writer:
         self.persistent = (
             self.axes == 1 and not self.work_list and self.effect.family == "free"
             and not self.shared
-            and self.effect_name != "last one sums" and source.random() < 0.12
+            and self.effect_name != "last one sums" and source.random() < 0.25
         )  # fmt: skip
+        self.loop = ""
+        if self.persistent:
+            self.loop = source.choice(("plain", "plain", *LOOPS))
+        self.resets = source.random() < 0.5
         self.extra = (
             self.axes == 1 and not (self.work_list or self.persistent) and source.random() < 0.1
         )
@@ -439,10 +542,14 @@ class _Writer:
         if self.plan == "late effect" or (
             self.plan == "few" and self.effect.lines and source.random() < 0.3
         ):
-            self.gate = source.choice(("scalar", "scalar", "int32", "float32"))
+            self.gate = source.choice(("scalar", "scalar", "int32", "float32", "pointer"))
+        self.tuned = ""
+        if not self.shared and self.plan in ("one", "few") and source.random() < 0.08:
+            self.tuned = source.choice(("alike", "differing"))
         self.returns = self.extra and not self.effect.lines and source.random() < 0.5
         self.read = source.choice(("tl.program_id({})", "tl.program_id(axis={})"))
         self.rows = self._launch_rows()
+        self.other_rows = [self._other_row(row) for row in self.rows[:3]]
 
     def _effect(self) -> str:
         if self.rare == "shared" or (not self.rare and self.draw.random() < 0.62):
@@ -473,6 +580,14 @@ class _Writer:
             (m, n, b, int(not self.gate or row == on), seed)
             for row, (m, n, b, seed) in enumerate(rows)
         ]
+
+    def _other_row(self, row: tuple[int, int, int, int, int]) -> tuple[int, int, int, int, int]:
+        """Another size, most often with other sides to each other."""
+        (bm, bn), (m, n, b, mode, seed) = self.block, row
+        changed = self.draw.choice(
+            ((m + bm, n), (m, n + bn), (n // bn * bm + bm, m // bm * bn + bn))
+        )
+        return max(1, changed[0]), max(1, changed[1]), b, mode, seed
 
     def _size(self, least: int, most: int) -> tuple[int, int, int]:
         (bm, bn), draw = self.block, self.draw
@@ -510,6 +625,7 @@ class _Writer:
                 for row, given in zip(self.rows, constants, strict=True)
             ),
             self._readers(),
+            ({"OTHER": "1"}, *([{"SPLIT": "2"}] if self.tuned else [])),
         )
 
     def _traits(self) -> tuple[str, ...]:
@@ -519,6 +635,8 @@ class _Writer:
             "work list": self.work_list,
             "persistent": self.persistent,
             "more programs than tiles": self.extra,
+            f"loop: {self.loop}": self.loop,
+            f"configurations: {self.tuned}": self.tuned,
             "early return": self.returns,
             f"gated by {self.gate}": self.gate,
         }
@@ -530,16 +648,23 @@ class _Writer:
         return tuple(f"number_{axis}" for axis in range(self.axes)) if self.helper else ("kernel",)
 
     def _parameters(self) -> list[str]:
-        tensors = ["x", "y", *self.effect.tensors, *(["work"] if self.work_list else [])]
+        shown = [name for name in self.effect.tensors if not name.startswith("_")]
+        tensors = ["x", "y", *shown, *(["work"] if self.work_list else [])]
         tensors += ["gate"] if self._gate_tensor else []
         return [*tensors, "M", "N", "B", "MODE", "SEED"]
 
     @property
     def _gate_tensor(self) -> bool:
-        return self.gate in ("int32", "float32")
+        return self.gate in ("int32", "float32", "pointer")
 
     def _kernels(self) -> str:
         parts = [HEADER]
+        if self.tuned:
+            parts.append(
+                "import os\n\nCONFIGS = [triton.Config({'SPLIT': number}) for number in (1, 2)]\n"
+                "if 'SPLIT' in os.environ:\n"
+                "    CONFIGS = CONFIGS[int(os.environ['SPLIT']) - 1 :][:1]\n"
+            )
         if self.helper:
             parts += [
                 f"@triton.jit\ndef number_{axis}():\n    return {self.read.format(axis)}\n"
@@ -557,9 +682,17 @@ class _Writer:
         return "\n\n".join(parts)
 
     def _kernel(self) -> str:
-        signature = ", ".join([*self._parameters(), "BM: tl.constexpr", "BN: tl.constexpr"])
+        compiled_in = ["BM", "BN", *self._constants()]
+        signature = ", ".join(
+            [*self._parameters(), *(f"{one}: tl.constexpr" for one in compiled_in)]
+        )
         lines = [f"def kernel({signature}):", *(f"    {line}" for line in self._body())]
-        return "\n".join(["@triton.jit", *lines]) + "\n"
+        tuned = ['@triton.autotune(CONFIGS, key=["M"])'] if self.tuned else []
+        return "\n".join([*tuned, "@triton.jit", *lines]) + "\n"
+
+    def _constants(self) -> list[str]:
+        """Constexprs beside the sizes of a tile."""
+        return [*(["RESET"] if self.loop == "reset" else []), *(["SPLIT"] if self.tuned else [])]
 
     def _body(self) -> list[str]:
         read = [
@@ -572,9 +705,14 @@ class _Writer:
             tile = "tl.load(work + pid)" if self.work_list else "pid"
             split = ["pm = tile // nn", "pn = tile % nn"]
             if self.persistent:
-                loop = "for tile in range(pid, (M + BM - 1) // BM * nn, tl.num_programs(0)):"
-                inner = [*split, *self._tile()]
-                return [*lines, loop, *(f"    {line}" for line in inner)]
+                before, first, _ = LOOPS[self.loop]
+                end = "(M + BM - 1) // BM * nn"
+                if self.loop == "inclusive":
+                    lines.append(f"last = {end} - 1")
+                    end = "last + 1"
+                loop = f"for tile in range(pid, {end}, tl.num_programs(0)):"
+                inner = [*first, *split, *self._tile()]
+                return [*lines, *before, loop, *(f"    {line}" for line in inner)]
             if self.returns:
                 lines += ["if pid >= (M + BM - 1) // BM * nn:", "    return"]
             lines += [f"tile = {tile}", *split]
@@ -597,8 +735,13 @@ class _Writer:
             for line in self.effect.lines
         ]
         if self.gate and effect:
-            on = "MODE > 0" if self.gate == "scalar" else "tl.load(gate) > 0"
+            behind = "tl.load(tl.load(gate).to(tl.pointer_type(tl.int32))) > 0"
+            on = {"scalar": "MODE > 0", "pointer": behind}.get(self.gate, "tl.load(gate) > 0")
             effect = [f"if {on}:", *(f"    {line}" for line in effect)]
+        if self.tuned == "differing" and effect:
+            effect = ["if SPLIT > 1:", *(f"    {line}" for line in effect)]
+        if self.loop:
+            effect += LOOPS[self.loop][2]
         to = f"{base}rn[None, :] * M + rm[:, None]" if self.transposed else "at"
         return [
             "rm = pm * BM + tl.arange(0, BM)",
@@ -668,6 +811,7 @@ class _Writer:
             "import os",
             "from pathlib import Path",
             "",
+            "import kernels",
             "import torch",
             f"from kernels import {', '.join(imports)}",
             *([f"from others import {others}"] if others else []),
@@ -675,9 +819,12 @@ class _Writer:
             'D = os.environ.get("DEV", "cuda")',
             f"BM, BN = {self.block[0]}, {self.block[1]}",
             "results = []",
-            "for M, N, B, MODE, SEED in [",
+            "ROWS = [",
             *(f"    {row}," for row in self.rows),
-            "]:",
+            "]",
+            'if os.environ.get("OTHER"):',
+            f"    ROWS = {self.other_rows}",
+            "for M, N, B, MODE, SEED in ROWS:",
             *(f"    {line}" for line in self._launch()),
             *self._other_launches(),
             "",
@@ -714,17 +861,25 @@ class _Writer:
             tensors["work"] = "torch.arange(rows * cols, dtype=torch.int32, device=D)" + (
                 ".flip(0)" if step < 0 else ""
             )
-        if self._gate_tensor:
+        if self.gate == "pointer":
+            tensors["_flag"] = "torch.full((1,), MODE, dtype=torch.int32, device=D)"
+            tensors["gate"] = "torch.tensor([_flag.data_ptr()], device=D)"
+        elif self._gate_tensor:
             tensors["gate"] = f"torch.full((1,), MODE, dtype=torch.{self.gate}, device=D)"
-        kept = [name for name in tensors if name not in ("x", "length", "work", "gate")]
-        call = f"({', '.join(self._parameters())}, BM, BN)"
+        aside = ("x", "length", "work", "gate", "table", "address", "_flag", "_bytes")
+        kept = [name for name in tensors if name not in aside]
+        hidden = [name for name in tensors if name in ("_memory", "_flag")]
+        given = [*self._parameters(), "BM", "BN", *(["RESET"] if self.loop == "reset" else [])]
+        call = f"({', '.join(given)})"
         if self._gate_tensor:  # launches that differ in contents alone
             call = call.replace("MODE", "1")
+        call = call.replace("RESET", str(self.resets))
         return [
             "rows, cols = -(-M // BM), -(-N // BN)",
             f"grid = {grid}",
             "programs = rows * cols * B + 3",
             *(f"{name} = {text}" for name, text in tensors.items()),
+            f"kernels.reachable = [{', '.join(hidden)}]",
             f"kernel[grid]{call}",
             f"results += [{', '.join(f'{name}.clone()' for name in kept)}]",
             *self._repeated(call),

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 LIMIT_SECONDS = 900.0
 """An application that takes longer, all its texts together, has hung the worker."""
 
+UNSEEN = {"OTHER": "wrong at another size", "SPLIT": "wrong in another configuration"}
+"""Harm in a run that the tool has not seen, by the variable that asks for the run."""
 Truthful = Literal["harmless", "harmful", "undefined", "unwritable"]
 """`undefined`: the original's result already depends on how a GPU orders the programs, and the
 patched one's is the same in launch order. `unwritable`: the function that reads the program id does
@@ -59,6 +61,7 @@ class Pair:
         verdict: the tool's kind of verdict.
         reason: its words.
         outcomes: of the original and of the patched application, in the orders that were run.
+        unseen: the run that the tool has not seen in which they differ, as `OTHER=1`.
     """
 
     seed: int
@@ -72,6 +75,7 @@ class Pair:
     verdict: str
     reason: str
     outcomes: tuple[tuple[Outcome, ...], tuple[Outcome, ...]]
+    unseen: str = ""
 
 
 # --- one application ------------------------------------------------------------------------------
@@ -102,6 +106,7 @@ def hunt(seed: int, truth: Truth, kept: Path, *, in_process: bool = True) -> Ite
         original = truth.outcomes(folder, ORDERS)
         if not _is_digest(original[0]):
             raise ValueError(f"application {seed} fails as it is: {original[0]}")
+        variants = [truth.outcomes(folder, ORDERS, variant=one) for one in app.variants]
         verdicts = (
             gates.judge(folder, texts) if in_process else gates.judge_by_command(folder, seed)
         )
@@ -111,11 +116,16 @@ def hunt(seed: int, truth: Truth, kept: Path, *, in_process: bool = True) -> Ite
             _patch(app, verdict, copy)
             found = _patched_outcomes(truth, copy, original)
             truthful = _compare(app, original, found)
+            unseen = ""
+            if truthful in ("harmless", "undefined"):
+                unseen = _differs_unseen(truth, app, copy, variants)
+            harm = _harm(app, verdict.text, found[0]) if truthful == "harmful" else ""
+            if unseen:
+                truthful, harm = "harmful", UNSEEN[unseen.split("=")[0]]
             pair = Pair(
                 seed, kinds.get(verdict.text, ""), verdict.text, app.effect, app.traits, truthful,
-                _harm(app, verdict.text, found[0]) if truthful == "harmful" else "",
-                verdict.accepted, verdict.kind, verdict.reason[:300],
-                (tuple(original), tuple(found)),
+                harm, verdict.accepted, verdict.kind, verdict.reason[:300],
+                (tuple(original), tuple(found)), unseen,
             )  # fmt: skip
             if pair.accepted and pair.truth == "harmful":
                 _keep(pair, folder, copy, kept, verdict.patch or "")
@@ -147,6 +157,20 @@ def _patched_outcomes(truth: Truth, folder: Path, original: Sequence[Outcome]) -
     if len(set(original)) == 1:
         orders.append(random.Random(original[0]).choice((REVERSED, SHUFFLED)))
     return truth.outcomes(folder, orders, original[0])
+
+
+def _differs_unseen(
+    truth: Truth, app: Application, folder: Path, originals: Sequence[Sequence[Outcome]]
+) -> str:
+    """The first variant in which the patched application computes something else; empty if none."""
+    for variant, original in zip(app.variants, originals, strict=True):
+        if not _is_digest(original[0]):
+            continue
+        orders = ORDERS[: 2 if len(set(original)) == 1 else 1]
+        found = truth.outcomes(folder, orders, original[0], variant)
+        if any(outcome != original[0] for outcome in found):
+            return ", ".join(f"{name}={value}" for name, value in variant.items())
+    return ""
 
 
 def _compare(app: Application, original: Sequence[Outcome], found: Sequence[Outcome]) -> Truthful:
@@ -187,7 +211,8 @@ def _keep(pair: Pair, original: Path, patched: Path, kept: Path, patch: str) -> 
     while folder.exists():
         folder = folder.with_name(folder.name + "-again")
     shutil.copytree(patched, folder, ignore=shutil.ignore_patterns("__pycache__", "*-backup"))
-    (folder / "expected.txt").write_text(pair.outcomes[0][0])
+    if not pair.unseen:
+        (folder / "expected.txt").write_text(pair.outcomes[0][0])
     (folder / "swizzle.txt").write_text(pair.text + "\n")
     (folder / "best.patch").write_text(patch)
     (folder / "pair.json").write_text(json.dumps(asdict(pair), indent=1) + "\n")
@@ -198,7 +223,7 @@ def _keep(pair: Pair, original: Path, patched: Path, kept: Path, patch: str) -> 
 
 def _work(pipe: Connection, kept: Path, in_process: bool) -> None:
     """A worker: its own interpreter for the gates, and beside it one for the truth."""
-    os.environ.update(TRITON_INTERPRET="1", DEV="cpu", OMP_NUM_THREADS="1")
+    os.environ.update(DEV="cpu", OMP_NUM_THREADS="1")
     with Truth() as truth, contextlib.suppress(EOFError, BrokenPipeError):  # it is over
         while True:
             seed, begun = pipe.recv(), time.monotonic()

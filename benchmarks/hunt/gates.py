@@ -244,7 +244,9 @@ def _in_this_process() -> Iterator[None]:
     """What the tool starts as a child process is run here while this lasts."""
     try:
         here = _WarmHere()
-        with _replaced((children, "_warm_for", lambda *_: here), (recording, "start", _start)):
+        with _replaced(
+            (children, "_warm_for", lambda *_: (here, True)), (recording, "start", _start)
+        ):
             yield
     finally:
         _clean()
@@ -323,6 +325,7 @@ class _Ended:
     """A process that is over."""
 
     exit_code: int
+    has_begun: bool = True
 
     def wait(self, seconds: float) -> int:
         return self.exit_code

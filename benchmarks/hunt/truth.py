@@ -21,7 +21,7 @@ import random
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -32,6 +32,8 @@ LAUNCH, REVERSED, SHUFFLED = ORDERS = ("launch", "reversed", "shuffled")
 MOST_ACCESSES = 400
 """Of one program; the generated ones make a hundred, and one that waits makes them for ever."""
 
+ENVIRONMENT = {"TRITON_INTERPRET": "1", "DEV": "cpu", "SPLIT": "1", "OMP_NUM_THREADS": "1"}
+"""In which applications run: the first configuration is the one that a tuner took."""
 Outcome = str
 """A digest of all results, or `hang`, `fault` or `error: …`."""
 
@@ -54,24 +56,31 @@ class Truth:
             self._process.communicate()
 
     def outcomes(
-        self, folder: Path, orders: Sequence[str], expected: Outcome | None = None
+        self,
+        folder: Path,
+        orders: Sequence[str],
+        expected: Outcome | None = None,
+        variant: Mapping[str, str] = {},
     ) -> list[Outcome]:
         """What the application in a folder computes in each order of programs.
 
-        With an expected outcome, up to the first order in which it computes another.
+        With an expected outcome, up to the first order in which it computes another. `variant` is
+        put into its environment.
         """
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "hunt.truth"],
                 cwd=Path(__file__).parents[1],
-                env={**os.environ, "TRITON_INTERPRET": "1", "DEV": "cpu", "OMP_NUM_THREADS": "1"},
+                env={**os.environ, **ENVIRONMENT},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
             )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps([str(folder), list(orders), expected]) + "\n")
+        self._process.stdin.write(
+            json.dumps([str(folder), list(orders), expected, dict(variant)]) + "\n"
+        )
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:  # the interpreter itself crashed
@@ -155,7 +164,9 @@ def _install(order_of: Callable[[int], Sequence[int]]) -> None:
         names = inspect.getfullargspec(self.fn)
         kwargs = {k: v for k, v in kwargs.items() if k in names.args or k in names.kwonlyargs}
         bound = inspect.getcallargs(self.fn, *args_dev, **kwargs)
-        storages = [v.untyped_storage() for v in bound.values() if hasattr(v, "data_ptr")]
+        behind = sys.modules["kernels"].reachable  # what the kernel finds by an address
+        tensors = [v for v in (*bound.values(), *behind) if hasattr(v, "data_ptr")]
+        storages = [one.untyped_storage() for one in tensors]
         bounded.spans = [(s.data_ptr(), s.data_ptr() + s.nbytes()) for s in storages]
         arguments = {
             name: value if name in self.constexprs else interpreter._implicit_cvt(value)
@@ -208,14 +219,17 @@ def main() -> None:
     order = _Order()
     _install(order)
     for line in sys.stdin:
-        folder, orders, expected = json.loads(line)
+        folder, orders, expected, variant = json.loads(line)
         sys.path.insert(0, folder)
+        os.environ.update({**ENVIRONMENT, **variant})
         linecache.clearcache()
         found: list[Outcome] = []
         for order.name in orders:
             if not found or expected in (None, found[-1]):
                 found.append(_run(Path(folder)))
         sys.path.remove(folder)
+        for name in variant:
+            del os.environ[name]
         for name in ("kernels", "others"):
             sys.modules.pop(name, None)
         print(json.dumps(found), flush=True)

@@ -66,12 +66,18 @@ NAMES = {path.name for root in ("src", "tests", "benchmarks", "startup", "docs",
          for path in (CHECKOUT / root).rglob("*") if path.is_file()}  # fmt: skip
 
 
+def _is_installed(package: str) -> bool:
+    """Whether there is a package of that name; folders without code, as of tests, are none."""
+    spec = find_spec(package)
+    return spec is not None and spec.origin is not None
+
+
 def _is_there(dotted: str, own: set[str]) -> bool:
     head = dotted.partition(".")[0]
     standard = head in sys.stdlib_module_names
     if dotted in MODULES or head in own | OTHERS or hasattr(builtins, head):
         return True
-    if not (standard and head in MODULES) and (standard or find_spec(head)):
+    if not (standard and head in MODULES) and (standard or _is_installed(head)):
         return True
     for cut in range(dotted.count("."), 0, -1):
         parts = dotted.split(".")

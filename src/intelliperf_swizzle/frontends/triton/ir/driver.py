@@ -98,29 +98,3 @@ def do_bench_once_of(
         return [STAND_IN_TIME_MS] if options.get("return_mode") == "all" else STAND_IN_TIME_MS
 
     return do_bench
-
-
-class StandInCompiled:
-    """What a launch returns under the interpreter: as if compiled, with nothing to report.
-
-    Unknown attributes are 0, so that host code that prints registers or spills goes on.
-    """
-
-    def __init__(self) -> None:
-        self.asm = dict.fromkeys(("ttir", "ttgir", "llir", "ptx", "amdgcn", "hsaco", "cubin"), "")
-        self.metadata = _StandInMetadata()
-
-    def __getattr__(self, name: str) -> int:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return 0
-
-
-class _StandInMetadata:
-    """Metadata of a kernel that was never compiled."""
-
-    shared = 0
-    num_warps = 4
-    num_stages = 1
-    num_ctas = 1
-    name = ""
