@@ -114,8 +114,13 @@ def _certificate(needed: str | None) -> Certificate:
     return Certificate("under a condition" if needed else "every size", needed or None)
 
 
-def recorded_condition(swizzle: Swizzle, launches: Sequence[Launch]) -> str | None:
-    """That all which a swizzle reads is as in a recorded launch; None of too many launches."""
+def recorded_condition(
+    swizzle: Swizzle, launches: Sequence[Launch], *, whole: bool = False
+) -> str | None:
+    """That all which a swizzle reads is as in a recorded launch; None of too many launches.
+
+    `whole`: and every other integer argument, too.
+    """
 
     def size(launch: Launch, tiles: int) -> str:
         known = {"num_pids": tiles}
@@ -123,8 +128,8 @@ def recorded_condition(swizzle: Swizzle, launches: Sequence[Launch]) -> str | No
             known = {f"grid_{axis}": extent for axis, extent in enumerate(launch.numbers)}
         if launch.loop and swizzle.names & {"program", "num_programs"}:
             known["num_programs"] = launch.programs
-        known |= {name: launch.constants[name]
-                  for name in sorted(swizzle.names & launch.constants.keys())}  # fmt: skip
+        read = launch.constants if whole else swizzle.names & launch.constants.keys()
+        known |= {name: launch.constants[name] for name in sorted(read)}
         return " and ".join(f"{name} == {value}" for name, value in known.items())
 
     runs = [(launch, tiles) for launch in launches for tiles in _run_lengths(launch)]

@@ -125,17 +125,22 @@ class SizeGuard:
 
 
 def sound(best: Evaluated | None) -> Evaluated | None:
-    """An attempt that needs no condition to be a permutation at every size; else None."""
-    proof = best.proved.certify() if best else None
+    """An attempt that needs no condition to be right at every size; else None."""
+    proof = next(_proofs(best), None) if best else None
     return best if proof and proof.extent == "every size" else None
 
 
 def _proofs(best: Evaluated) -> Iterator[Certificate]:
-    """What is proved of a text, what says most first; the recorded values are the last resort."""
-    proof = best.proved.certify()
-    if proof.extent != "the recorded sizes":
+    """What is proved of a text, what says most first; the recorded values are the last resort.
+
+    And the only one where programs depend on each other: which ones do at other sizes, and in
+    which order they come, is not known.
+    """
+    proof, subject = best.proved.certify(), best.proved.subject
+    tied = subject.has_dependences and not best.proved.unchanged
+    if proof.extent != "the recorded sizes" and not tied:
         yield proof
-    if recorded := recorded_condition(best.proved.swizzle, best.proved.subject.launches):
+    if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=tied):
         yield Certificate("the recorded sizes", recorded)
 
 

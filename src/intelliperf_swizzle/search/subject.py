@@ -103,6 +103,14 @@ class Subject:
         return safe_order(self.dependences.get(launch.ordinal, unknown), tile)
 
     @property
+    def has_dependences(self) -> bool:
+        """Whether programs of a launch depend on each other, or may."""
+        traced = [find_dependence(one.trace, one.launch) for one in self.traced]
+        unknown = not_known("the launch was not looked at")
+        rest = [self.dependences.get(one.ordinal, unknown) for one in self.untraced]
+        return any(len(one.chains) or one.waits or one.unknown for one in (*traced, *rest))
+
+    @property
     def line_accesses(self) -> int:
         """Lines touched by all traced launches: what it costs to replay one mapping."""
         return sum(one.trace.line_accesses for one in self.traced)
