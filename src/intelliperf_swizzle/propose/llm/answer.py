@@ -73,6 +73,10 @@ class RefusedAnswerError(Exception):
     """What an endpoint sends is not taken, and will not be the next time."""
 
 
+class LateAnswerError(RefusedAnswerError):
+    """An endpoint takes longer to send an answer than it may."""
+
+
 def candidate(reply: Reply, name: str, iteration: int) -> Candidate:
     """The candidate that a reply holds; its text is what the model wrote, whatever that is.
 
