@@ -163,8 +163,6 @@ class Model:
                 if wait is None or wait >= left or not _may_pass(error):
                     late = (LateAnswerError, TimeoutError)
                     slow = any(isinstance(one, late) for one in _chain(error))
-                        isinstance(one, LateAnswerError | TimeoutError) for one in _chain(error)
-                    )
                     raise (SlowModelError if slow else ModelError)(
                         f"the language model {self.endpoint.model} gave no answer: "
                         f"{self._told(error)}",
