@@ -29,13 +29,17 @@ from intelliperf_swizzle.rank import NOISE_BAND, order
 from intelliperf_swizzle.records import Candidate
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.baseline import choose_evaluator
+from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.problem import pose_problem
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.setup import prepare
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
-TARGET = load_target("mi300x")
+TARGET = replace(
+    load_target("mi300x"), l2_bytes_per_xcd=1 << 18, l2_set_bits=None, llc_bytes=None, llc_gb_s=None
+)
+"""With small L2s right before memory: what they save is time."""
 
 SHARES = """\
 xcd = pid % num_xcds
@@ -92,6 +96,7 @@ class Stage:
         self.history = History(folder / "history.jsonl", {}, resume=resume)
         self.attempts = Attempts(setup, subject, self.history)
         self.evaluator = choose_evaluator(setup, subject, self.history, folder, Silent())
+        self.guard = SizeGuard(setup, subject, Silent())
         problem = pose_problem(setup, subject, self.evaluator, self.attempts)
         self.problem = replace(problem, iterations=iterations)
         told = replace(load_formula("swizzle"), **{"memory_analysis": False, **formula})
@@ -102,8 +107,9 @@ class Stage:
 
     def run(self, *proposers):
         found, effort = search(
-            proposers or [self.model], self.problem, self.attempts, self.evaluator, Silent()
-        )
+            proposers or [self.model], self.problem, self.attempts, self.evaluator, Silent(),
+            self.guard,
+        )  # fmt: skip
         self.best = found.attempt if found else None
         self.edit = found.edit if found else None
         self.history.close()
@@ -212,7 +218,7 @@ def test_six_iterations_say_how_many_answers_and_promise_no_time(stage, endpoint
     endpoint.script = [answer(DROPS), *[answer(DROPS, critiques="{}")] * 99]
     run = stage(iterations=6)
     run.model.progress = heard = Heard()
-    search([run.model], run.problem, run.attempts, run.evaluator, heard)
+    search([run.model], run.problem, run.attempts, run.evaluator, heard, run.guard)
     run.history.close()
     assert len(endpoint.requests) == 18
     asked = [phase for phase in heard.phases if phase.startswith("asking: ")]
