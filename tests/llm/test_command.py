@@ -25,7 +25,6 @@ SMALL = """\
 base: mi300x
 name: small
 l2_bytes_per_xcd: 262144
-l2_set_bits: null
 llc_bytes: null
 llc_gb_s: null
 """
