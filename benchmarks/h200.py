@@ -51,6 +51,7 @@ from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.baseline import choose_evaluator
 from intelliperf_swizzle.search.evaluator import Evaluator
+from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.problem import pose_problem
@@ -190,7 +191,8 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
         best = None
         if is_promising(setup, subject):
             problem = pose_problem(setup, subject, evaluator, attempts)
-            found, _ = search([OfflineProposer()], problem, attempts, evaluator, progress)
+            guard = SizeGuard(setup, subject, progress)
+            found, _ = search([OfflineProposer()], problem, attempts, evaluator, progress, guard)
             best = found.attempt if found else None
         automatic_seconds = time.monotonic() - begun
         record = {

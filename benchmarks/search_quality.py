@@ -42,6 +42,7 @@ from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.baseline import choose_evaluator
 from intelliperf_swizzle.search.evaluator import Evaluator
+from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import search
 from intelliperf_swizzle.search.plan import LEAST_GAIN
 from intelliperf_swizzle.search.problem import pose_problem
@@ -93,7 +94,8 @@ def measured(application: Application, work: Path) -> dict[str, Any]:
                     attempts.screen(catalogue, attempts.prove(catalogue))
                     evaluator.evaluate(attempts.edit(attempts.screened))
                 else:
-                    search([proposer], problem, attempts, evaluator, progress)
+                    guard = SizeGuard(setup, subject, progress)
+                    search([proposer], problem, attempts, evaluator, progress, guard)
                 if name == "long":
                     kinds = look_again(setup, attempts, evaluator, record["default"]["l2_hit_rate"])
                     again = {"looked_at_again": kinds}

@@ -31,7 +31,7 @@ def record_launches(command: Sequence[str], target: Target, scratch: Path) -> tu
         CaptureError: they cannot be recorded.
     """
     script, *arguments = command
-    return capture(
+    launches: tuple[Launch, ...] = capture(
         RecordRequest(
             [sys.executable, str(BENCHMARKS / script), *arguments],
             folder=scratch / "capture",
@@ -40,6 +40,7 @@ def record_launches(command: Sequence[str], target: Target, scratch: Path) -> tu
             target=target,
         )
     ).launches
+    return launches
 
 
 def configure(

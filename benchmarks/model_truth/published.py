@@ -122,7 +122,7 @@ def _orders(
             orders[name] = evaluate_remap(record["remap"], published.axes, known)
         elif "groups" in record:
             rows, cols = int(published.sizes["rows"]), int(published.sizes["cols"])
-            orders[name] = grouped_tiles(rows, cols, *record["groups"], target.num_xcds)
+            orders[name] = grouped_tiles(rows, cols, *record["groups"], xcds=target.num_xcds)
         elif "chunked_xcd_window" in record:
             text = load_pattern("chunked-xcd-window").bind(**record["chunked_xcd_window"])
             orders[name] = evaluate(
@@ -135,7 +135,7 @@ def _orders(
 
 
 def grouped_tiles(
-    rows: int, cols: int, chunk: int | None, window: int, axis: str, xcds: int
+    rows: int, cols: int, chunk: int | None, window: int, axis: str, *, xcds: int
 ) -> Int64Array:
     """Launch index -> tile, row by row, of a GEMM's tiles in groups.
 

@@ -155,4 +155,5 @@ def test_the_caution_has_a_witness_and_a_command_that_shows_more(setup: Setup) -
     )
     assert shown.returncode == 1, shown.stderr
     assert witness[0] in shown.stdout
-    assert "never computed: pid = 1208 1209 1210 1211" in shown.stdout
+    left = f"within [{1208 * 16}:{1216 * 16}]"  # the tiles of programs 1208 to 1211, and the border
+    assert re.search(rf"by no program, {re.escape(left)}", shown.stdout)

@@ -54,7 +54,7 @@ def test_attempts_do_not_keep_their_permutations(
         )
     permutation = 8 * stages.subject.traced[0].launch.programs
     assert len({one.fingerprint for one in screened if one.proof}) > 40
-    assert sum(one.attempt.verdict.kind == "better" for one in evaluated) > 20
+    assert sum(one.attempt.measurement is not None for one in evaluated) > 40
     assert screening < FEW * permutation
     assert evaluating < FEW * permutation
     [tile] = evaluated[0].proved.tiles()

@@ -18,7 +18,9 @@ struct swizzle_bf16 {  // the upper half of a float, rounded to nearest, ties to
 };
 struct swizzle_fp16 {
   _Float16 bits;
-  __host__ __device__ static swizzle_fp16 from(float value) { return {static_cast<_Float16>(value)}; }
+  __host__ __device__ static swizzle_fp16 from(float value) {
+    return {static_cast<_Float16>(value)};
+  }
   __host__ __device__ operator float() const { return static_cast<float>(bits); }
 };
 
@@ -46,9 +48,7 @@ struct swizzle_fp16 {
   __host__ __device__ inline name __hfma(name a, name b, name c) {                                 \
     return __builtin_fmaf(float(a), float(b), float(c));                                           \
   }                                                                                                \
-  struct name##2 {                                                                                 \
-    name x, y;                                                                                     \
-  };                                                                                               \
+  struct name##2 { name x, y; };                                                                   \
   __host__ __device__ inline name##2 __hadd2(name##2 a, name##2 b) {                               \
     return {a.x + b.x, a.y + b.y};                                                                 \
   }                                                                                                \
