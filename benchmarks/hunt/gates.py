@@ -337,9 +337,12 @@ class _Ended:
 @contextmanager
 def _undone_afterwards() -> Iterator[None]:
     """What a child patches in Triton for itself is taken back."""
-    from triton.runtime import interpreter, jit
+    from triton.compiler import CompiledKernel
+    from triton.compiler.compiler import AsmDict
+    from triton.runtime import jit
+    from triton.runtime.autotuner import Autotuner
 
-    classes = (interpreter.InterpretedFunction, interpreter.InterpreterBuilder, jit.JITFunction)
+    classes = (AsmDict, Autotuner, CompiledKernel, jit.JITFunction)
     before = [dict(vars(one)) for one in classes]
     try:
         yield

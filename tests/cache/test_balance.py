@@ -68,4 +68,8 @@ def test_the_time_is_that_of_the_slower_of_memory_and_arithmetic_until_the_last_
     assert late is not None
     assert measured.modelled_time_ms == memory * late
     assert replace(measured, arithmetic_time_ms=2 * memory).modelled_time_ms == 2 * memory * late
-    assert replace(measured, imbalance=None, arithmetic_time_ms=9.0).modelled_time_ms == memory
+    even = replace(measured, imbalance=None)
+    assert even.modelled_time_ms == memory
+    assert replace(even, arithmetic_time_ms=9.0).modelled_time_ms == 9.0
+    overlapped = replace(even, arithmetic_time_ms=9.0, overlapped_time_ms=10.0)
+    assert overlapped.modelled_time_ms == 10.0

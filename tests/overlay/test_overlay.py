@@ -132,6 +132,18 @@ def test_another_kernel_than_was_proved_is_left_alone(
     assert [reason in str(one.message) for one in seen] == [True]
 
 
+def test_a_script_in_a_process_that_it_spawned_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows.fn, "__module__", "__main__")
+    file = swizzles(tmp_path, rows, "pid_0 = grid_0 - 1 - pid_0")
+    known = overlay.identity(rows)
+    monkeypatch.setattr(rows.fn, "__module__", "__mp_main__")
+    assert overlay.identity(rows) == known
+    with overlay.applied(file):
+        assert instructions(compiled(rows)) == instructions(compiled(reversed_rows))
+
+
 def test_a_function_that_is_not_inlined(tmp_path: Path) -> None:
     with overlay.applied(swizzles(tmp_path, far_rows, "pid_0 = grid_0 - 1 - pid_0")):
         assert "tt.get_num_programs" in compiled(far_rows).asm["ttir"]

@@ -70,7 +70,7 @@ def _switch(rules: dict[str, dict[str, Any]]) -> None:
     _active.clear()
     _active.update(rules)
     for one in [one for one in gc.get_objects() if isinstance(one, JITFunction)]:
-        if f"{one.fn.__module__}:{one.fn.__name__}" in changed:
+        if f"{_module(one)}:{one.fn.__name__}" in changed:
             one.device_caches.clear()
 
 
@@ -97,17 +97,20 @@ def identity(kernel: Any) -> dict[str, str]:
     import triton
 
     return {
-        "module": kernel.fn.__module__,
+        "module": _module(kernel),
         "kernel": kernel.fn.__name__,
         "source": source_digest(kernel),
         "triton": ".".join(triton.__version__.split(".")[:2]),
     }
 
 
+def _module(kernel: Any) -> str:  # a script has another name in the processes that it spawns
+    return str(kernel.fn.__module__).replace("__mp_main__", "__main__")
+
+
 def _rule_for(kernel: Any) -> Any:
     """The rule for a `JITFunction` that is still what the swizzle was proved for."""
-    rule = _active.get(f"{kernel.fn.__module__}:{kernel.fn.__name__}")
-    if rule is None:
+    if (rule := _active.get(f"{_module(kernel)}:{kernel.fn.__name__}")) is None:
         return None
     changed = [name for name, value in identity(kernel).items() if rule[name] != value]
     what = {"triton": "Triton's version"}.get(changed[0], f"its {changed[0]}") if changed else ""
@@ -150,13 +153,11 @@ def _watch_compilations() -> None:
 def _renumber(module: Any, rule: dict[str, Any], source: Any, plain: Any, context: Any) -> Any:
     """The module with each program id read through the swizzle; unchanged where that cannot be."""
     _inline(module, context)
-    text = module.str()
-    entry = text.index("tt.func public")
+    entry = (text := module.str()).index("tt.func public")
     head, _, rest = text[entry:].partition(") attributes")
     body_end = entry + len(head) + rest.index("\n  }")
     read = {"xyz".index(one[2]) for one in _READ.finditer(text)}
-    axes = sorted(read & set(map(int, rule["outputs"])))
-    if not axes:
+    if not (axes := sorted(read & set(map(int, rule["outputs"])))):
         return module
     values = {name: _argument(source, name, head) for name in rule["reads"]}
     if None in values.values():
@@ -220,9 +221,8 @@ def _swizzle_function(
     with tempfile.TemporaryDirectory() as folder:  # Triton reads a function's text from its file
         file = Path(folder) / f"swizzle_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py"
         file.write_text(text, "utf-8")
-        made = runpy.run_path(str(file))
         signature = {"out": "*i32", **{name: kind for name, (_, kind) in given.items()}}
-        compiled = plain(ASTSource(made["caller"], signature)).str_nodebug()
+        compiled = plain(ASTSource(runpy.run_path(str(file))["caller"], signature)).str_nodebug()
     private = rf'^ *tt\.func private @"?[^("]*{_FUNCTION}[^("]*"?(\(.*?\n  }}$)'
     return f"  tt.func private @{_FUNCTION}{re.findall(private, compiled, re.M | re.S)[0]}\n"
 
