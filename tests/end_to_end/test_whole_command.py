@@ -33,8 +33,9 @@ l2_channels_per_xcd: 1
 l2_channel_bits: hashed
 l2_set_bits: hashed
 cus_per_xcd: 4
+llc_gb_s: 500.0
 """
-"""An MI300X on which a small GEMM is large: its L2s hold 512 lines."""
+"""An MI300X on which a small GEMM is large: its L2s hold 512 lines, and misses cost time."""
 
 
 @pytest.fixture
