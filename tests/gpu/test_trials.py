@@ -176,13 +176,17 @@ def as_it_is(bed: Bed) -> str:
     return plain.stdout
 
 
+ENDLESS = """\
+for _ in range(1 << 30):
+        for _ in range(1 << 30):
+            pid += pid // 1000"""
+"""Adds zero, for ever. Without a GPU, loops that wait for memory to change are found out."""
+
+
 def test_one_that_kills_or_hangs_its_process_fails_alone(bed: Bed) -> None:
     first = "pid = tl.program_id(0)"
     fault = f"{first}.to(tl.int64) + (1 << 40)"
-    hang = f"{first}\n    while tl.load(total + pid, volatile=True) >= 0:\n        pid += 0"
-    if bed.gpu is not None:  # the interpreter finds out both; so the process itself is hit
-        fault = f"{first}\n    __import__('os').abort()"
-        hang = f"{first}\n    __import__('time').sleep(60)"
+    hang = f"{first}\n    {ENDLESS}"
     crash = "BLOCK: tl.constexpr = __import__('os').abort())"
     candidates = {
         1: bed.edited(first, fault), 2: bed.edited(first, hang), 3: bed.edited(*REVERSED),
@@ -190,8 +194,11 @@ def test_one_that_kills_or_hangs_its_process_fails_alone(bed: Bed) -> None:
     }  # fmt: skip
     rig = bed.rig(run_seconds=2.0)
     trials = rig.try_out(bed.tasks, candidates, tolerance=1e-6, race_seconds=0)
-    assert trials[1].failure is not None
-    assert trials[1].failure.kind == "faulted", trials[1].failure
+    if bed.gpu is not None:  # executed from its IR, where a load from nowhere kills nothing
+        assert trials[1].difference is not None
+    else:
+        assert trials[1].failure is not None
+        assert trials[1].failure.kind == "faulted", trials[1].failure
     assert trials[2].failure is not None
     assert trials[2].failure.kind == "hung", trials[2].failure
     assert trials[3].difference is None
@@ -202,10 +209,7 @@ def test_one_that_kills_or_hangs_its_process_fails_alone(bed: Bed) -> None:
 
 def test_the_limit_of_the_application_counts_against_no_candidate(bed: Bed) -> None:
     first = "pid = tl.program_id(0)"
-    slow = "while tl.load(total + pid, volatile=True) >= 0:\n        pid += 0"
-    if bed.gpu is not None:  # the interpreter would find it out
-        slow = "__import__('time').sleep(60)"
-    slow = bed.edited(first, f"{first}\n    {slow}")
+    slow = bed.edited(first, f"{first}\n    {ENDLESS}")
     rig = bed.rig(run_seconds=100.0, limit_seconds=15.0)
     outcome = TritonOnGpu(rig, [], 1e-6)
     outcome._tasks = bed.tasks

@@ -21,11 +21,21 @@ half = grid_0 // 2
 pid_0 = block % half * 2 + slot % 2
 pid_1 = block // half * 2 + slot // 2 % 2
 """
+SMALL = """\
+base: mi300x
+name: small
+l2_bytes_per_xcd: 262144
+llc_bytes: null
+llc_gb_s: null
+"""
+"""A GPU with small L2s right before memory: what they save is time."""
 
 
-def run(folder: Path, *arguments: str, key: str = "") -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, *arguments: str, key: str = "", target: str = "mi300x"
+) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "LLM_GATEWAY_KEY": key, "HOME": str(folder)}
-    command = [sys.executable, "-m", "intelliperf_swizzle", "--target", "mi300x", *arguments]
+    command = [sys.executable, "-m", "intelliperf_swizzle", "--target", target, *arguments]
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=200
     )
@@ -39,7 +49,9 @@ def test_a_run_with_a_model_leaves_totals_and_no_key(endpoint, tmp_path, read_re
     ]
     sizes = ["--m", "2048", "--n", "2048"]
     options = ["--proposer", "llm", "-r", endpoint.url, "--num_attempts", "1", "-v"]
-    done = run(tmp_path, *options, "--", sys.executable, str(TRANSPOSE), *sizes, key=KEY)
+    (tmp_path / "small.yaml").write_text(SMALL)
+    app = ["--", sys.executable, str(TRANSPOSE), *sizes]
+    done = run(tmp_path, *options, *app, key=KEY, target="small.yaml")
     assert done.returncode == 0, done.stderr
     assert len(endpoint.requests) == 3
     folder = tmp_path / "swizzle-out" / "transpose_kernel"

@@ -49,4 +49,5 @@ def test_a_models_answer_is_refused_or_becomes_cpp(endpoint: Endpoint, tmp_path:
     assert best.validation is not None
     assert (best.validation.method, best.validation.same_bits) == ("all-tiles", True)
     assert best.diff is not None
-    assert "const dim3 blockIdx(swizzle_pid_0, swizzle_pid_1, ::blockIdx.z);" in best.diff
+    cast = [f"static_cast<unsigned>(swizzle_pid_{axis})" for axis in (0, 1)]
+    assert f"const dim3 blockIdx({', '.join(cast)}, ::blockIdx.z);" in best.diff
