@@ -9,6 +9,7 @@ Left out: the build for the GPU, and whether an order is worth having (each is h
 
 from __future__ import annotations
 
+import ast
 import atexit
 import contextlib
 import io
@@ -35,9 +36,16 @@ from hunt.swizzles import texts_for
 from intelliperf_swizzle import children, cli
 from intelliperf_swizzle.children import called
 from intelliperf_swizzle.errors import SwizzleError
-from intelliperf_swizzle.frontends.triton.capture import begin, describe, process, recording
+from intelliperf_swizzle.frontends.triton.capture import (
+    begin,
+    describe,
+    process,
+    recording,
+    unknown,
+)
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings as AgentSettings
 from intelliperf_swizzle.frontends.triton.capture.settings import load_settings
+from intelliperf_swizzle.frontends.triton.ir import compile as compile_
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.options import Options
@@ -50,11 +58,13 @@ from intelliperf_swizzle.records import Candidate, Measurement
 from intelliperf_swizzle.search import (
     conclude,
     examine_kernel,
+    loop,
     one_kernel,
     run,
     scoring,
 )
 from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.setup import prepare
 
 TARGET = load_target("mi300x")
@@ -119,6 +129,8 @@ def judge(folder: Path, texts: Texts) -> tuple[Verdict, ...]:
             (conclude, "is_promising", lambda *_: True),
             (examine_kernel, "add_cautions", lambda kernel, *_: kernel),
             (Attempts, "screen", _screen_anew),
+            (SizeGuard, "_model", lambda *_: ()),
+            (loop, "search", proposer.search),
         ),
     ):
         options = Options(
@@ -175,6 +187,7 @@ def main() -> None:
         (one_kernel, "is_promising", lambda *_: True),
         (conclude, "is_promising", lambda *_: True),
         (OfflineProposer, "propose", lambda _, problem: proposer.propose(problem)),
+        (loop, "search", proposer.search),
     ):
         arguments = ["--proposer", "offline", "--profiler", "model", "--target", TARGET.name]
         arguments += ["--report_dir", str(records), "-k", "kernel", "--", sys.executable, "main.py"]
@@ -193,6 +206,19 @@ class _Proposer:
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
         self.verdicts: list[Verdict] = []
+        self._held: Any = None
+
+    def search(self, *given: Any) -> Any:
+        """`loop.search` with its last stage, the guard, for each text, not for the best alone."""
+        *_, guard = given
+        confirm = loop._confirm
+
+        def confirm_guarded(evaluator: Any, edited: Any, _: Any = None) -> Any:
+            self._held = confirm(evaluator, edited, guard)
+            return self._held
+
+        with _replaced((loop, "_confirm", confirm_guarded)):
+            return _search(*given)
 
     def propose(self, problem: Problem) -> Iterator[CandidateBatch]:
         for text in self._texts(Offers(problem)):
@@ -203,10 +229,13 @@ class _Proposer:
                 self.verdicts.append(Verdict(text, False, type(error).__name__, str(error)))
                 continue
             [attempt] = batch.outcomes
-            accepted = attempt.verdict.kind == "better"
-            reason = "" if accepted else attempt.verdict.reason
-            patch = attempt.diff if accepted else None
-            self.verdicts.append(Verdict(text, accepted, attempt.verdict.kind, reason, patch))
+            kind, reason = attempt.verdict.kind, attempt.verdict.reason
+            if self._held is not None:
+                self.verdicts.append(Verdict(text, True, kind, "", self._held.attempt.diff))
+            elif kind == "better":
+                self.verdicts.append(Verdict(text, False, "not guarded", "no condition suffices"))
+            else:
+                self.verdicts.append(Verdict(text, False, kind, reason))
 
     def refuse_all(self, error: SwizzleError) -> None:
         """The tool refuses the application, whatever the text."""
@@ -216,7 +245,7 @@ class _Proposer:
             self.verdicts = [Verdict(text, False, kind, reason) for text in texts]
 
 
-_screen = Attempts.screen
+_screen, _search = Attempts.screen, loop.search
 
 
 def _screen_anew(attempts: Attempts, *given: Any) -> Any:
@@ -245,7 +274,9 @@ def _in_this_process() -> Iterator[None]:
     try:
         here = _WarmHere()
         with _replaced(
-            (children, "_warm_for", lambda *_: (here, True)), (recording, "start", _start)
+            (children, "_warm_for", lambda *_: (here, True)),
+            (recording, "start", _start),
+            (ast, "parse", _parse),
         ):
             yield
     finally:
@@ -266,6 +297,16 @@ def _replaced(*replacements: tuple[Any, str, Any]) -> Iterator[None]:
 
 
 _one_at_a_time = threading.RLock()
+_parsing = threading.RLock()
+
+
+_parse_of_python = ast.parse
+
+
+def _parse(*given: Any, **named: Any) -> Any:
+    """`ast.parse`, alone: CPython 3.11 counts its depth of recursion for all threads together."""
+    with _parsing:
+        return _parse_of_python(*given, **named)
 
 
 class _WarmHere:
@@ -293,18 +334,24 @@ def _start(
     command: Sequence[str], folder: Path, cwd: Any, environment: Any, *, on_gpu: bool
 ) -> _Ended:
     """`process.start` here: the application runs to its end, watched."""
+    from triton import knobs
+
     from intelliperf_swizzle.frontends.triton.capture import virtual_gpu
 
     settings: AgentSettings = load_settings(folder)
     (folder / process.LOG).touch()
     assert settings.gpu is not None
-    virtual_gpu.install(settings.gpu, lambda *_: None)
     sys.path.insert(0, str(cwd))
     exit_code = 0
     at_exit: list[Callable[[], object]] = []
     register, atexit.register = atexit.register, at_exit.append
     try:
-        with _undone_afterwards(), contextlib.redirect_stdout(io.StringIO()):
+        with (
+            _undone_afterwards(),
+            contextlib.redirect_stdout(io.StringIO()),
+            _replaced((knobs.cache, "dir", str(folder / "triton-cache"))),
+        ):
+            virtual_gpu.install(settings.gpu, lambda *_: None)
             begin.install(folder, settings)
             runpy.run_path(str(Path(cwd) / "main.py"))
         for function in at_exit:
@@ -337,17 +384,27 @@ class _Ended:
 @contextmanager
 def _undone_afterwards() -> Iterator[None]:
     """What a child patches in Triton for itself is taken back."""
-    from triton.compiler import CompiledKernel
-    from triton.compiler.compiler import AsmDict
-    from triton.runtime import jit
+    import triton.testing
+    from triton import knobs
+    from triton.compiler.compiler import AsmDict, CompiledKernel
     from triton.runtime.autotuner import Autotuner
+    from triton.runtime.interpreter import InterpretedFunction
+    from triton.runtime.jit import JITFunction, KernelInterface
 
-    classes = (AsmDict, Autotuner, CompiledKernel, jit.JITFunction)
-    before = [dict(vars(one)) for one in classes]
+    classes = (
+        AsmDict,
+        Autotuner,
+        CompiledKernel,
+        InterpretedFunction,
+        JITFunction,
+        KernelInterface,
+    )
+    owners = (*classes, triton.testing, knobs.runtime)
+    before = [dict(vars(one)) for one in owners]
     try:
         yield
     finally:
-        for one, names in zip(classes, before, strict=True):
+        for one, names in zip(owners, before, strict=True):
             for name, value in vars(one).copy().items():
                 if names.get(name) is not value and name in names:
                     setattr(one, name, names[name])
@@ -360,9 +417,9 @@ def _clean() -> None:
     for name in [name for name in sys.modules if name.startswith("rendered_")]:
         del sys.modules[name]
     linecache.clearcache()
-    read_once = getattr(describe, "_read_once", None)
-    if read_once is not None:
-        read_once.cache_clear()
+    describe._read_once.cache_clear()
+    for kept in (compile_._compiled, unknown._marks, unknown._lasting):
+        kept.clear()  # by places in memory, which the next application has other things in
 
 
 if __name__ == "__main__":

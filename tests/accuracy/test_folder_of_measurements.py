@@ -108,7 +108,8 @@ def test_what_was_left_out_is_exit_code_1_and_the_rest_is_reported(ran: Ran) -> 
         "plain, identity: measured on axes [16, 64]; the kernel has [32, 32]",
         "plain, random: neither sm_side_hit_rate_pct nor l2_hit_rate_pct is a number",
         "record 15: it names no config and mapping",
-        "assembly: k_assembly cannot be interpreted",
+        "assembly: k_assembly: an address at kernels.py:58 depends on what is not known: inline "
+        "assembly (kernels.py:55)",
         "failing: building failing failed: RuntimeError: out of cheese",
         "nowhere: kernels.py has no such configuration",
     ],

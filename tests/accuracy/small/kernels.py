@@ -50,7 +50,7 @@ def k_histogram(x_ptr, count_ptr, n, order_ptr, BLOCK: tl.constexpr):
 
 @triton.jit
 def k_assembly(x_ptr, y_ptr, order_ptr, BLOCK: tl.constexpr):
-    """No interpreter knows where it stores."""
+    """Nobody knows where it stores."""
     at = tl.load(order_ptr + tl.program_id(0)) * BLOCK + tl.arange(0, BLOCK)
     place = tl.inline_asm_elementwise(
         "not.b32 $0, $1;", "=r,r", [at], dtype=tl.int32, is_pure=True, pack=1
