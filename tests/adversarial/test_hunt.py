@@ -40,8 +40,10 @@ def test_hardly_anything_right_is_refused(pairs: list[Pair]) -> None:
     harmless = [p for p in pairs if p.truth == "harmless"]
     refused = Counter((p.effect, p.reason) for p in harmless if not p.accepted)
     if sum(refused.values()) > 0.1 * len(harmless):
-        pytest.xfail(f"of {len(harmless)} harmless pairs, with tables of pointers and second shapes "
-                     f"among them, {sum(refused.values())} are refused; the bar is one in twenty")  # fmt: skip
+        pytest.xfail(
+            f"{sum(refused.values())} of {len(harmless)} harmless pairs are refused, tables of"
+            " pointers and second shapes among them; the bar is one in twenty"
+        )
 
 
 # --- the ground truth -----------------------------------------------------------------------------
