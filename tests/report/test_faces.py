@@ -54,7 +54,8 @@ def test_a_domain_has_the_name_that_the_vendor_gives_it(
 
 
 def test_the_verdict_speaks_of_time(run: Run) -> None:
-    assert re.match(r"Modelled: Better\. Modelled memory time -\d+\.\d %\. L2 hit rate", said(run))
+    times = r"modelled time \d+\.\d+ \S?s → \d+\.\d+ \S?s \(-\d+\.\d %.*\), L2 hit rate"
+    assert re.match(rf"Modelled: Better\. Recommended: apply the patch\. .* {times}", said(run))
     bound = replace(run.baseline, arithmetic_time_ms=2.0, modelled_memory_time_ms=1.5)
     text = said(replace(run, best=None, nothing_to_gain=True, baseline=bound))
     assert "nothing to gain" in text

@@ -24,7 +24,9 @@ from intelliperf_swizzle.search.conclude import Outcome
 @pytest.fixture
 def folder(shown: Run, outcome: Outcome, tmp_path: Path) -> Path:
     """The files of a run, as it writes them."""
-    finished = SimpleNamespace(run=shown, initial=outcome.initial, optimized=outcome.optimized)
+    finished = SimpleNamespace(
+        run=shown, edit=outcome.edit, initial=outcome.initial, optimized=outcome.optimized
+    )
     write_files(finished, tmp_path, output_file=None, attempts_directory=None)
     return tmp_path
 

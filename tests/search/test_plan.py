@@ -70,7 +70,8 @@ def test_edits_are_only_handed_over_together_if_the_users_test_passes_on_them(
     )
     outcomes: Any = [SimpleNamespace(edit=one) for one in edits]
     combined, notes = combine_edits(outcomes, setup)
-    assert seen == ["A\nb\nC\n"]
+    original = "a\nb\nc\n"
+    assert seen == ([original, "A\nb\nC\n"] if together else [original])
     assert combined is not None
     assert (combined.files[str(path)] == "A\nb\nC\n") is together
     assert bool(notes) is not together

@@ -142,7 +142,8 @@ def _with_block(
         )
         for axis, parts in enumerate(explained)
     )
-    return replace(launch, grid=(x, y, z), arguments={**launch.arguments, name: block}, count=1)
+    arguments = {**launch.arguments, name: block}
+    return replace(launch, grid=(x, y, z), arguments=arguments, count=1, ttir=None)
 
 
 def _explain(launch: Launch, extent: int) -> tuple[_Factor, ...] | None:
@@ -220,9 +221,12 @@ def _scaled(launch: Launch, explained: list[tuple[_Factor, ...]], size: int, oth
         name: argument if name in kept else _renewed(argument, numbers, views)
         for name, argument in launch.arguments.items()
     }
+    compiled_in = {*launch.constexprs, *(n for n, old in launch.constants.items() if old == 1)}
+    alike = all(arguments[name] == launch.arguments[name] for name in compiled_in)
     return replace(
-        launch, grid=grid, arguments=arguments, storages=_storages(launch, views), count=1
-    )
+        launch, grid=grid, arguments=arguments, storages=_storages(launch, views), count=1,
+        ttir=launch.ttir if alike else None,
+    )  # fmt: skip
 
 
 def _scaled_view(
