@@ -16,13 +16,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from intelliperf_swizzle.records import Argument, Int64Array, Launch, UInt8Array
+
+if TYPE_CHECKING:
+    import torch
 
 _PAGE_BYTES = 4096
 
@@ -47,6 +49,8 @@ class Span:
 
     def bytes(self) -> torch.Tensor:
         """A live view of it: uint8[bytes]."""
+        import torch
+
         size = self.end - self.begin
         if self.storage is not None:
             view = torch.tensor([], dtype=torch.uint8, device=self.device)
@@ -95,6 +99,8 @@ def live_spans(given: Iterable[Span]) -> list[Span]:
 
 
 def _tensors() -> Iterator[torch.Tensor]:
+    import torch
+
     for found in gc.get_objects():
         if issubclass(type(found), torch.Tensor):
             with suppress(NotImplementedError, RuntimeError):  # sparse and functional ones
@@ -104,6 +110,8 @@ def _tensors() -> Iterator[torch.Tensor]:
 
 def _allocated(device: torch.device, known: Iterable[Span]) -> list[Span]:
     """What the caching allocator has handed out and no tensor of Python shows."""
+    import torch
+
     begins = {one.begin for one in known}
     return [
         Span(begin, begin + block["size"], True, device)

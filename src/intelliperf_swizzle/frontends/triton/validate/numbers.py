@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
 from intelliperf_swizzle.frontends.triton.ir.parse import MARK, Kernel
 from intelliperf_swizzle.frontends.triton.ir.same import Renumbered, Renumbering, compare
 from intelliperf_swizzle.frontends.triton.ir.scalars import (
@@ -52,6 +51,8 @@ def find_differences(launches: Sequence[EditedLaunch], folder: Path) -> Iterator
     Raises:
         ValidationError: an original cannot be compiled from its text.
     """
+    from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of  # it needs Triton
+
     parse, compare_all = cache(Kernel.parse), cache(_compare)  # many launches specialise alike
     for one in launches:
         try:
