@@ -169,7 +169,6 @@ def test_the_same_seed_gives_the_same_result_byte_for_byte(project: Path) -> Non
         code, _, err = run(*gemm("-o", "../result.json", "--history", "../history.jsonl"),
                            cwd=project)  # fmt: skip
         assert code == 0, err
-        assert ("records of an earlier run" in err) == bool(results)
         results.append((project.parent / "result.json").read_bytes())
     assert results[0] == results[1]
 
