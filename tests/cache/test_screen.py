@@ -189,13 +189,6 @@ def _skewed(n):
     return weight / weight.sum()
 
 
-def test_many_orders_at_once_score_as_one_by_one():
-    trace = gemm(512, 512, 256, 64, 64, 64)
-    screen = Screen(trace, small(256, num_xcds=8, dispatch_domains=tuple(range(8))), 2)
-    orders = [np.random.default_rng(s).permutation(trace.tiles) for s in range(9)]
-    assert screen.hit_rates(orders) == [screen.hit_rate(order) for order in orders]
-
-
 def test_importing_the_room_does_not_import_the_compiler():
     import subprocess
     import sys

@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,11 +84,6 @@ class Screen:
         tiles = tile[self._by_domain].astype(np.int32)
         misses = screen_misses(tiles, self._domain_offset, stream, self._drift)
         return 1.0 - misses / self._requests
-
-    def hit_rates(self, tiles: Sequence[Int64Array]) -> list[float]:
-        """`hit_rate` of many orders, on all cores."""
-        with ThreadPoolExecutor(cores()) as pool:
-            return list(pool.map(self.hit_rate, tiles))
 
 
 def _in_pieces(
