@@ -15,7 +15,7 @@ from hunt.campaign import Campaign, Pair, pairs_of
 from hunt.swizzles import drops_tiles, patched, renumber
 from hunt.truth import ORDERS, Truth
 
-PAIRS = 200
+PAIRS = 300
 SEED = 500_000
 """Not among those of the recorded campaign."""
 

@@ -406,7 +406,7 @@ def test_host_that_drives_a_run_that_fails(host, project):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_host_that_drives_ends_at_a_signal_and_leaves_nothing(number, host, project, temporary):
+def test_host_that_drives_dies_of_a_signal_and_leaves_nothing(number, host, project, temporary):
     """It is sent by the application, whose grandparent the host is."""
     (project / "long.py").write_text(f"""
 import os, time
@@ -420,7 +420,7 @@ time.sleep(600)
         *FORMULA, "--", "python", "long.py", cwd=project, DOUBLE_PATCHED="1",
         TMPDIR=str(temporary),
     )  # fmt: skip
-    assert ran.returncode == 128 + number, ran.stderr
+    assert ran.returncode == -number, ran.stderr
     assert f"interrupted by {number.name}" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert not list(temporary.iterdir())

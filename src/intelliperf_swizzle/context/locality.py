@@ -252,7 +252,6 @@ def _reuse(
     domain_of: Int64Array,
     wave_of: Int64Array,
 ) -> Reuse:
-    capacity_bytes = target.l2_bytes_per_xcd * (1 if target.deals_in_turn else target.num_xcds)
     domain, wave = domain_of[touches.tile], wave_of[touches.tile]
     order = np.lexsort((touches.tile, domain, touches.unit))
     unit, lines = touches.unit[order], touches.lines[order]
@@ -275,7 +274,7 @@ def _reuse(
         same_wave=float(lines[again & ~later].sum() / total),
         earlier_wave=float(lines[later].sum() / total),
         distance_bytes=float(np.median(distance)) if len(distance) else None,
-        distance_fits=_fitting(distance, lines[later], capacity_bytes),
+        distance_fits=_fitting(distance, lines[later], target.meeting_l2_bytes),
         domains_per_shared_line=_mean_domains(unit[fetched], lines[fetched]),
     )
 

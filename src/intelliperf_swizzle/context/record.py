@@ -144,9 +144,3 @@ class HardwareContext:
     wave: Wave
     trace: Trace
     sampled: int
-
-    @property
-    def l2_bytes(self) -> int:
-        """Of the L2 in which tiles can meet: an XCD's, or all of it where it is taken for one."""
-        domains = 1 if self.target.deals_in_turn else self.target.num_xcds
-        return self.target.l2_bytes_per_xcd * domains

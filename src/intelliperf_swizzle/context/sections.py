@@ -300,7 +300,7 @@ def _locality(context: HardwareContext, _: Collection[str]) -> str:
     )
     parts.append(
         f"Working set of one wave: {about}{size(wave.domain_bytes)} on an {domain} (its L2 holds "
-        f"{size(context.l2_bytes)}; tiles of a wave advance side by side, so they share "
+        f"{size(target.meeting_l2_bytes)}; tiles of a wave advance side by side, so they share "
         f"lines that they touch at the same step), {about}{size(wave.device_bytes)} on the device."
     )
     return "\n\n".join(parts)
@@ -313,7 +313,7 @@ def _distance(context: HardwareContext, about: str) -> str:
     domain = target.domain_name if target.deals_in_turn else "GPU"
     return (
         f"; the {domain} touches {about}{size(reuse.distance_bytes)} in between "
-        f"(median), which fits its L2 of {size(context.l2_bytes)} in "
+        f"(median), which fits its L2 of {size(context.target.meeting_l2_bytes)} in "
         f"{about}{percent(reuse.distance_fits)} of the cases"
     )
 

@@ -221,6 +221,11 @@ class Target:
         """Whether a workgroup's launch index alone says which L2 it runs on, as on AMD's GPUs."""
         return not self.gpc_cus
 
+    @property
+    def meeting_l2_bytes(self) -> int:
+        """Of the L2 in which workgroups meet: a domain's; all of it where it is taken for one."""
+        return self.l2_bytes_per_xcd * (1 if self.deals_in_turn else self.num_xcds)
+
     def domain_of(self, launch_index: Int64Array) -> Int64Array:
         """The domains on which workgroups land: `launch_index: int64[n]` -> `int64[n]`."""
         cycle = np.asarray(self.dispatch_domains, np.int64)

@@ -8,10 +8,11 @@ The host asks for our options, parses, and calls the formula with what it has pa
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable
 
-from intelliperf_swizzle.children import leave
+from intelliperf_swizzle.children import clean_up
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.options import add_options
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
@@ -50,9 +51,12 @@ def exit_code_of(parse: Callable[[], argparse.Namespace]) -> int:
     except SwizzleError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    except Interrupted as signal:
-        print(signal, file=sys.stderr)
-        leave(signal.exit_code)
+    except Interrupted as interrupted:
+        print(interrupted, file=sys.stderr)
+        clean_up()  # then the host ends as at any signal
+        signal.signal(interrupted.number, signal.SIG_DFL)
+        signal.raise_signal(interrupted.number)
+        return interrupted.exit_code
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
         print(f"error: {error.strerror or error}{where}", file=sys.stderr)

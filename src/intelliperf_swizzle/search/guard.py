@@ -96,7 +96,7 @@ class SizeGuard:
                 if _conditional(self._setup, subject, best, proof.condition, proof) is None:
                     continue
             others = self._model(best, swizzle)
-            loses = any(one.loses for one in others)
+            loses = any(one.loses for one in others) and proof.extent != "the recorded sizes"
             kept = _kept(math.prod(subject.traced[0].launch.grid), others) if loses else None
             if loses and kept is None:  # as at the recorded size, so that no bound tells them apart
                 kept = recorded_condition(best.proved.swizzle, subject.launches)

@@ -15,7 +15,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, emit_triton
 from intelliperf_swizzle.records import Launch
 
-_STARTUP = Path(__file__).parent / "startup"
+_STARTUP = Path(__file__).parents[1] / "capture" / "startup"
 _INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
 

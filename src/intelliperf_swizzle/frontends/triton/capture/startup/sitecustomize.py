@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
 _TRIGGERS = ("torch", "triton")
 _PACKAGE = "intelliperf_swizzle"
+_FOLDERS = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+for _ in range(3):
+    _FOLDERS.append(os.path.dirname(_FOLDERS[-1]))  # capture, triton, frontends, the package
 
 
 class _Waiting:
-    """An import hook that calls `capture.hook.imported` after torch or triton has been imported."""
+    """An import hook for what is to be done after torch or triton has been imported."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -40,10 +43,14 @@ class _Waiting:
 
         def execute_and_tell(module: ModuleType) -> None:
             execute(module)
-            _load_package()
-            from intelliperf_swizzle.frontends.triton.capture import hook
+            if _swizzles and name == "triton":  # a file by itself: it needs nothing of ours
+                place = os.path.join(_FOLDERS[1], "overlay", "runtime.py")
+                _load("swizzle_overlay", spec_from_file_location("swizzle_overlay", place))
+            if _folder:
+                _load_package()
+                from intelliperf_swizzle.frontends.triton.capture import hook
 
-            hook.imported(name)
+                hook.imported(name)
 
         spec.loader.exec_module = execute_and_tell  # type: ignore[method-assign]
         return spec
@@ -53,9 +60,7 @@ def _load_package() -> None:
     """Import our package by its place: the application's Python need not have it installed."""
     if _PACKAGE in sys.modules:
         return
-    folder = os.path.abspath(__file__)
-    for _ in range(5):  # startup, capture, triton, frontends, the package
-        folder = os.path.dirname(folder)
+    folder = _FOLDERS[3]
     place = os.path.join(folder, "__init__.py")
     _load(_PACKAGE, spec_from_file_location(_PACKAGE, place, submodule_search_locations=[folder]))
 
@@ -73,11 +78,13 @@ def _load(name: str, spec: ModuleSpec | None) -> None:
 
 
 _folder = os.environ.get("INTELLIPERF_SWIZZLE_CAPTURE")
+_swizzles = os.environ.get("INTELLIPERF_SWIZZLE_OVERLAY")
 if _folder:
     try:
         with open(os.path.join(_folder, "journal.jsonl"), "a", encoding="utf-8") as _journal:
             _journal.write('{"event": "python"}\n')
     except OSError:
         pass
+if _folder or _swizzles:
     sys.meta_path.insert(0, _Waiting())
 _run_hidden_sitecustomize()
