@@ -54,7 +54,7 @@ def optimize_kernel(
                 )
             found.collect(setup, subject, evaluator, best, progress)
         except Interrupted as signal:
-            best, interrupted = best or sound(evaluator.confirmed), signal
+            best, interrupted = best or next(filter(sound, evaluator.confirmed), None), signal
             efforts = [proposer.effort for proposer in proposers]
             effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
         run = replace(
