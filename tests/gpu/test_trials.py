@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, gpu_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
-from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu
+from intelliperf_swizzle.frontends.triton.trials import TritonOnGpu, why_not_replayed
 from intelliperf_swizzle.hardware import devices, load_target
 
 WHERE = [False, pytest.param(True, marks=pytest.mark.gpu)]
@@ -132,6 +132,23 @@ def test_another_order_of_the_same_work_agrees_at_its_price(
     assert check.extra_bytes == 2 * check.written_bytes
     assert check.moved_bytes == 4 * rows + 6 * counts + 2 * (rows + indices)
     assert 0 < check.kernel_seconds < check.seconds
+
+
+def test_recorded_launches_are_made_again_without_the_application(bed: Bed) -> None:
+    cheats = {n: bed.edited(*CHEATS[name][:2]) for n, name in enumerate(("rounds", "drops a tile"))}
+    candidates = {**cheats, 2: bed.edited(*REVERSED)}
+    rig = replace(bed.rig(), command=())
+    trials = rig.try_out(bed.tasks, candidates, tolerance=1e-6, race_seconds=0.1)
+    assert ["`out` differs" in (trials[n].difference or "") for n in (0, 1)] == [True, True]
+    assert (trials[2].failure, trials[2].difference) == (None, None)
+    assert sorted(trials[2].checks) == [0, 1]
+    assert trials[2].timing is not None
+    for task in bed.tasks:
+        launch = task.launch
+        assert why_not_replayed([launch]) is None
+        lost = {n: replace(one, contents=None) for n, one in launch.storages.items()}
+        reason = "integers in memory were not recorded"
+        assert why_not_replayed([replace(launch, storages=lost)]) == reason
 
 
 def test_the_application_goes_on_as_if_nothing_had_happened(bed: Bed) -> None:

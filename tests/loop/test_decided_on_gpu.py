@@ -109,7 +109,7 @@ def stages(
             remember=history.record, progress=Silent(), rank=setup.formula.rank, num_attempts=3,
             tolerance=1e-6, validation_seconds=5.0, unit_test=UnitTest(setup),
         )  # fmt: skip
-        evaluator = OnGpu(setting, runs, profiler.measure(subject.traced), measured=3)
+        evaluator = OnGpu(setting, runs, measured=3)
         yield Attempts(setup, subject, history), evaluator, runs
         history.close()
 
@@ -125,6 +125,7 @@ def test_the_fastest_that_agrees_is_named_with_what_was_measured(
     chosen = evaluator.choose(evaluator.evaluate(attempts.edit(shortlist)))
     assert chosen is not None
     best = evaluator.settle(chosen)
+    assert runs.why_not_replayed is None, "the application is not started for trials"
     fast, slow, same = attempts.current(screened)
     assert best is not None
     assert best.attempt == fast

@@ -58,6 +58,20 @@ def test_a_measurement_is_the_ratio_of_sums_over_all_launches(profiler, launched
     assert measured.llc_hit_rate is None
 
 
+def test_all_variants_of_a_replay_are_counted_without_the_application(bench, profiler, launched):
+    shares = {(64, 1, 1): (1.0, 0.5), (8, 2, 1): (0.2, 1.5)}
+    rows = [row(g, share=s) for g, both in shares.items() for s in both for _ in range(3)]
+    launches = [launched(grid) for grid in shares]
+    replay = [sys.executable, "-c", "print('made again')"], dict(os.environ)
+    read = profiler(*rows).measure_each(launches, [bench.edit(hits=900)], replay)
+    assert [one.l2_hit_rate for one in read] == [(600 + 120) / 2000, (300 + 900) / 2000]
+    assert [one.time_ms for one in read] == [2.0, 2.0]
+    assert len(bench.calls) == 3  # version, sectors, hits
+    assert all("app.py" not in call for call in bench.calls)
+    with pytest.raises(ProfileError):
+        profiler(*rows[1:]).measure_each(launches, [bench.edit(hits=900)], replay)
+
+
 def test_sectors_of_a_request_are_counted_once_and_of_the_kernel_as_it_is(
     bench, profiler, launched
 ):

@@ -317,6 +317,26 @@ class GpuRuns(Protocol):
 
 
 @runtime_checkable
+class ReplayedRuns(Protocol):
+    """Makes recorded launches again in a process of our own, and confirms in the application.
+
+    Attributes:
+        why_not_replayed: why it does not; None if it does.
+    """
+
+    why_not_replayed: str | None
+
+    def confirm(self, edits: Mapping[int, Edit]) -> Mapping[int, GpuOutcome]:
+        """As `validate_and_time`, in the application."""
+
+    def counted(
+        self, edits: Sequence[Edit], repeats: int
+    ) -> tuple[tuple[str, ...], Mapping[str, str]]:
+        """Command and environment of a process for a profiler: it makes each launch so often,
+        unmodified and then with each edit."""
+
+
+@runtime_checkable
 class PaddedRuns(Protocol):
     """Runs launches with longer rows."""
 

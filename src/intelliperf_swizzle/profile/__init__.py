@@ -7,16 +7,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.records import Launch, Measurement, Trace
 
-__all__ = ["Application", "Profiler", "TracedLaunch"]
+__all__ = ["Application", "Profiler", "Replay", "ReplayProfiler", "TracedLaunch"]
+
+
+Replay: TypeAlias = tuple[Sequence[str], Mapping[str, str]]
+"""Command and environment of a process that makes a kernel's launches in turn, each unmodified and
+then with each of several edits; each of these several times."""
 
 
 @dataclass(frozen=True)
@@ -47,3 +52,19 @@ class Profiler(Protocol):
             launches: of one kernel.
             edit: the source that renumbers them; None for the unmodified kernel.
         """
+
+
+@runtime_checkable
+class ReplayProfiler(Profiler, Protocol):
+    """Reads several edits in one session.
+
+    Attributes:
+        repeats: how often a replay makes each launch with each.
+    """
+
+    repeats: int
+
+    def measure_each(
+        self, launches: Sequence[TracedLaunch], edits: Sequence[Edit], replay: Replay
+    ) -> list[Measurement]:
+        """One of the unmodified kernel and one of each edit; raises ProfileError."""

@@ -114,7 +114,7 @@ def profiled(
             _build(application, project)
         command = [*tool(output), *carrier.command]
         environment = profiling_environment(application, carrier, project, cache)
-        ran = _run(command, carrier.cwd, environment, output, application.limit_seconds)
+        ran = run_profiler(command, carrier.cwd, environment, output, application.limit_seconds)
         yield ran
         if edit is not None and not isinstance(application.language, Builder):
             check_edited(edit, kernel, carrier.original, project, cache, ran.last_lines)
@@ -168,7 +168,7 @@ def _build(application: Application, project: Path) -> None:
         raise ProfileError(error.fact, hint=error.hint, details=error.details) from error
 
 
-def _run(
+def run_profiler(
     command: Sequence[str],
     cwd: Path,
     environment: Mapping[str, str],

@@ -22,14 +22,21 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.profile.application import Application, Ran, failure, profiled
+from intelliperf_swizzle.profile import Replay, TracedLaunch
+from intelliperf_swizzle.profile.application import (
+    Application,
+    Ran,
+    failure,
+    profiled,
+    run_profiler,
+)
 from intelliperf_swizzle.profile.readings import Reading, Totals, plain_name, totals
 from intelliperf_swizzle.profile.tools import NVIDIA_ACCESS, Tool, without_counters
 from intelliperf_swizzle.records import SECTOR_BYTES, Grid, Measurement
@@ -133,6 +140,9 @@ def _triple(text: str) -> Grid | None:
 LAUNCHES = 10
 """Launches of each configuration (grid, block, shared memory) that are measured at most."""
 
+REPEATS = 3
+"""The same, of a replay with each variant of a kernel."""
+
 HITS = "lts__t_sectors_srcunit_tex_lookup_hit.sum"
 REQUESTS = "lts__t_requests_srcunit_tex.sum"
 SECTORS = "lts__t_sectors_srcunit_tex.sum"
@@ -155,6 +165,7 @@ class NcuProfiler:
     """
 
     name = "ncu"
+    repeats = REPEATS
 
     def __init__(self, application: Application, target: Target, tool: Tool):
         self._application = application
@@ -182,31 +193,66 @@ class NcuProfiler:
         diff = counted.diff if counted else None
         key = kernel, diff, *((one.launch.grid, one.launch.ordinal) for one in launches)
         if key not in self._ratios:
-            self._ratios[key] = _ratios(self._totals(launches, self._sectors, counted))
-        sums = self._totals(launches, self._hits, edit)
+            readings = self._counted(self._sectors, lambda c: self._run(kernel, c, counted))
+            self._ratios[key] = _ratios(self._totals(launches, readings, counted))
+        readings = self._counted(self._hits, lambda counters: self._run(kernel, counters, edit))
+        sums = self._totals(launches, readings, edit)
         return self._measurement(kernel, sums, self._ratios[key])
 
-    def _totals(
-        self, launches: Sequence[TracedLaunch], choices: list[tuple[str, ...]], edit: Edit | None
-    ) -> Totals:
+    def measure_each(
+        self, launches: Sequence[TracedLaunch], edits: Sequence[Edit], replay: Replay
+    ) -> list[Measurement]:
+        """As `measure` of the unmodified kernel and of each edit, in two sessions over a replay of
+        the launches: for sectors of a request, and for all else."""
+        kernel, variants = launches[0].launch.kernel, (None, *edits)
+        command, environment = replay
+        expected = len(launches) * len(variants) * REPEATS
+
+        def run(counters: Sequence[str]) -> list[Reading]:
+            with temporary_folder("profile") as folder:
+                asked = self._command(kernel, counters, folder, expected)
+                seconds = self._application.limit_seconds
+                ran = run_profiler([*asked, *command], folder, environment, folder, seconds)
+                readings = _read(ran)
+                if len(readings) != expected or ran.exit_code:
+                    raise _why(kernel, ran)
+                return readings
+
+        def sums(choices: list[tuple[str, ...]]) -> list[Totals]:
+            parts = _parts(self._counted(choices, run), len(launches), len(variants))
+            both = zip(parts, variants, strict=True)
+            return [self._totals(launches, readings, edit) for readings, edit in both]
+
+        ratios = map(_ratios, sums(self._sectors))
+        return [
+            self._measurement(kernel, one, ratio)
+            for one, ratio in zip(sums(self._hits), ratios, strict=True)
+        ]
+
+    def _counted(
+        self, choices: list[tuple[str, ...]], run: Callable[[Sequence[str]], list[Reading]]
+    ) -> list[Reading]:
         """Of a run in which everything was counted at once.
 
         Args:
-            launches: of one kernel.
             choices: sets of counters, the largest first; what this GPU cannot count at once is
                 removed, so that it is asked for no second time.
-            edit: that the run carries.
+            run: counts one such set.
         """
-        kernel = launches[0].launch.kernel
-        readings = self._run(kernel, choices[0], edit)
+        readings = run(choices[0])
         while len(choices) > 1 and any(one.counters.get(PASSES) != 1 for one in readings):
             choices.pop(0)
-            readings = self._run(kernel, choices[0], edit)
+            readings = run(choices[0])
         if any(one.counters.get(PASSES, 1) > 1 for one in readings):
             raise ProfileError(
                 f"ncu cannot count {' and '.join(choices[0])} at once on this GPU",
                 hint=without_counters(),
             )
+        return readings
+
+    def _totals(
+        self, launches: Sequence[TracedLaunch], readings: Sequence[Reading], edit: Edit | None
+    ) -> Totals:
         return totals(
             launches,
             readings,
@@ -224,7 +270,9 @@ class NcuProfiler:
                 raise _why(kernel, ran)
             return readings
 
-    def _command(self, kernel: str, counters: Sequence[str], folder: Path) -> list[str]:
+    def _command(
+        self, kernel: str, counters: Sequence[str], folder: Path, most: int = LAUNCHES
+    ) -> list[str]:
         flush = "all" if self._application.l2_before == "cold" else "none"
         return [
             self._executable,
@@ -232,7 +280,7 @@ class NcuProfiler:
             *("--clock-control", "none"),
             *("--cache-control", flush),
             *("--kernel-name-base", "function", "--kernel-name", kernel),
-            *("--filter-mode", "per-launch-config", "--launch-count", str(LAUNCHES)),
+            *("--filter-mode", "per-launch-config", "--launch-count", str(most)),
             *("--metrics", ",".join((*counters, DURATION))),
             *("--csv", "--page", "raw", "--print-units", "base"),
             *("--log-file", str(folder / "ncu.csv")),
@@ -265,6 +313,15 @@ class NcuProfiler:
                 **{f"{name} per request": ratio for name, ratio in ratios.items()},
             },
         )
+
+
+def _parts(readings: Sequence[Reading], launches: int, variants: int) -> list[list[Reading]]:
+    """The readings of each variant, of which a replay makes each launch in turn."""
+    rows = [readings[at : at + REPEATS] for at in range(0, len(readings), REPEATS)]
+    return [
+        [one for launch in range(launches) for one in rows[launch * variants + variant]]
+        for variant in range(variants)
+    ]
 
 
 def _ratios(sums: Totals) -> dict[str, float]:

@@ -34,12 +34,11 @@ def choose_evaluator(
         progress: told of each step.
     """
     options = setup.options
-    baseline, profiler = profile_baseline(setup, subject, progress)
     setting = Setting(
         subject=subject,
         target=setup.target,
         language=setup.language,
-        profiler=profiler,
+        profiler=setup.profiler,
         remember=history.record,
         progress=progress,
         rank=setup.formula.rank,
@@ -58,7 +57,7 @@ def choose_evaluator(
         [(one.launch, one.trace) for one in subject.traced],
         tolerance=options.accordo_absolute_tolerance,
     )
-    return OnGpu(setting, runs, baseline, options.measure)
+    return OnGpu(setting, runs, options.measure)
 
 
 def profile_baseline(

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from intelliperf_swizzle.errors import ProfileError, ValidationError
-from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, PaddedRuns
+from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, PaddedRuns, ReplayedRuns
+from intelliperf_swizzle.profile import ReplayProfiler
 from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict
@@ -32,23 +33,22 @@ class OnGpu:
     Args:
         setting: of the run; its subject has the model's baseline.
         runs: runs the kernel's edits there.
-        baseline: the unmodified kernel's hit rate as `setting.profiler` reads it, or the model's.
         measured: candidates that may be validated and timed in one evaluation.
     """
 
-    def __init__(self, setting: Setting, runs: GpuRuns, baseline: Measurement, measured: int):
+    def __init__(self, setting: Setting, runs: GpuRuns, measured: int):
         self._setting = setting
         self._runs = runs
         self._measured = measured
+        self._profiler = setting.profiler
         self._evaluated: dict[int, Evaluated] = {}
-        self.baseline = baseline
-        self.predicted = setting.subject.baseline
+        self.baseline = self.predicted = setting.subject.baseline
         self._settled: list[Evaluated] = []
 
     @property
     def profiler(self) -> str:
         """What reads hit rates: `model`, or a hardware profiler's name."""
-        return self._setting.profiler.name if self._setting.profiler else "model"
+        return self.baseline.profiler
 
     @property
     def confirmed(self) -> list[Evaluated]:
@@ -77,8 +77,10 @@ class OnGpu:
             return [self._evaluated[one.attempt.number] for one in edited]
         self._setting.progress.phase(f"validating and timing {len(waiting)} candidates on the GPU")
         ready: list[Edited] = []
-        for one in self._predict(waiting):
-            verdict = self._look_for_flaws(one)
+        predicted = self._predict(waiting)
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            verdicts = list(pool.map(self._look_for_flaws, predicted))
+        for one, verdict in zip(predicted, verdicts, strict=True):
             if verdict is None:
                 ready.append(one)
             else:
@@ -146,21 +148,31 @@ class OnGpu:
     def _confirm(self, leaders: Sequence[Evaluated]) -> Evaluated | None:
         others = f" against {len(leaders) - 1} more" if len(leaders) > 1 else ""
         self._setting.progress.phase(f"confirming {leaders[0].attempt.candidate.name}{others}")
-        try:
-            timings = self._runs.time({one.attempt.number: one.edit for one in leaders})
-        except ValidationError:
-            return None
-        for one in leaders:
-            timing = timings[one.attempt.number]
-            if timing is not None:
-                self._measure(self._judge_time(one, one.attempt, timing))
+        confirmed = []
+        for one, outcome in zip(leaders, self._time_again(leaders), strict=True):
+            if outcome.timing or outcome.refusal:
+                again = self._measure(self._judge(one, outcome))
+                confirmed += [again.attempt.number] if outcome.timing else []
         for one in self._leaders():
-            if not timings.get(one.attempt.number) or one.attempt.verdict.kind != "better":
+            if one.attempt.number not in confirmed or one.attempt.verdict.kind != "better":
                 continue
             kept = self._keep(one, self._setting.unit_test.judge(one.attempt, one.edit))
             if kept.attempt.verdict.kind == "better":
                 return kept
         return None
+
+    def _time_again(self, leaders: Sequence[Evaluated]) -> list[GpuOutcome]:
+        """In the application, on its own data, what was found in a replay; else times alone."""
+        runs, edits = self._runs, {one.attempt.number: one.edit for one in leaders}
+        try:
+            if isinstance(runs, ReplayedRuns) and runs.why_not_replayed is None:
+                outcomes = runs.confirm(edits)
+                return [outcomes[number] for number in edits]
+            timings = runs.time(edits)
+        except ValidationError as error:
+            return [GpuOutcome(("not validated", str(error)))] * len(edits)
+        kept = (one.attempt.validation for one in leaders)
+        return [GpuOutcome(None, v, timings[n]) for n, v in zip(edits, kept, strict=True)]
 
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
@@ -204,7 +216,8 @@ class OnGpu:
         if outcome.refusal is not None or outcome.timing is None:
             kind, reason = outcome.refusal or ("not measured", "no times were taken")
             return self._keep(one, replace(attempt, verdict=Verdict(kind, reason)))
-        attempt = replace(attempt, diff=one.edit.diff, measurement=attempt.predicted)
+        counted = attempt.measurement or attempt.predicted
+        attempt = replace(attempt, diff=one.edit.diff, measurement=counted)
         return self._judge_time(one, attempt, outcome.timing)
 
     def _judge_time(self, one: Edited, attempt: Attempt, timing: Timing) -> Evaluated:
@@ -223,26 +236,52 @@ class OnGpu:
         return self._keep(one, attempt)
 
     def _measure_leaders(self) -> None:
-        leaders = self._leaders()[:LEADERS]
-        if self._setting.profiler is not None and leaders:
-            self._setting.progress.phase(
-                f"profiling {len(leaders)} leaders ({self._setting.profiler.name})"
-            )
-        for number, one in enumerate(leaders, 1):
-            measured = self._measure(one)
-            reason = measured.attempt.verdict.reason
-            self._setting.progress.step(number, len(leaders), reason)
+        """Reads the hit rates of the fastest and of the unmodified kernel, as far as they are not
+        known; if the profiler does not work, they stay modelled."""
+        new = [one for one in self._leaders()[:LEADERS] if self._is_modelled(one)]
+        profiler, traced, runs = self._profiler, self._setting.subject.traced, self._runs
+        if profiler is None or not new:
+            return
+        self._setting.progress.phase(f"profiling {len(new)} leaders ({profiler.name})")
+        try:
+            if (
+                isinstance(profiler, ReplayProfiler)
+                and isinstance(runs, ReplayedRuns)
+                and runs.why_not_replayed is None
+            ):
+                edits = [one.edit for one in new]
+                replay = runs.counted(edits, profiler.repeats)
+                baseline, *read = profiler.measure_each(traced, edits, replay)
+                for one, found in zip(new, read, strict=True):
+                    self._take(one, found)
+            else:
+                baseline = profiler.measure(traced)
+        except ProfileError as error:
+            self._setting.progress.note(f"hit rates are modelled, times measured: {error}")
+            self._profiler = None
+            return
+        known = self.baseline
+        self.baseline = replace(baseline, time_ms=known.time_ms, causes=self.predicted.causes)
+        for one in new:
+            self._measure(self._evaluated[one.attempt.number])
+
+    def _is_modelled(self, one: Evaluated) -> bool:
+        return one.attempt.measurement is not None and one.attempt.measurement.profiler == "model"
 
     def _measure(self, one: Evaluated) -> Evaluated:
         """Reads the hit rate of a timed candidate, if hardware tells it and it is not known."""
-        profiler, known = self._setting.profiler, one.attempt.measurement
-        if profiler is None or known is None or known.profiler == profiler.name:
+        if self._profiler is None or not self._is_modelled(one):
             return one
         try:
-            read = profiler.measure(self._setting.subject.traced, one.edit)
+            read = self._profiler.measure(self._setting.subject.traced, one.edit)
         except ProfileError as error:
             verdict = Verdict("not measured", str(error))
             return self._keep(one, replace(one.attempt, verdict=verdict))
+        return self._take(one, read)
+
+    def _take(self, one: Evaluated, read: Measurement) -> Evaluated:
+        """What was counted of a timed candidate, beside its times."""
+        known = one.attempt.measurement or self.predicted
         read = replace(read, time_ms=known.time_ms, timing=known.timing, causes=known.causes)
         return self._judge_measurement(one, one.attempt, read)
 

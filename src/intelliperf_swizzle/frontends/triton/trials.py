@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from intelliperf_swizzle.edit import Edit
+from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
 from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
+from intelliperf_swizzle.frontends.triton.validate.fill import element_types
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.records import Access, Launch, Padding, TensorArgument, Timing, Trace
 from intelliperf_swizzle.trace.touched import touched_storages
@@ -47,6 +51,8 @@ class TritonOnGpu:
 
     def __init__(self, rig: Rig, traced: Sequence[tuple[Launch, Trace]], tolerance: float):
         self._rig = rig
+        self.why_not_replayed = why_not_replayed(launch for launch, _ in traced)
+        """Why trials are made in the application; None if in a process of ours."""
         self._tasks = tuple(task_of(launch, trace) for launch, trace in traced)
         self._tolerance = tolerance
 
@@ -58,6 +64,22 @@ class TritonOnGpu:
         """
         trials = self._run(edits, checked=False)
         return {number: self._outcome(trial, self._tasks) for number, trial in trials.items()}
+
+    def confirm(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
+        """Compares and times edits in the application itself, on what its tensors hold."""
+        known, self.why_not_replayed = self.why_not_replayed, "to confirm"
+        try:
+            return self.validate_and_time(edits)
+        finally:
+            self.why_not_replayed = known
+
+    def counted(
+        self, edits: Sequence[Edit], repeats: int
+    ) -> tuple[tuple[str, ...], Mapping[str, str]]:
+        """Command and environment of a process that makes each launch so often, unmodified and then
+        with each edit."""
+        functions = {number: edit.functions for number, edit in enumerate(edits)}
+        return self._rig.counted(self._tasks, functions, repeats)
 
     def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
         """Times edits that agree once more, against the unmodified kernel and each other."""
@@ -74,23 +96,29 @@ class TritonOnGpu:
         if reason := why_not(largest[0].launch, padding):
             return GpuOutcome(("not measured", reason))
         functions = edit.functions if edit else {}
-        trials = self._rig.try_out(
-            largest,
-            {0: functions},
-            tolerance=self._tolerance,
-            race_seconds=RACE_SECONDS,
-            padding=padding,
-        )
+        trials = self._try_out(largest, {0: functions}, padding=padding)
         return self._outcome(trials[0], largest, "the kernel with longer rows")
 
     def _run(self, edits: Mapping[int, Edit], *, checked: bool) -> dict[int, Trial]:
-        return self._rig.try_out(
-            self._tasks,
-            {number: edit.functions for number, edit in edits.items()},
-            tolerance=self._tolerance,
-            race_seconds=RACE_SECONDS,
-            checked=checked,
-        )
+        functions = {number: edit.functions for number, edit in edits.items()}
+        return self._try_out(self._tasks, functions, checked=checked)
+
+    def _try_out(
+        self, tasks: Sequence[Task], functions: Mapping[int, Mapping[str, str]], **options: Any
+    ) -> dict[int, Trial]:
+        """In a process of ours; in the application, if a launch cannot be tried there."""
+        options |= {"tolerance": self._tolerance, "race_seconds": RACE_SECONDS}
+        if self.why_not_replayed is None:
+            try:
+                trials = replace(self._rig, command=()).try_out(tasks, functions, **options)
+                failures = [one.failure for one in trials.values()]
+                lost = [one.text for one in failures if one and one.kind == "not validated"]
+                if len(lost) < len(trials):
+                    return trials
+                self.why_not_replayed = lost[0]
+            except ValidationError as error:
+                self.why_not_replayed = error.fact
+        return self._rig.try_out(tasks, functions, **options)
 
     def _outcome(
         self, trial: Trial, tasks: Sequence[Task], what: str = "the swizzled kernel"
@@ -107,6 +135,18 @@ def task_of(launch: Launch, trace: Trace) -> Task:
         written=touched_storages(launch, trace, (Access.WRITE, Access.ATOMIC)),
         summed=frozenset(summed),
     )
+
+
+def why_not_replayed(launches: Iterable[Launch]) -> str | None:
+    """Why launches can only be made in their application; None if they can be made again."""
+    for launch in launches:
+        types = element_types(launch)
+        for number, storage in launch.storages.items():
+            if storage.address is not None:
+                return "memory holds addresses, or begins on no boundary of 16 bytes"
+            if storage.contents is None and not types.get(number, "").startswith(("fp", "bf")):
+                return "integers in memory were not recorded"
+    return None
 
 
 def why_not(launch: Launch, padding: Padding) -> str | None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,6 +42,8 @@ BUILD_SECONDS = 180.0
 """A kernel that compiles for longer hangs."""
 TIMES_ORIGINAL = 200.0
 """A candidate may take so many times as long as the original."""
+remade: int | None = None
+"""The number of the task that `replay` makes now; None in the application."""
 LOST_PROCESS = 70
 """Exit status where a candidate has ruined the process."""
 
@@ -79,7 +83,7 @@ class Agent:
         self._busy = True
         try:
             live = describe(call)
-            number = self._task(live)
+            number = self._task(live) if remade is None else remade
             if number is not None:
                 with torch.no_grad(), self._refusing(number):
                     self._work(number, live, call)
@@ -130,16 +134,29 @@ class Agent:
         """The candidates that compile, as live functions; the original is compiled first."""
         source = task.launch.source
         args, kwargs = rows.strides((call.args, call.kwargs))
+        called = call._replace(args=args, kwargs=kwargs)
+
+        def function_of(edits: Mapping[str, str]) -> JitFunction:
+            rendered = render_module(source, self._folder / "rendered", edits)
+            built: JitFunction = import_functions(rendered)[source.kernel]
+            return built
+
+        def build(edits: Mapping[str, str]) -> None:
+            with suppress(Exception):  # it comes again below
+                _compiled(function_of(edits), called)
+
         self._report.working(number, None, "building", BUILD_SECONDS)
         _compile(call.kernel, call)
+        if remade is not None:  # a compiler that crashes takes no application with it
+            with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+                list(pool.map(build, self._order.candidates.values()))
         for candidate, edits in self._order.candidates.items():
             if candidate in self._report.failed:
                 continue
             self._report.working(number, candidate, "building", BUILD_SECONDS)
             try:
-                rendered = render_module(source, self._folder / "rendered", edits)
-                function = import_functions(rendered)[source.kernel]
-                _compile(function, call._replace(args=args, kwargs=kwargs))
+                function = function_of(edits)
+                _compile(function, called)
                 yield candidate, function
             except Exception as error:
                 self._report.fail(number, candidate, "does not build", error)
@@ -236,8 +253,12 @@ def execute_here(bound: BoundCall, launch: Execute) -> None:
         execute(bound.ttir, describe(bound.call), lambda share: None)
 
 
+def _compiled(function: JitFunction, call: Call) -> Any:
+    return function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)
+
+
 def _compile(function: JitFunction, call: Call) -> None:
-    kernel = function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)
+    kernel = _compiled(function, call)
     if refusal := getattr(kernel, "refusal", None):  # without a GPU it is not raised
         raise RuntimeError(refusal)
     kernel._init_handles()

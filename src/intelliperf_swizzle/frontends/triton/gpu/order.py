@@ -55,6 +55,7 @@ class Order:
         cache_bytes: of all caches of the GPU; times are taken over more than that.
         tolerance: absolute and relative, for summed floats.
         padding: of the candidates' tensors; `UNPADDED` = none.
+        repeats: in a replay without an agent, how often each launch is made with each candidate.
     """
 
     tasks: tuple[Task, ...]
@@ -66,7 +67,8 @@ class Order:
     run_seconds: float
     cache_bytes: int
     tolerance: float
-    padding: Padding
+    padding: Padding = UNPADDED
+    repeats: int = 0
 
 
 def save_order(order: Order, folder: Path) -> None:

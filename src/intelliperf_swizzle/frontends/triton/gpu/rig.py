@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from intelliperf_swizzle.frontends.triton.gpu.order import UNPADDED, Order, Task
 from intelliperf_swizzle.records import Padding
 
 AGENT = "intelliperf_swizzle.frontends.triton.gpu.agent"
+REPLAY = (sys.executable, "-m", "intelliperf_swizzle.frontends.triton.gpu.replay")
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Rig:
     """How the application is started for trials.
 
     Attributes:
-        command: as the user would type it.
+        command: as the user would type it; empty = the recorded launches are made again.
         cwd: where it runs.
         folder: for orders, journals and what the application prints.
         device: what its GPU is called.
@@ -94,13 +96,31 @@ class Rig:
         limits = Limits(self.device, self.limit_seconds, self.goodbye_seconds)
         return try_out(start_process, counts, candidates, limits, checked=checked)
 
+    def counted(
+        self, tasks: Sequence[Task], candidates: Mapping[int, Mapping[str, str]], repeats: int
+    ) -> tuple[tuple[str, ...], dict[str, str]]:
+        """Command and environment of a process that makes each launch so often, unmodified and then
+        with each candidate, and is watched by nobody of ours."""
+        folder, nothing = self._fresh_folder(), frozenset[int]()
+        order = Order(
+            tuple(tasks), candidates, frozenset(), nothing, nothing, 0.0, 0.0, 0, 0.0,
+            repeats=repeats,
+        )  # fmt: skip
+        save_order(order, folder)
+        cache = {"TRITON_CACHE_DIR": str(folder.parent / "triton-cache")}
+        return (*REPLAY, str(folder)), {**self.environment, **cache}
+
     def _start(self, order: Order) -> Process:
         """The application with an order, in a fresh folder."""
         folder = self._fresh_folder()
         save_settings(Settings(AGENT, self.gpu, "always", 0.0, 0.0), folder)
         save_order(order, folder)
         application = start(
-            self.command, folder, self.cwd, self.environment, on_gpu=self.gpu is None
+            self.command or (*REPLAY, str(folder)),
+            folder,
+            self.cwd,
+            self.environment,
+            on_gpu=self.gpu is None,
         )
         return Process(application, Journal(folder).unread, lambda: last_lines(folder))
 
