@@ -34,7 +34,7 @@ from typing import IO, Any
 from hunt.applications import application
 from hunt.swizzles import texts_for
 from intelliperf_swizzle import children, cli
-from intelliperf_swizzle.children import called
+from intelliperf_swizzle.children import warm
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.frontends.triton.capture import (
     begin,
@@ -319,11 +319,11 @@ class _WarmHere:
         if function.endswith(":compile_all"):
             build = asdict(Build(None, None, None, 0, 4, 0.0))
             request = pickle.loads((folder / children.REQUEST).read_bytes())
-            called.answer(folder, [build for _ in request[-1]])
+            warm.answer(folder, [build for _ in request[-1]])
             return _Ended(0)
         with _one_at_a_time, _undone_afterwards():
             try:
-                called.perform(function, folder)
+                warm.perform(function, folder)
             except Exception:
                 output.write(traceback.format_exc().encode())
                 return _Ended(1)

@@ -34,7 +34,7 @@ SWIZZLE is a pattern's name, statements such as 'pid = num_pids - 1 - pid', a fi
 YAML, or - for standard input."""
 
 
-def run(arguments: Sequence[str]) -> int:
+def optimize(arguments: Sequence[str]) -> int:
     """Runs the loop and prints what it found."""
     parser = Parser(
         prog=PROGRAM,

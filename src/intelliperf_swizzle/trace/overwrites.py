@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Trace
-from intelliperf_swizzle.trace.lanes import lanes_in_pieces
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import contested_sectors, updates_collide
-from intelliperf_swizzle.trace.writers import Writers
+from intelliperf_swizzle.trace.writers import Writers, lanes_in_pieces
 
 _COARSE = 4
 """Bytes that are noted as one, as long as all accesses are multiples of them."""

@@ -24,9 +24,9 @@ from intelliperf_swizzle.records import (
     Trace,
 )
 from intelliperf_swizzle.trace.atomics import Atomics, Update
-from intelliperf_swizzle.trace.groups import Grouping, Groups
-from intelliperf_swizzle.trace.lanes import lanes_in_pieces
-from intelliperf_swizzle.trace.parts import (
+from intelliperf_swizzle.trace.groups import (
+    Grouping,
+    Groups,
     Part,
     RelativeLines,
     each_tile,
@@ -35,6 +35,7 @@ from intelliperf_swizzle.trace.parts import (
     without_repeats,
 )
 from intelliperf_swizzle.trace.shapes import NO_SHAPE, ShapeTable, distinct, touched_lines
+from intelliperf_swizzle.trace.writers import lanes_in_pieces
 
 OTHER_TILES = "programs take other tiles than they did when the loop was found"
 _LINE_SHIFT = LINE_BYTES.bit_length() - 1

@@ -14,8 +14,7 @@ from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.accessed import accessed_by
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
-from intelliperf_swizzle.frontends.triton.walk.arguments import bind_arguments
-from intelliperf_swizzle.frontends.triton.walk.memory import Memory
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
 from intelliperf_swizzle.frontends.triton.walk.run import (
     Live,
     Nobody,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.children.called import answer, begin
+from intelliperf_swizzle.children.warm import answer, begin
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.tracing.execute import kernel_of, make_live

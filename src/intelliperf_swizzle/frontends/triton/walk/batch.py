@@ -10,8 +10,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block
-from intelliperf_swizzle.frontends.triton.walk.elements import Array
+from intelliperf_swizzle.frontends.triton.walk.blocks import Array, Block
 from intelliperf_swizzle.records import Access, Grid, Int64Array
 
 MOST_NUMBERS = 1 << 25
@@ -73,7 +72,7 @@ class Programs:
         numbers: linear indices, int64[n].
         coordinates: their program ids, an int32[n] for each axis.
         active: those that take part in what is executed now.
-        arithmetic: int64[n, 3]; what each has computed, see `counts`.
+        arithmetic: int64[n, 3]; what each has computed, see `walker.arithmetic_of`.
     """
 
     def __init__(self, grid: Grid, numbers: Int64Array) -> None:

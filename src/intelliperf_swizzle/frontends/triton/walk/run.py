@@ -21,8 +21,7 @@ from intelliperf_swizzle.frontends.triton.walk.batch import (
     Recorder,
     TooWideError,
 )
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block
-from intelliperf_swizzle.frontends.triton.walk.elements import Array
+from intelliperf_swizzle.frontends.triton.walk.blocks import Array, Block
 from intelliperf_swizzle.frontends.triton.walk.memory import Lanes, Memory
 from intelliperf_swizzle.frontends.triton.walk.one_by_one import OneByOne, Scheduler
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan, Walker
@@ -47,7 +46,7 @@ class Executed:
 
     Attributes:
         noticed: waits, what decided, what was accessed outside of every storage.
-        arithmetic: int64[programs of the launch, 3]; see `counts`.
+        arithmetic: int64[programs of the launch, 3]; see `walker.arithmetic_of`.
         batches: how often the kernel was executed.
     """
 
