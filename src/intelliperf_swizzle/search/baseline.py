@@ -48,7 +48,6 @@ def choose_evaluator(
         validation_seconds=options.validation_seconds,
         unit_test=UnitTest(setup),
         share=setup.share,
-        backend=options.backend,
     )
     if setup.device is None or not isinstance(setup.language, GpuLanguage):
         return OnModel(setting)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from intelliperf_swizzle.backends import LOCAL
 from intelliperf_swizzle.frontends.ports import KernelLanguage
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.profile import Profiler
@@ -94,7 +93,6 @@ class Setting:
         validation_seconds: for executing tiles on the CPU.
         unit_test: must pass with the swizzled kernel.
         share: part of the work on finalists that the kernel may cost; 1 = all.
-        backend: where the model replays mappings.
     """
 
     subject: Subject
@@ -109,7 +107,6 @@ class Setting:
     validation_seconds: float
     unit_test: UnitTest
     share: float = 1.0
-    backend: str = LOCAL
 
     def places(self, fewest: int) -> int:
         """How many mappings the model may replay."""

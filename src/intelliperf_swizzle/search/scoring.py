@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Scoring by the model as pure functions of launches and a swizzle, for `backends.Spread`."""
+"""Scoring by the model as pure functions of launches and a swizzle."""
 
 from __future__ import annotations
 
