@@ -44,8 +44,7 @@ def score(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import scored, show
     from intelliperf_swizzle.search.run import score
-    from intelliperf_swizzle.search.setup import prepare
-    from intelliperf_swizzle.search.user_commands import run_build
+    from intelliperf_swizzle.search.setup import prepare, run_build
 
     bound = bindings(namespace.set, INPUTS)
     pattern, text = swizzle_of(namespace.swizzle, bound)
@@ -80,8 +79,7 @@ def explain(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.propose.llm.prompt import first_questions
     from intelliperf_swizzle.propose.llm.transport import describe_question
     from intelliperf_swizzle.search.run import explain
-    from intelliperf_swizzle.search.setup import prepare
-    from intelliperf_swizzle.search.user_commands import run_build
+    from intelliperf_swizzle.search.setup import prepare, run_build
 
     with progress_display(options.quiet) as progress:
         setup = prepare(options, command, progress)

@@ -33,9 +33,9 @@ from intelliperf_swizzle.search.setup import (
     choose_device,
     invocation,
     prepare,
+    run_build,
     with_hardware,
 )
-from intelliperf_swizzle.search.user_commands import run_build
 
 NAME = "intelliperf"
 

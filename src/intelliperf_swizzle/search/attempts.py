@@ -14,7 +14,6 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.rank import NOISE_BAND
 from intelliperf_swizzle.records import Attempt, Candidate, Verdict
-from intelliperf_swizzle.search.scoring import prepare_screen, with_causes
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
     Edited,
@@ -24,7 +23,7 @@ from intelliperf_swizzle.search.stages import (
     prove_candidate,
     screen_candidate,
 )
-from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.subject import Subject, prepare_screen, with_causes
 
 MOST_TIED = 3
 """Candidates of a batch that are evaluated if the screen cannot tell them apart: of 64 members of a

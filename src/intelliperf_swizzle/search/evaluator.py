@@ -14,9 +14,9 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Attempt, Cures, Measurement
+from intelliperf_swizzle.search.setup import UnitTest
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.search.user_commands import UnitTest
 
 Remember: TypeAlias = Callable[[Attempt], Attempt]
 """Appends an attempt, as it now stands, to the history; returns it."""

@@ -23,8 +23,8 @@ from intelliperf_swizzle.rank import (
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.evaluator import Setting
-from intelliperf_swizzle.search.scoring import prepare_model, with_causes
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, find_difference
+from intelliperf_swizzle.search.subject import prepare_model, with_causes
 
 FEWEST_MODELLED = 20
 WAVE = 4
