@@ -137,7 +137,7 @@ def _proofs(best: Evaluated) -> Iterator[Certificate]:
     which order they come, is not known.
     """
     proof, subject = best.proved.certify(), best.proved.subject
-    tied = subject.has_dependences and not best.proved.unchanged
+    tied = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied:
         yield proof
     if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=tied):

@@ -103,14 +103,13 @@ def profile_baseline(
 
 
 def optimize_kernel(
-    one: Search,
-    recorded: Capture,
-    proposers: Sequence[Proposer],
-    folder: Path,
-    progress: Progress,
+    one: Search, recorded: Capture, proposers: Sequence[Proposer], folder: Path, progress: Progress
 ) -> Outcome:
     """Runs the loop on one kernel of a recorded application; as of `optimize`."""
     setup = one.setup
+    promising = is_promising(setup, one.subject)
+    if setup.device is not None and not promising:
+        setup = replace(setup, device=None, profiler=None)  # nothing is timed or counted
     subject = apart(lambda: look_closely(one.subject, setup, progress))
     folder = kernel_folder(folder / one.folder, setup, subject)
     initial = subject.read_file()
@@ -123,7 +122,7 @@ def optimize_kernel(
         best, effort, interrupted, found = None, Effort(), None, Findings()
         guard = SizeGuard(setup, subject, progress)
         try:
-            if is_promising(setup, subject):
+            if promising:
                 best, effort = apart(
                     lambda: search_kernel(
                         setup, subject, proposers, evaluator, history, progress, guard
@@ -196,11 +195,7 @@ def optimize(
 
 
 def _try_kernel(
-    one: Search,
-    recorded: Capture,
-    proposers: Sequence[Proposer],
-    folder: Path,
-    progress: Progress,
+    one: Search, recorded: Capture, proposers: Sequence[Proposer], folder: Path, progress: Progress
 ) -> Outcome | SwizzleError:
     """As `optimize_kernel`; an error is returned."""
     try:
@@ -229,10 +224,7 @@ def score(
 ) -> tuple[Subject, Attempt]:
     """Proves and evaluates one candidate on the application's kernel; no file is changed."""
     progress = progress or Silent()
-    with (
-        record_application(setup, progress) as recorded,
-        temporary_folder("score") as folder,
-    ):
+    with record_application(setup, progress) as recorded, temporary_folder("score") as folder:
         return apart(lambda: _score(candidate, setup, recorded, folder, progress))
 
 
