@@ -18,9 +18,9 @@ from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source_proofs.accessed_parts import Origin, PartWatch
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation, Output
 from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
-from intelliperf_swizzle.frontends.triton.walk.blocks import Array, Block, align
+from intelliperf_swizzle.frontends.triton.walk.blocks import Block, align
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
-from intelliperf_swizzle.frontends.triton.walk.run import Live, Nobody, run_together
+from intelliperf_swizzle.frontends.triton.walk.run import Live, run_together
 from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, Sources, address_slice
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.launch_files import load_launch
@@ -31,7 +31,8 @@ from intelliperf_swizzle.records import (
     Launch,
     TensorArgument,
 )
-from intelliperf_swizzle.trace.writers import SHARED, STORED, UPDATED, Writers, lanes_in_pieces
+from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
+from intelliperf_swizzle.trace.writers import SHARED, STORED, UPDATED, Writers
 
 MOST_ELEMENTS = 1 << 28
 """Elements of all tensors written to that are looked at one by one (1.3 GB)."""
@@ -52,37 +53,24 @@ class Written:
         self._elements = 0
         self.lanes_outside = 0
 
-    def write(
-        self,
-        kind: Access,
-        addresses: Sequence[npt.NDArray[np.int64]],
-        mask: Sequence[npt.NDArray[np.bool_]],
-        item_bytes: int,
-        programs: Int64Array,
-        active: npt.NDArray[np.bool_],
-    ) -> npt.NDArray[np.bool_]:
+    def write(self, block: BlockAccess, programs: Int64Array) -> Bits:
         """The active programs of a batch write; returns which of the batch write at all."""
         wrote = np.zeros(len(programs), np.bool_)
-        for rows, lanes, covered in lanes_in_pieces(addresses, mask, np.flatnonzero(active)):
+        for rows, lanes, covered in block.lanes():
             wrote[rows] = covered.any(axis=1)
             if covered.any():
-                self._note(kind, programs[rows], lanes, covered, item_bytes)
+                self._note(block, programs[rows], lanes, covered)
         return wrote
 
     def _note(
-        self,
-        kind: Access,
-        programs: Int64Array,
-        lanes: Int64Array,
-        covered: npt.NDArray[np.bool_],
-        item_bytes: int,
+        self, block: BlockAccess, programs: Int64Array, lanes: Int64Array, covered: Bits
     ) -> None:
         inside = 0
         used = lanes if covered.all() else lanes[covered]
         first, last = np.searchsorted(self._memory.begin, (used.min(), used.max()), side="right")
         for place in range(max(0, int(first) - 1), int(last)):
             writers = self._writers_of(place)
-            inside += writers.note(kind, programs, lanes, covered, item_bytes)
+            inside += writers.note(block.kind, programs, lanes, covered, block.item_bytes)
         if self._elements <= MOST_ELEMENTS:  # else nothing is known
             self.lanes_outside += used.size - inside
 
@@ -198,8 +186,8 @@ def _numbers(kernel: Kernel, op: Op) -> list[str]:
     return found
 
 
-class Watcher(Nobody):
-    """Takes the accesses of batches; a `walk.batch.Recorder`.
+class Watcher(Observer):
+    """Takes the accesses of batches; see `Observer`.
 
     Args:
         launch: that is executed.
@@ -222,31 +210,22 @@ class Watcher(Nobody):
         self._wrote = np.zeros(len(programs), np.bool_)
         self._parts.begin()
 
-    def access(  # type: ignore[override]
-        self,
-        kind: Access,
-        addresses: Sequence[Array],
-        mask: Sequence[Array],
-        item_bytes: int,
-        active: npt.NDArray[np.bool_],
-    ) -> int:
+    def access(self, block: BlockAccess) -> int:
         """The active programs access a block."""
         op = self._live.now.op
         assert op is not None
         hashed = self._hash * _ODD[0] + _mixed(
-            _lanes_hash(addresses, mask) + np.uint64(int(kind) << 8 | item_bytes)
+            _lanes_hash(block) + np.uint64(int(block.kind) << 8 | block.item_bytes)
         )
         for name in self._numbers[op]:
             hashed = _mixed(hashed) * _ODD[1] + _value_hash(self._live.now.values[name])
-        self._hash = np.where(active, _mixed(hashed), self._hash)
-        touched = active
-        if kind != Access.READ:
-            touched = self._written.write(kind, addresses, mask, item_bytes, self._programs, active)
+        self._hash = np.where(block.active, _mixed(hashed), self._hash)
+        touched = block.active
+        if block.kind != Access.READ:
+            touched = self._written.write(block, self._programs)
             self._wrote |= touched
         line = self._live.plan.kernel.line(op)
-        self._parts.access(
-            kind, addresses, item_bytes, (op, line, self._origin(op)[0]), touched, active
-        )
+        self._parts.access(block, (op, line, self._origin(op)[0]), touched)
         return 0
 
     def _origin(self, op: Op) -> tuple[Origin, bool]:
@@ -295,17 +274,16 @@ def _weights_of(axis: int, extent: int) -> npt.NDArray[np.uint64]:
     return _weights[axis, extent]
 
 
-def _lanes_hash(addresses: Sequence[Array], mask: Sequence[Array]) -> npt.NDArray[np.uint64]:
+def _lanes_hash(block: BlockAccess) -> npt.NDArray[np.uint64]:
     """uint64[programs or 1]: equal where all addresses and all terms of the mask are.
 
     The hash of addresses is linear, so that it does not depend on how a sum is kept apart.
     """
-    extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
     hashed = np.zeros(1, np.uint64)
-    for term in addresses:
-        hashed = hashed + _weighted(term.view(np.uint64), extents)
-    for term in mask:
-        hashed = hashed + _mixed(_weighted(term.astype(np.uint64), extents))
+    for term in block.addresses:
+        hashed = hashed + _weighted(term.view(np.uint64), block.extents)
+    for bits in block.mask:
+        hashed = hashed + _mixed(_weighted(bits.astype(np.uint64), block.extents))
     return hashed
 
 

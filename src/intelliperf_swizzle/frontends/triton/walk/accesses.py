@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
-from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError, Programs, Recorder
+from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError, Programs
 from intelliperf_swizzle.frontends.triton.walk.blocks import (
     Array,
     Block,
@@ -22,6 +22,7 @@ from intelliperf_swizzle.frontends.triton.walk.blocks import (
 from intelliperf_swizzle.frontends.triton.walk.memory import Lanes, Memory
 from intelliperf_swizzle.records import Access, Int64Array
 from intelliperf_swizzle.trace.atomics import EXCHANGES, Update
+from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
 
 def _unsigned(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
@@ -168,7 +169,7 @@ class Accesses:
     def __init__(
         self,
         memory: Memory,
-        recorder: Recorder,
+        recorder: Observer,
         noticed: Noticed,
         programs: Programs,
         now: Now,
@@ -183,12 +184,14 @@ class Accesses:
 
     def touch(self, kind: Access, pointer: Block, mask: Block | None) -> int:
         """Record an access; its number in the batch."""
+        return self.recorder.access(self.block(kind, pointer, mask))
+
+    def block(self, kind: Access, pointer: Block, mask: Block | None) -> BlockAccess:
+        """What the active programs access."""
         rank = len(pointer.shape)
         masks = [] if mask is None else terms_of(mask, rank)
-        item_bytes = pointer.element.target.bytes
-        return self.recorder.access(
-            kind, terms_of(pointer, rank), masks, item_bytes, self.programs.active
-        )
+        bytes_each, active = pointer.element.target.bytes, self.programs.active
+        return BlockAccess(kind, terms_of(pointer, rank), masks, bytes_each, active)
 
     # --- loads ----------------------------------------------------------------------------------
 
