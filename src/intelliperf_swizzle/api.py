@@ -230,7 +230,7 @@ def optimize(
     folder = writable(setup.options.report_dir, heard.note)
     outcome = run.optimize(setup, choose_proposers(setup.options, heard), folder, heard)
     deliver(outcome, setup.options)
-    if outcome.interrupted:
+    if outcome.interrupted and outcome.interrupted.exit_code:
         raise outcome.interrupted
     record = {one.name: getattr(outcome.run, one.name) for one in fields(RunRecord)}
     others = tuple(one.run for one in outcome.others)

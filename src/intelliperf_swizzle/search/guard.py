@@ -124,10 +124,10 @@ class SizeGuard:
         return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
-def sound(best: Evaluated | None) -> Evaluated | None:
-    """An attempt that needs no condition to be right at every size; else None."""
-    proof = next(_proofs(best), None) if best else None
-    return best if proof and proof.extent == "every size" else None
+def sound(best: Evaluated) -> bool:
+    """Whether an attempt needs no condition to be right at every size."""
+    proof = next(_proofs(best), None)
+    return proof is not None and proof.extent == "every size"
 
 
 def _proofs(best: Evaluated) -> Iterator[Certificate]:
