@@ -124,12 +124,6 @@ class SizeGuard:
         return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
-def sound(best: Evaluated | None) -> Evaluated | None:
-    """An attempt that needs no condition to be right at every size; else None."""
-    proof = next(_proofs(best), None) if best else None
-    return best if proof and proof.extent == "every size" else None
-
-
 def _proofs(best: Evaluated) -> Iterator[Certificate]:
     """What is proved of a text, what says most first; the recorded values are the last resort.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from intelliperf_swizzle.context import readings
 from intelliperf_swizzle.rank import beats, describe_rank, kind_of, order
-from intelliperf_swizzle.records import Attempt
+from intelliperf_swizzle.records import Attempt, Certificate
 from intelliperf_swizzle.units import percent, points
 
 IDLE_ITERATIONS = 2
@@ -191,6 +191,8 @@ def _whole(
     if attempt.measurement is not None:
         read = [f"{name} {value}" for name, value in readings(attempt.measurement, counters)]
         lines.append(f"Report: {', '.join(read)}")
+    if attempt.proof is not None and (elsewhere := _elsewhere(attempt.proof)):
+        lines.append(f"At other sizes: {elsewhere}")
     text = _clipped(attempt.candidate.text.strip(), LONGEST_TEXT)
     return "\n".join([*lines, *(f"    {line}" for line in text.splitlines())])
 
@@ -228,6 +230,16 @@ def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list
         first = _clipped(ones[0].verdict.reason, LONGEST_REASON)
         lines.append(f"Refused, {kind}: {named}{more} (the first: {first})")
     return lines
+
+
+def _elsewhere(proof: Certificate) -> str | None:
+    """For which sizes it is a permutation; None if nobody has looked."""
+    if proof.extent == "every size":
+        return "a permutation at each"
+    if proof.extent == "under a condition":
+        return f"a permutation where {proof.condition}, which the patch tests"
+    told = "no proof for them, so the patch tests the values of this launch"
+    return f"{told}: {proof.condition}" if proof.condition else None
 
 
 def _few(told: Sequence[str]) -> str:

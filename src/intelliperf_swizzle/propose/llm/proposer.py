@@ -180,9 +180,10 @@ class _Conversation:
         return [one for one in self.problem.attempts() if one.candidate.origin == "llm"]
 
     def best(self) -> Attempt | None:
-        """The best attempt that is better than the unmodified kernel, of whatever origin."""
+        """The best that is better and, if one is, validated, of whatever origin."""
         ranked = order(self.problem.attempts(), self.proposer.formula.rank)
-        return next((one for one in ranked if one.verdict.kind == "better"), None)
+        better = [one for one in ranked if one.verdict.kind == "better"]
+        return next((one for one in better if one.validation), next(iter(better), None))
 
     def first_iteration(self) -> int:
         """The iteration to go on with; 1 unless the history is a resumed one."""
