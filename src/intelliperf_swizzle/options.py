@@ -145,6 +145,10 @@ class Options:
     )
 
     # ours
+    all: bool = _option(
+        False, "also search kernels that have nothing to gain by the model", read=None,
+        verbs=OPTIMIZE,
+    )  # fmt: skip
     renumber: str | None = _option(
         None,
         "what is renumbered: a variable that counts the tiles of a loop, or `program`"

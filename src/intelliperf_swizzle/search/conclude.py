@@ -81,6 +81,8 @@ def conclude(
         history: the attempts.
     """
     largest = subject.traced[0].launch
+    hopeless = not is_promising(setup, subject)
+    anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
     return Run(
         kernel=subject.kernel,
         kernels=(replace(subject, baseline=evaluator.baseline).summary,),
@@ -96,8 +98,8 @@ def conclude(
         ceiling=subject.ceiling,
         best=None,
         attempts=history.attempts,
-        nothing_to_gain=not is_promising(setup, subject),
-        notes=(*recorded.notes, *subject.notes, *note_omissions(setup)),
+        nothing_to_gain=hopeless,
+        notes=(*anyway, *recorded.notes, *subject.notes, *note_omissions(setup)),
         history=str(history.path),
         invocation=setup.invocation,
         file=largest.source.entry.file,

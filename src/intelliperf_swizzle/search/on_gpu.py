@@ -36,13 +36,7 @@ class OnGpu:
         measured: candidates that may be validated and timed in one evaluation.
     """
 
-    def __init__(
-        self,
-        setting: Setting,
-        runs: GpuRuns,
-        baseline: Measurement,
-        measured: int,
-    ):
+    def __init__(self, setting: Setting, runs: GpuRuns, baseline: Measurement, measured: int):
         self._setting = setting
         self._runs = runs
         self._measured = measured
@@ -208,9 +202,7 @@ class OnGpu:
     def _judge_time(self, one: Edited, attempt: Attempt, timing: Timing) -> Evaluated:
         self.baseline = replace(self.baseline, time_ms=timing.original_ms.median)
         measurement = replace(
-            attempt.measurement or self.predicted,
-            time_ms=timing.time_ms.median,
-            timing=timing,
+            attempt.measurement or self.predicted, time_ms=timing.time_ms.median, timing=timing
         )
         return self._judge_measurement(one, attempt, measurement)
 

@@ -27,14 +27,13 @@ from intelliperf_swizzle.stopping import Interrupted, apart
 
 
 def optimize_kernel(
-    one: Search,
-    recorded: Capture,
-    proposers: Sequence[Proposer],
-    folder: Path,
-    progress: Progress,
+    one: Search, recorded: Capture, proposers: Sequence[Proposer], folder: Path, progress: Progress
 ) -> Outcome:
     """Runs the loop on one kernel of a recorded application; as of `optimize`."""
     setup = one.setup
+    promising = is_promising(setup, one.subject)
+    if setup.device is not None and not promising:
+        setup = replace(setup, device=None, profiler=None)  # nothing is timed or counted
     subject = apart(lambda: look_closely(one.subject, setup, progress))
     folder = kernel_folder(folder / one.folder, setup, subject)
     initial = subject.read_file()
@@ -47,7 +46,7 @@ def optimize_kernel(
         best, effort, interrupted, found = None, Effort(), None, Findings()
         guard = SizeGuard(setup, subject, progress)
         try:
-            if is_promising(setup, subject):
+            if promising:
                 best, effort = apart(
                     lambda: search_kernel(
                         setup, subject, proposers, evaluator, history, progress, guard

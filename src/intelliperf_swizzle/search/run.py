@@ -74,11 +74,7 @@ def optimize(
 
 
 def _try_kernel(
-    one: Search,
-    recorded: Capture,
-    proposers: Sequence[Proposer],
-    folder: Path,
-    progress: Progress,
+    one: Search, recorded: Capture, proposers: Sequence[Proposer], folder: Path, progress: Progress
 ) -> Outcome | SwizzleError:
     """As `optimize_kernel`; an error is returned."""
     try:
@@ -107,10 +103,7 @@ def score(
 ) -> tuple[Subject, Attempt]:
     """Proves and evaluates one candidate on the application's kernel; no file is changed."""
     progress = progress or Silent()
-    with (
-        record_application(setup, progress) as recorded,
-        temporary_folder("score") as folder,
-    ):
+    with record_application(setup, progress) as recorded, temporary_folder("score") as folder:
         return apart(lambda: _score(candidate, setup, recorded, folder, progress))
 
 
