@@ -124,10 +124,6 @@ class OnModel:
         known = self._validated.get(number)
         if known is None or known.attempt.candidate != chosen.attempt.candidate:
             known = self._validated[number] = self.validate(chosen)
-        elif chosen.attempt.proof != known.attempt.proof:
-            attempt = replace(known.attempt, proof=chosen.attempt.proof)
-            known = replace(known, attempt=self._setting.remember(attempt))
-            self._validated[number] = known
         return known if known.attempt.verdict.kind == "better" else None
 
     def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:

@@ -208,8 +208,8 @@ def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list
     ranked = order(evaluated, rank)
     ranked += [one for one in evaluated if one not in ranked]
     if ranked:
-        told = [f"{_values(one)} {_evaluated(one)}" for one in ranked]
-        lines.append(f"Other members evaluated: {_few(told)}")
+        told = _few([f"{_values(one)} {_evaluated(one)}" for one in ranked])
+        lines.append(f"Other members evaluated: {told}")
     rates = {one.number: one.screened_l2_hit_rate for one in answer.attempts}
     highest = max((rate for rate in rates.values() if rate is not None), default=0.0)
     below = {one.number: highest - (rates[one.number] or 0.0) for one in others}
@@ -236,10 +236,7 @@ def _elsewhere(proof: Certificate) -> str | None:
     """For which sizes it is a permutation; None if nobody has looked."""
     if proof.extent == "every size":
         return "a permutation at each"
-    if proof.extent == "under a condition":
-        return f"a permutation where {proof.condition}, which the patch tests"
-    told = "no proof for them, so the patch tests the values of this launch"
-    return f"{told}: {proof.condition}" if proof.condition else None
+    return f"a permutation where {proof.condition}, which is tested" if proof.condition else None
 
 
 def _few(told: Sequence[str]) -> str:
@@ -262,10 +259,11 @@ def _values(attempt: Attempt) -> str:
 
 def _line(answer: ModelAnswer) -> str:
     leader = answer.leader
+    rate = f", {percent(_rate(leader))}" if _rate(leader) else ""
     idea = _clipped(answer.idea or leader.candidate.name, 160)
     members = len(answer.attempts)
     best = f" (first of {members}: {_values(leader)})" if members > 1 else ""
-    return f"- {leader.number} [{_kind(leader)}{_percent(leader)}]: {idea}{best}"
+    return f"- {leader.number} [{_kind(leader)}{rate}]: {idea}{best}"
 
 
 def _verdict(attempt: Attempt) -> str:
@@ -286,11 +284,6 @@ def _beside(attempt: Attempt, best: Attempt | None) -> str:
     if not rate or not highest or best is None or attempt.number == best.number:
         return ""
     return f"; L2 hit rate {points(highest, rate)} against attempt {best.number}, the one to beat"
-
-
-def _percent(attempt: Attempt) -> str:
-    rate = _rate(attempt)
-    return f", {100 * rate:.1f} %" if rate else ""
 
 
 def _rate(attempt: Attempt) -> float:

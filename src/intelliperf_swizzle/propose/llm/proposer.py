@@ -225,10 +225,8 @@ class _Conversation:
             if leader is not None and leader.rate >= least:
                 if self.proposer.tunes:
                     leader = yield from self._tune(leader, offered)
-                best = leader.attempt
-                self.proposer.progress.note(
-                    f"attempt {best.number}: {best.verdict.kind}, {best.verdict.reason}"
-                )
+                best, note = leader.attempt, self.proposer.progress.note
+                note(f"attempt {best.number}: {best.verdict.kind}, {best.verdict.reason}")
                 if not not_judged(best):
                     return
 
