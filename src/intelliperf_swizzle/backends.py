@@ -160,8 +160,7 @@ def connect(backend: str) -> tuple[str, dict[str, Any]]:
     kind, separator, address = backend.partition("://")
     if backend != "loky" and not (kind == "dask" and separator and address):
         raise UsageError(
-            f"there is no backend `{backend}`",
-            hint=f"{LOCAL}, loky or dask://HOST:PORT",
+            f"there is no backend `{backend}`", hint=f"{LOCAL}, loky or dask://HOST:PORT"
         )
     try:
         import joblib  # noqa: F401

@@ -235,6 +235,11 @@ class Options:
         read=seconds,
         verbs=OPTIMIZE,
     )
+    seconds: float | None = _option(
+        None, "end the whole run after so many, with the best so far (default: no limit)",
+        read=seconds, verbs=OPTIMIZE,
+    )  # fmt: skip
+    # … comes last, since it hides the reader of its name
 
 
 Declared = Field[Any]

@@ -170,13 +170,13 @@ def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> Non
         [edited(PAIRS, 1, setup, subject), edited(FOURS, 2, setup, subject)]
     )
     assert [one.attempt.verdict.kind for one in evaluated] == ["better", "better"]
-    assert on_model.confirmed is None
+    assert on_model.confirmed == []
     first = on_model.choose(evaluated)
     assert first is evaluated[0]
     assert on_model.settle(first) is None
     best = on_model.settle(evaluated[1])
     assert best is not None
     assert best.attempt.number == 2
-    assert on_model.confirmed == best
+    assert on_model.confirmed == [best]
     refused = [one for one in remembered if one.verdict.kind == "output differs"]
     assert [one.number for one in refused] == [1]

@@ -19,12 +19,7 @@ from intelliperf_swizzle.api.given import (
 from intelliperf_swizzle.options import options_of
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose.llm.prompt import first_questions
-from intelliperf_swizzle.records import (
-    Attempt,
-    Candidate,
-    Ceiling,
-    Measurement,
-)
+from intelliperf_swizzle.records import Attempt, Candidate, Ceiling, Measurement
 from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.report.files import writable
 from intelliperf_swizzle.search import run
@@ -126,7 +121,7 @@ def optimize(
     folder = writable(setup.options.report_dir, heard.note)
     outcome = run.optimize(setup, choose_proposers(setup.options, heard), folder, heard)
     deliver(outcome, setup.options)
-    if outcome.interrupted:
+    if outcome.interrupted and outcome.interrupted.exit_code:
         raise outcome.interrupted
     record = {one.name: getattr(outcome.run, one.name) for one in fields(RunRecord)}
     others = tuple(one.run for one in outcome.others)

@@ -38,8 +38,7 @@ def prepare_call(
     """
     if isinstance(command, str) or not command:
         raise UsageError(
-            f"`{command}` is no argument list",
-            hint=f'["{Path(sys.executable).name}", "app.py"]',
+            f"`{command}` is no argument list", hint=f'["{Path(sys.executable).name}", "app.py"]'
         )
     known = {option.name for option in options_of(verb)}
     unknown = sorted(set(given) - known)

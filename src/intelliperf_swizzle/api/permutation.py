@@ -17,10 +17,7 @@ from intelliperf_swizzle.api.given import (
 from intelliperf_swizzle.language import INPUTS, parse
 from intelliperf_swizzle.options import DEFAULT_TARGET
 from intelliperf_swizzle.readers import grid_of, refuse_reserved
-from intelliperf_swizzle.records import (
-    Proof,
-    Witness,
-)
+from intelliperf_swizzle.records import Proof, Witness
 
 
 def prove(

@@ -5,7 +5,7 @@
 Exit codes: 0 the run completed, with or without improvement (`prove`: a permutation); 1 the
 application, the capture or a tool failed (`prove`, `score`: not a permutation; `validate-model`:
 something measured could not be compared); 2 bad usage or
-input; 130 and 143 interrupted by SIGINT and SIGTERM.
+input; 130 and 143 interrupted by SIGINT and SIGTERM; 124 at --seconds, before any search.
 """
 
 from __future__ import annotations

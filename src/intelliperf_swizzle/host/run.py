@@ -57,7 +57,7 @@ def run(namespace: argparse.Namespace) -> int:
     finally:
         log.buffer.clear()  # the host's logger flushes once more when it is collected
     show(summary(outcome.run, written), sys.stderr)
-    if outcome.interrupted:
+    if outcome.interrupted and outcome.interrupted.exit_code:
         raise outcome.interrupted
     return 0
 
@@ -130,8 +130,7 @@ def set_logging(verbose: int) -> None:
     """What `-v` shows, as the host has it."""
     levels = {0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
     logging.basicConfig(
-        level=levels.get(verbose, logging.NOTSET),
-        format="[INTELLIPERF] %(levelname)s: %(message)s",
+        level=levels.get(verbose, logging.NOTSET), format="[INTELLIPERF] %(levelname)s: %(message)s"
     )
     for name in CHATTY:
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -19,14 +19,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build, occupancy
 from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.records import (
-    Cure,
-    CureKind,
-    Int64Array,
-    Launch,
-    Measurement,
-    Trace,
-)
+from intelliperf_swizzle.records import Cure, CureKind, Int64Array, Launch, Measurement, Trace
 from intelliperf_swizzle.search.setup import Setup
 
 

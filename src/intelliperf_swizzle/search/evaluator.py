@@ -45,8 +45,8 @@ class Evaluator(Protocol):
         """The model's reading of it if hardware measures, else None."""
 
     @property
-    def confirmed(self) -> Evaluated | None:
-        """The best so far that `settle` has found to hold."""
+    def confirmed(self) -> list[Evaluated]:
+        """What was validated so far and is better, the best first."""
 
     def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
         """The candidates worth what an evaluation costs."""

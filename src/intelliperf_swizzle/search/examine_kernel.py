@@ -21,14 +21,7 @@ from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.readings import model_launches
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import (
-    Access,
-    Ceiling,
-    Launch,
-    Measurement,
-    TensorArgument,
-    Trace,
-)
+from intelliperf_swizzle.records import Access, Ceiling, Launch, Measurement, TensorArgument, Trace
 from intelliperf_swizzle.search.builds import (
     compile_variants,
     compiled_as,

@@ -124,6 +124,13 @@ class SizeGuard:
         return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
+def sound(best: Evaluated) -> bool:
+    """Whether an attempt is right at every size: it has its condition, or needs none."""
+    known = best.attempt.proof
+    proof = known if known and known.condition else next(_proofs(best), None)
+    return proof is not None and (proof is known or proof.extent == "every size")
+
+
 def _proofs(best: Evaluated) -> Iterator[Certificate]:
     """What is proved of a text, what says most first; the recorded values are the last resort.
 

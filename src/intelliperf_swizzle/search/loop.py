@@ -17,7 +17,11 @@ from intelliperf_swizzle.search.problem import pose_problem
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Guarded
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.stopping import spent
 from intelliperf_swizzle.units import percent
+
+SEARCH_SHARE = 0.4
+"""Part of a limit (--seconds) that proposers get; the rest is for evaluation and validation."""
 
 Guard: TypeAlias = Callable[[Evaluated], Guarded | None]
 """The last stage of a candidate, before it is validated; None of one that no patch may carry."""
@@ -77,6 +81,8 @@ def search(
                 edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
                 _confirm(evaluator, edited, guard)
                 batch.outcomes = attempts.current(screened)
+                if spent(SEARCH_SHARE):
+                    break
         except ModelError as error:
             if proposer is proposers[0]:
                 raise

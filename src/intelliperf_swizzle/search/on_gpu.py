@@ -43,12 +43,20 @@ class OnGpu:
         self._evaluated: dict[int, Evaluated] = {}
         self.baseline = baseline
         self.predicted = setting.subject.baseline
-        self.confirmed: Evaluated | None = None
+        self._settled: list[Evaluated] = []
 
     @property
     def profiler(self) -> str:
         """What reads hit rates: `model`, or a hardware profiler's name."""
         return self._setting.profiler.name if self._setting.profiler else "model"
+
+    @property
+    def confirmed(self) -> list[Evaluated]:
+        """First what was settled, then, unless the user's test is still to judge them, leaders."""
+        if self._setting.unit_test.runs:
+            return self._settled
+        better = [one for one in self._leaders() if one.attempt.verdict.kind == "better"]
+        return [*self._settled, *better]
 
     def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
         """Those that the model predicts best with full physics, and some of every kind."""
@@ -114,7 +122,7 @@ class OnGpu:
             known = self.choose(self.evaluate([chosen]))
         elif chosen.attempt.proof != known.attempt.proof:
             known = self._keep(known, replace(known.attempt, proof=chosen.attempt.proof))
-        self.confirmed = known or self.confirmed
+        self._settled = [known, *self._settled] if known else self._settled
         return known
 
     def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:

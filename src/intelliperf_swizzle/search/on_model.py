@@ -26,6 +26,7 @@ from intelliperf_swizzle.search.builds import compare_builds, compiled_as, varia
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.scoring import prepare_model, with_causes
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, find_difference
+from intelliperf_swizzle.stopping import spent
 
 FEWEST_MODELLED = 20
 WAVE = 4
@@ -55,11 +56,10 @@ class OnModel:
         return self._setting.subject.baseline
 
     @property
-    def confirmed(self) -> Evaluated | None:
-        """The best so far that was validated and is better."""
+    def confirmed(self) -> list[Evaluated]:
+        """What was validated and is better."""
         ranked = order([one.attempt for one in self._validated.values()], self._setting.rank)
-        better = (one for one in ranked if one.verdict.kind == "better")
-        return next((self._validated[one.number] for one in better), None)
+        return [self._validated[one.number] for one in ranked if one.verdict.kind == "better"]
 
     def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
         """As many as the model can replay; with a profiler, as many as may be validated."""
@@ -84,7 +84,7 @@ class OnModel:
         waiting = by_screen([one.attempt for one in edited if one.attempt.measurement is None])
         new = {one.number for one in waiting}
         done = [self._evaluate(one) for one in edited if one.attempt.number not in new]
-        while waiting := self._within_reach(waiting, done):
+        while (waiting := self._within_reach(waiting, done)) and not (done and spent(0.6)):
             wave = [by_number[one.number] for one in waiting[:WAVE]]
             waiting = waiting[WAVE:]
             self._model_together(wave)

@@ -14,7 +14,7 @@ from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search.baseline import choose_evaluator
 from intelliperf_swizzle.search.conclude import Findings, Outcome, conclude
 from intelliperf_swizzle.search.examine_kernel import look_closely
-from intelliperf_swizzle.search.guard import SizeGuard
+from intelliperf_swizzle.search.guard import SizeGuard, sound
 from intelliperf_swizzle.search.loop import search_kernel
 from intelliperf_swizzle.search.plan import Search, is_promising
 from intelliperf_swizzle.search.run_folder import (
@@ -54,7 +54,7 @@ def optimize_kernel(
                 )
             found.collect(setup, subject, evaluator, best, progress)
         except Interrupted as signal:
-            best, interrupted = best or evaluator.confirmed, signal
+            best, interrupted = best or next(filter(sound, evaluator.confirmed), None), signal
             efforts = [proposer.effort for proposer in proposers]
             effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
         run = replace(

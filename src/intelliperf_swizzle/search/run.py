@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from signal import SIGALRM
 
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.disk import temporary_folder
@@ -23,7 +24,7 @@ from intelliperf_swizzle.search.plan import Search, plan_searches
 from intelliperf_swizzle.search.recorded import choose_kernel, examine_kernels, record_application
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject, describe
-from intelliperf_swizzle.stopping import Interrupted, apart, hold
+from intelliperf_swizzle.stopping import Interrupted, apart, begin_part, hold, limit
 
 
 def optimize(
@@ -50,11 +51,14 @@ def optimize(
     progress = progress or Silent()
     results: dict[Subject, Result] = {}
     interrupted: Interrupted | None = None
+    if setup.options.seconds:
+        limit(setup.options.seconds)
     with record_application(setup, progress) as recorded:
         subjects, rows = apart(lambda: examine_kernels(recorded, setup, progress, to_edit=True))
         searches = plan_searches(subjects, setup)
         try:
             for number, one in enumerate(searches, 1):
+                begin_part(len(searches) - number + 1)
                 if len(searches) > 1:
                     progress.note(f"kernel {number} of {len(searches)}: {one.subject.kernel}")
                 result = _try_kernel(one, recorded, proposers, folder, progress)
@@ -69,6 +73,7 @@ def optimize(
     if len(failures) == len(results):
         raise interrupted or failures[0]
     if interrupted:
+        interrupted.exit_code *= interrupted.number != SIGALRM
         results = {**{one.subject: interrupted for one in searches}, **results}
     return gather([(one, results.get(one)) for one in subjects], rows, interrupted, setup)
 

@@ -47,6 +47,11 @@ class UnitTest:
         self._limit_seconds: float | None = None
         self._endless: str | None = None
 
+    @property
+    def runs(self) -> bool:
+        """Whether there is a test to run."""
+        return bool(self._setup.options.unittest_command) and self._setup.options.compute != "never"
+
     def judge(self, attempt: Attempt, edit: Edit) -> Attempt:
         """The attempt, refused if the test fails on it; if it passes, that is noted.
 
@@ -70,7 +75,7 @@ class UnitTest:
         Raises:
             ValidationError: the test does not pass on the unmodified project.
         """
-        if not self._setup.options.unittest_command or self._setup.options.compute == "never":
+        if not self.runs:
             return None
         if edit is None:
             return self._run(None, LIMIT_SECONDS)

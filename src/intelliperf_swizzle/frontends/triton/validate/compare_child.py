@@ -27,12 +27,7 @@ from intelliperf_swizzle.frontends.triton.validate.fill import BLOCK_BYTES, Cont
 from intelliperf_swizzle.frontends.triton.validate.request import EDITED, ORIGINAL, Answer, Request
 from intelliperf_swizzle.frontends.triton.walk.batch import Active
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
-from intelliperf_swizzle.frontends.triton.walk.run import (
-    Live,
-    Nobody,
-    run_one_by_one,
-    run_together,
-)
+from intelliperf_swizzle.frontends.triton.walk.run import Live, Nobody, run_one_by_one, run_together
 from intelliperf_swizzle.records import Access, Int64Array, Launch, Storage, UInt8Array
 
 MOST_TIMES, MOST_SECONDS = 10, 20.0

@@ -16,14 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.frontends.triton.walk.elements import Array, Element, decode, encode
-from intelliperf_swizzle.records import (
-    LINE_BYTES,
-    Int64Array,
-    Launch,
-    Segment,
-    Storage,
-    UInt8Array,
-)
+from intelliperf_swizzle.records import LINE_BYTES, Int64Array, Launch, Segment, Storage, UInt8Array
 
 Fill: TypeAlias = Callable[[int, Storage, UInt8Array], None]
 """Writes the initial bytes of a storage (its number, its record, its buffer of zeros)."""

@@ -96,11 +96,7 @@ class Walker:
     """
 
     def __init__(
-        self,
-        plan: Plan,
-        programs: Programs,
-        accesses: Accesses,
-        arguments: Mapping[str, Block],
+        self, plan: Plan, programs: Programs, accesses: Accesses, arguments: Mapping[str, Block]
     ) -> None:
         self.plan, self.programs, self.accesses = plan, programs, accesses
         self.values: dict[str, Block] = {**plan.constants, **arguments}
@@ -180,10 +176,7 @@ class Walker:
         return returned or []
 
     def _choose_all(
-        self,
-        active: Active,
-        new: Sequence[Block | None],
-        old: Sequence[Block | None] | None,
+        self, active: Active, new: Sequence[Block | None], old: Sequence[Block | None] | None
     ) -> list[Block | None]:
         if old is None:
             return list(new)
