@@ -95,8 +95,7 @@ class Attempts:
         """The attempt with the causes of its misses, if the model has measured it; a replay."""
         if (known := self._screened.get(attempt.fingerprint or "")) is None:
             return attempt
-        swizzle, traced = known.proved.swizzle, self._subject.traced
-        return with_causes(attempt, swizzle, traced, self._setup.target)
+        return with_causes(attempt, known.proved.swizzle, self._subject.traced, self._setup.target)
 
     def all(self) -> Sequence[Attempt]:
         """All attempts by number, refused ones included."""

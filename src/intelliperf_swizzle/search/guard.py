@@ -126,9 +126,8 @@ class SizeGuard:
 
 def sound(best: Evaluated) -> bool:
     """Whether an attempt is right at every size: it has its condition, or needs none."""
-    known = best.attempt.proof
-    proof = known if known and known.condition else next(_proofs(best), None)
-    return proof is not None and (proof is known or proof.extent == "every size")
+    known = best.attempt.proof or Certificate()
+    return bool(known.condition) or next(_proofs(best), known).extent == "every size"
 
 
 def _proofs(best: Evaluated) -> Iterator[Certificate]:

@@ -214,11 +214,10 @@ class _Conversation:
         least = self.problem.baseline_l2_hit_rate - SCREEN_SLACK
         for refusals in range(1 + self.proposer.formula.budgets.refusals):
             again = f", {refusals} refused" if refusals else ""
-            total = self.problem.iterations
             most = (1 + self.proposer.formula.budgets.refusals) * self.proposer.samples
             answers = f"up to {most} answer{'s' if most > 1 else ''} each"
             self.proposer.progress.phase(
-                f"asking: iteration {iteration} of {total}, {answers}{again}"
+                f"asking: iteration {iteration} of {self.problem.iterations}, {answers}{again}"
             )
             offered = self._propose(iteration)
             leader = yield from self._offer(offered, least)
