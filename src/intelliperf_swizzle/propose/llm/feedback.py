@@ -208,8 +208,8 @@ def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list
     ranked = order(evaluated, rank)
     ranked += [one for one in evaluated if one not in ranked]
     if ranked:
-        told = _few([f"{_values(one)} {_evaluated(one)}" for one in ranked])
-        lines.append(f"Other members evaluated: {told}")
+        told = [f"{_values(one)} {_evaluated(one)}" for one in ranked]
+        lines.append(f"Other members evaluated: {_few(told)}")
     rates = {one.number: one.screened_l2_hit_rate for one in answer.attempts}
     highest = max((rate for rate in rates.values() if rate is not None), default=0.0)
     below = {one.number: highest - (rates[one.number] or 0.0) for one in others}
