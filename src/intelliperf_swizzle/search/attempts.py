@@ -89,16 +89,11 @@ class Attempts:
             for one in (attempts[at] for at in chosen)
         ]
 
-    def screened_as(self, attempt: Attempt | None) -> Screened | None:
-        """The permutation of an attempt; None of one that is none."""
-        return self._screened.get(attempt.fingerprint or "") if attempt else None
-
     def explained(self, attempt: Attempt) -> Attempt:
         """The attempt with the causes of its misses, if the model has measured it; a replay."""
-        known, target = self.screened_as(attempt), self._setup.target
-        if known is None:
+        if (known := self._screened.get(attempt.fingerprint or "")) is None:
             return attempt
-        return with_causes(attempt, known.proved.swizzle, self._subject.traced, target)
+        return with_causes(attempt, known.proved.swizzle, self._subject.traced, self._setup.target)
 
     def all(self) -> Sequence[Attempt]:
         """All attempts by number, refused ones included."""
