@@ -18,15 +18,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, cast
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.readers import (
-    integer,
-    natural,
-    positive,
-    seconds,
-    shown,
-    tolerance,
-    utf8,
-)
+from intelliperf_swizzle.readers import integer, natural, positive, seconds, shown, tolerance, utf8
 
 DEFAULT_TARGET = "mi300x"
 FORMULAS = ("swizzle", "swizzle-unaware", "swizzle-overload")
@@ -80,12 +72,9 @@ class Options:
         0, "list the leading attempts (-vv: all)", flags=("-v",), verbs=OPTIMIZE, host=True
     )
     build_command: str | None = _option(
-        None,
-        "run first, by the shell, in the project directory",
-        flags=("-b",),
-        host=True,
+        None, "run first, by the shell, in the project directory", flags=("-b",), host=True,
         tool=True,
-    )
+    )  # fmt: skip
     instrument_command: str | None = _option(
         None, "not used: a swizzle needs none", flags=("-i",), verbs=OPTIMIZE, host=True
     )
@@ -98,28 +87,19 @@ class Options:
         None, "also write each measured attempt's kernel here", verbs=OPTIMIZE, host=True
     )
     num_attempts: int = _option(
-        10,
-        "iterations of a language model; without a GPU also candidates to validate at most",
-        read=positive,
-        verbs=OPTIMIZE,
-        host=True,
-    )
+        10, "iterations of a language model; without a GPU also candidates to validate at most",
+        read=positive, verbs=OPTIMIZE, host=True,
+    )  # fmt: skip
     accordo_absolute_tolerance: float = _option(
         1e-6,
         "for floats that atomics add up: relative to the value, and to the largest of its output "
-        "or 1, whichever is less; all else must be the same bits",
-        flags=("-t",),
-        read=tolerance,
-        verbs=OPTIMIZE,
-        host=True,
-    )
+        "or 1, whichever is less; all else must be the same bits", flags=("-t",), read=tolerance,
+        verbs=OPTIMIZE, host=True,
+    )  # fmt: skip
     unittest_command: str | None = _option(
-        None,
-        "run by the shell; must exit 0 with the swizzled kernel",
-        verbs=OPTIMIZE,
-        host=True,
+        None, "run by the shell; must exit 0 with the swizzled kernel", verbs=OPTIMIZE, host=True,
         tool=True,
-    )
+    )  # fmt: skip
     model: str = _option(
         "gpt-4o", "language model", flags=("-m",), verbs=(*OPTIMIZE, "doctor"), host=True
     )
@@ -134,12 +114,9 @@ class Options:
         host=True,
     )  # fmt: skip
     output_file: str | None = _option(
-        None,
-        "result file: .json, .csv or .txt; - for JSON on stdout",
-        flags=("-o",),
-        verbs=OPTIMIZE,
-        host=True,
-    )
+        None, "result file: .json, .csv or .txt; - for JSON on stdout", flags=("-o",),
+        verbs=OPTIMIZE, host=True,
+    )  # fmt: skip
     kernel: str | None = _option(
         None, "one kernel (default: all that could save time)", flags=("-k",), host=True, tool=True
     )
@@ -150,24 +127,20 @@ class Options:
         verbs=OPTIMIZE,
     )  # fmt: skip
     renumber: str | None = _option(
-        None,
-        "what is renumbered: a variable that counts the tiles of a loop, or `program`"
+        None, "what is renumbered: a variable that counts the tiles of a loop, or `program`"
         " (default: tiles where programs take several)",
-    )
+    )  # fmt: skip
     target: str | None = _option(
-        None,
-        "GPU: a name or a YAML file"
-        f" (default: the one present, else {DEFAULT_TARGET}, for CUDA h200)",
-        verbs=ALL,
-    )
+        None, "GPU: a name or a YAML file"
+        f" (default: the one present, else {DEFAULT_TARGET}, for CUDA h200)", verbs=ALL,
+    )  # fmt: skip
     profiler: str = _option(
         "auto", "auto, ncu, rocprofv3, model; intelliperf within IntelliPerf", verbs=ALL
     )
     proposer: str = _option(
-        "auto",
-        "auto, offline, llm, both (auto: both if a model is configured)",
+        "auto", "auto, offline, llm, both (auto: both if a model is configured)",
         verbs=(*OPTIMIZE, "doctor"),
-    )
+    )  # fmt: skip
     samples: int = _option(1, "completions per LLM call", read=positive, verbs=OPTIMIZE)
     max_tokens: int | None = _option(
         None, "tokens of all LLM calls together (default: the formula's)", read=positive,
@@ -187,54 +160,42 @@ class Options:
     )  # fmt: skip
     candidates: int = _option(400, "candidates for a kernel at most", read=positive, verbs=OPTIMIZE)
     budget: int = _option(
-        800,
-        "candidates on all kernels, shared out by the time that each could save",
-        read=positive,
-        verbs=OPTIMIZE,
-    )
+        800, "candidates on all kernels, shared out by the time that each could save",
+        read=positive, verbs=OPTIMIZE,
+    )  # fmt: skip
     measure: int = _option(
         16, "candidates to validate and time on the GPU at most", read=positive, verbs=OPTIMIZE
     )
     device: int | None = _option(
         None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
     )
-    backend: str = _option(
-        "local", "where candidates are scored by the model: local, loky, dask://HOST:PORT"
-    )
     seed: int = _option(0, "random seed", read=integer, verbs=OPTIMIZE)
     no_cache: bool = _option(
-        False,
-        "trace and build anew what an earlier run has traced and built",
-        read=None,
+        False, "trace and build anew what an earlier run has traced and built", read=None,
         flags=("--no-cache",),
-    )
+    )  # fmt: skip
     quiet: bool = _option(False, "print only the verdict", read=None, tool=False)
     report_dir: str | None = _option(
         None, "where files go (default: ./swizzle-out/<kernel>)", verbs=OPTIMIZE
     )
     history: str | None = _option(
-        None,
-        "the history file, of further kernels beside it (default: in the report directory)",
+        None, "the history file, of further kernels beside it (default: in the report directory)",
         verbs=OPTIMIZE,
-    )
+    )  # fmt: skip
     resume: bool = _option(False, "go on with the history's attempts", read=None, verbs=OPTIMIZE)
     compute: Literal["auto", "always", "never"] = _option(
-        "auto",
-        "execute recorded launches on the CPU (auto: what is cheap or needed)",
+        "auto", "execute recorded launches on the CPU (auto: what is cheap or needed)",
         choices=("auto", "always", "never"),
-    )
+    )  # fmt: skip
     quiet_seconds: float | None = _option(
-        None,
-        "stop recording so many seconds after the last new launch (default: off)",
+        None, "stop recording so many seconds after the last new launch (default: off)",
         read=seconds,
-    )
+    )  # fmt: skip
     limit_seconds: float = _option(300.0, "seconds that the application may take", read=seconds)
     validation_seconds: float = _option(
-        10.0,
-        "execute every tile on the CPU if that takes no longer, else a few",
-        read=seconds,
+        10.0, "execute every tile on the CPU if that takes no longer, else a few", read=seconds,
         verbs=OPTIMIZE,
-    )
+    )  # fmt: skip
     seconds: float | None = _option(
         None, "end the whole run after so many, with the best so far (default: no limit)",
         read=seconds, verbs=OPTIMIZE,

@@ -89,8 +89,8 @@ def test_candidates_are_compared_and_timed(kernel: str, device: Device, tmp_path
     assert f"`{out}` differs" in refusals[0][1]
     assert "illegal memory access" in refusals[1][1]
     assert "nonsense" in refusals[2][1]
-    again = runs.time({0: edits[0], 1: edits[1]})
-    assert all(one is not None for one in again.values())
+    again = runs.confirm({0: edits[0], 1: edits[1]})
+    assert all(one.timing is not None for one in again.values())
     said = (tmp_path / "runs" / "gpu" / "trial-1" / "journal.jsonl").read_text()
     assert '"event": "working"' in said
 

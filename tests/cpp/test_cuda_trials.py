@@ -167,8 +167,8 @@ def test_a_byte_of_the_other_half_is_seen(outcomes: dict[str, GpuOutcome]) -> No
 
 def test_the_application_goes_on_as_ever(bed: Bed, tmp_path: Path) -> None:
     runs = bed.runs(tmp_path)
-    timings = runs.time({0: bed.edit(*CHANGES["reverses"])})
-    assert timings[0] is not None
+    outcomes = runs.confirm({0: bed.edit(*CHANGES["reverses"])})
+    assert outcomes[0].timing is not None
     sums = [n * (n - 1) for n in (1 << 16, 1 << 16, 1 << 16)]
     said = (tmp_path / "gpu" / "trial-1" / "app.log").read_text().split()
     assert list(map(int, said)) == sums

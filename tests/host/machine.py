@@ -66,9 +66,6 @@ class Timed(trials.TritonOnGpu):
             for number, outcome in outcomes.items()
         }
 
-    def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
-        return {number: clock(edit) for number, edit in edits.items()}
-
 
 def clock(edit: Edit) -> Timing:
     text = "".join(edit.functions.values())

@@ -312,22 +312,19 @@ class GpuRuns(Protocol):
             ValidationError: the application failed before anything was tried, or at the original.
         """
 
-    def time(self, edits: Mapping[int, Edit]) -> Mapping[int, Timing | None]:
-        """Times edits that agree against the unmodified kernel and each other."""
+    def confirm(self, edits: Mapping[int, Edit]) -> Mapping[int, GpuOutcome]:
+        """The same in the application itself, if that is elsewhere."""
 
 
 @runtime_checkable
 class ReplayedRuns(Protocol):
-    """Makes recorded launches again in a process of our own, and confirms in the application.
+    """Makes recorded launches again in a process of our own.
 
     Attributes:
         why_not_replayed: why it does not; None if it does.
     """
 
     why_not_replayed: str | None
-
-    def confirm(self, edits: Mapping[int, Edit]) -> Mapping[int, GpuOutcome]:
-        """As `validate_and_time`, in the application."""
 
     def counted(
         self, edits: Sequence[Edit], repeats: int

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.records import Launch, Measurement, Trace
 
-__all__ = ["Application", "Profiler", "Replay", "ReplayProfiler", "TracedLaunch"]
+__all__ = ["Application", "Profiler", "Replay", "TracedLaunch"]
 
 
 Replay: TypeAlias = tuple[Sequence[str], Mapping[str, str]]
@@ -52,19 +52,3 @@ class Profiler(Protocol):
             launches: of one kernel.
             edit: the source that renumbers them; None for the unmodified kernel.
         """
-
-
-@runtime_checkable
-class ReplayProfiler(Profiler, Protocol):
-    """Reads several edits in one session.
-
-    Attributes:
-        repeats: how often a replay makes each launch with each.
-    """
-
-    repeats: int
-
-    def measure_each(
-        self, launches: Sequence[TracedLaunch], edits: Sequence[Edit], replay: Replay
-    ) -> list[Measurement]:
-        """One of the unmodified kernel and one of each edit; raises ProfileError."""

@@ -9,24 +9,12 @@ from dataclasses import replace
 
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import Target, devices
-from intelliperf_swizzle.profile import Application, Profiler
+from intelliperf_swizzle.profile import Application, Profiler, tools
 from intelliperf_swizzle.profile.ncu import NcuProfiler
 from intelliperf_swizzle.profile.rocprofv3 import Rocprofv3Profiler
-from intelliperf_swizzle.profile.tools import (
-    HERE,
-    KINDS,
-    PROFILERS,
-    Machine,
-    Tool,
-    ToolName,
-    find_tool,
-    misfit,
-    tool_for,
-    without_counters,
-)
 from intelliperf_swizzle.progress import Progress, Silent
 
-_CLASSES: Mapping[ToolName, Callable[[Application, Target, Tool], Profiler]] = {
+_CLASSES: Mapping[tools.ToolName, Callable[[Application, Target, tools.Tool], Profiler]] = {
     "ncu": NcuProfiler,
     "rocprofv3": Rocprofv3Profiler,
 }
@@ -37,7 +25,7 @@ def choose_profiler(
     target: Target,
     application: Application | None = None,
     progress: Progress | None = None,
-    machine: Machine = HERE,
+    machine: tools.Machine = tools.HERE,
 ) -> Profiler | None:
     """The profiler of that name; `auto` is the best that works here; None = the model.
 
@@ -52,8 +40,10 @@ def choose_profiler(
         UsageError: there is no profiler of that name.
         ProfileError: it cannot work here.
     """
-    if name not in PROFILERS:
-        raise UsageError(f"there is no profiler `{name}`", hint=f"one of: {', '.join(PROFILERS)}")
+    if name not in tools.PROFILERS:
+        raise UsageError(
+            f"there is no profiler `{name}`", hint=f"one of: {', '.join(tools.PROFILERS)}"
+        )
     if name == "model" or application is None:
         return None
     application = _with_device(application)
@@ -69,14 +59,14 @@ def _with_device(application: Application) -> Application:
 
 
 def _best(
-    target: Target, application: Application, progress: Progress, machine: Machine
+    target: Target, application: Application, progress: Progress, machine: tools.Machine
 ) -> Profiler | None:
     """The first hardware profiler that works, else the model."""
     device = application.device
     seen = []
-    for name, kind in KINDS.items():
+    for name, kind in tools.KINDS.items():
         if device is not None and kind.backend == device.backend:
-            seen.append(tool_for(name, target, device, machine))
+            seen.append(tools.tool_for(name, target, device, machine))
             if (usable := first_usable(seen)) is not None:
                 return _CLASSES[name](application, target, usable)
     for problem in [tool.problem for tool in seen if tool.problem][:1]:
@@ -84,17 +74,19 @@ def _best(
     return None
 
 
-def first_usable(tools: Sequence[Tool]) -> Tool | None:
+def first_usable(listed: Sequence[tools.Tool]) -> tools.Tool | None:
     """What `auto` takes of tools in its order; None = none, so the model."""
-    return next((tool for tool in tools if tool.problem is None), None)
+    return next((tool for tool in listed if tool.problem is None), None)
 
 
-def _made(name: ToolName, target: Target, application: Application, machine: Machine) -> Profiler:
+def _made(
+    name: tools.ToolName, target: Target, application: Application, machine: tools.Machine
+) -> Profiler:
     """Raises ProfileError where it cannot work here."""
-    unfit = misfit(name, KINDS[name].backend, target, application.device)
+    unfit = tools.misfit(name, tools.KINDS[name].backend, target, application.device)
     if unfit is not None:
         raise ProfileError(unfit.fact, hint="--profiler model needs no GPU")
-    tool = find_tool(name, machine)
+    tool = tools.find_tool(name, machine)
     if tool.problem is not None:
-        raise ProfileError(tool.problem.fact, hint=without_counters(tool.problem.command))
+        raise ProfileError(tool.problem.fact, hint=tools.without_counters(tool.problem.command))
     return _CLASSES[name](application, target, tool)

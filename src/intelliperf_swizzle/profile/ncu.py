@@ -165,7 +165,6 @@ class NcuProfiler:
     """
 
     name = "ncu"
-    repeats = REPEATS
 
     def __init__(self, application: Application, target: Target, tool: Tool):
         self._application = application

@@ -16,14 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intelliperf_swizzle.cache import (
-    Physics,
-    ReplayedLaunch,
-    Screen,
-    add_division_time,
-    replay,
-    requests,
-)
+from intelliperf_swizzle import cache
 from intelliperf_swizzle.errors import BuildError, ProfileError
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.hardware.occupancy import Build
@@ -218,10 +211,10 @@ def model_launches(
         causes: also find out why requests miss; nothing else depends on it.
     """
     runs = [
-        ReplayedLaunch(one.trace, tile, one.launch.count, one.occupancy)
+        cache.ReplayedLaunch(one.trace, tile, one.launch.count, one.occupancy)
         for one, tile in zip(launches, tiles, strict=True)
     ]
-    return replay(runs, target, causes=causes)
+    return cache.replay(runs, target, causes=causes)
 
 
 def model_swizzle(
@@ -247,7 +240,7 @@ def add_swizzle_time(
         one.launch.tiles * one.launch.count / at_once
         for one, at_once in zip(launches, resident, strict=True)
     )
-    return add_division_time(measured, divisions, rounds, target)
+    return cache.add_division_time(measured, divisions, rounds, target)
 
 
 def divisions_of(swizzle: Swizzle, launch: Launch, target: Target) -> int:
@@ -265,11 +258,11 @@ def divisions_of(swizzle: Swizzle, launch: Launch, target: Target) -> int:
 FULL_PHYSICS_LINES = 3_000_000
 """Line accesses of one L2 up to which a screen can afford full physics (some 30 ms)."""
 
-ONE_DOMAIN = Physics(llc=False, domains=1)
+ONE_DOMAIN = cache.Physics(llc=False, domains=1)
 """Full physics up to the L2, on one domain."""
 
 
-FIRST_TURNS = Physics(turns=4)
+FIRST_TURNS = cache.Physics(turns=4)
 """Full physics for the first tiles of each program. Chosen on a persistent GEMM 8192 x 8192 x 4096
 of an H100, where programs drift apart over 31 tiles: of GROUP_M 1 to 32 it finds 8 and 16 the best,
 as a replay of all tiles does in ten times as long; `cache.Screen`, without a clock, finds 32."""
@@ -284,7 +277,7 @@ class ModelScreen:
 
     def __init__(self, launches: Sequence[TracedLaunch], target: Target):
         self._raters = [_rater(one, target) for one in launches]
-        weights = [requests(one.trace, target) * one.launch.count for one in launches]
+        weights = [cache.requests(one.trace, target) * one.launch.count for one in launches]
         self._weights = np.asarray(weights, float) / max(1, sum(weights))
 
     def hit_rate(self, tiles: Sequence[Int64Array]) -> float:
@@ -297,11 +290,11 @@ def _rater(one: TracedLaunch, target: Target) -> Callable[[Int64Array], float]:
     physics = ONE_DOMAIN
     if one.trace.line_accesses > FULL_PHYSICS_LINES * target.num_xcds:
         if one.trace.program is None or not target.l2_copies_remote_lines:
-            return Screen(one.trace, target, one.occupancy).hit_rate
+            return cache.Screen(one.trace, target, one.occupancy).hit_rate
         physics = FIRST_TURNS
 
     def rate(tile: Int64Array) -> float:
-        run = ReplayedLaunch(one.trace, tile, occupancy=one.occupancy)
-        return replay([run], target, physics).l2_hit_rate
+        run = cache.ReplayedLaunch(one.trace, tile, occupancy=one.occupancy)
+        return cache.replay([run], target, physics).l2_hit_rate
 
     return rate

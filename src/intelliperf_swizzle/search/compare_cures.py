@@ -17,31 +17,12 @@ from typing import get_args
 
 import numpy as np
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.progress import Progress
-from intelliperf_swizzle.records import (
-    Access,
-    Cure,
-    CureKind,
-    Cures,
-    Int64Array,
-    Launch,
-    Measurement,
-    Trace,
-)
-from intelliperf_swizzle.search.builds import (
-    LEAST_CAUSE,
-    LEAST_GAIN,
-    PROBE_PROGRAMS,
-    Case,
-    compile_variants,
-    cure_of,
-    few_programs,
-    resident_workgroups,
-    with_arguments,
-)
+from intelliperf_swizzle.search import builds
 from intelliperf_swizzle.search.padding import confirm, find_paddings
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
@@ -51,7 +32,7 @@ GROUPS = (4, 8, 16)
 """Values that a parameter which renumbers tiles is tried with."""
 
 
-def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
+def find_parameters(case: builds.Case, subject: Subject) -> Iterator[records.Cure]:
     """Other values of constexprs that change which program computes which tile, and no more.
 
     Of each the value with the highest hit rate: the tiles are the same (decision 4).
@@ -59,7 +40,7 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
     requests = subject.baseline.l2_requests or 0
     causes = subject.baseline.causes or ()
     if sum(one.other_domain + one.capacity + one.conflict for one in causes) < (
-        LEAST_CAUSE * requests
+        builds.LEAST_CAUSE * requests
     ):
         return
     launch = case.launch
@@ -71,7 +52,7 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
     tiles = np.sort(_footprints(case.traced.trace))
     for name in _renumbering(case, names):
         values = [value for value in GROUPS if value != launch.constants[name]]
-        traces = case.trace([with_arguments(launch, {name: value}) for value in values])
+        traces = case.trace([builds.with_arguments(launch, {name: value}) for value in values])
         same = [
             ({name: value}, one)
             for value, one in zip(values, traces, strict=True)
@@ -80,28 +61,28 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             measured = pool.map(lambda one: case.replay(stream_of(one[1])), same)
         found = [
-            replace(cure_of("parameter", one), arguments=arguments)
+            replace(builds.cure_of("parameter", one), arguments=arguments)
             for one, (arguments, _) in zip(measured, same, strict=True)
         ]
         if found:
             yield max(found, key=lambda one: one.l2_hit_rate)
 
 
-def _renumbering(case: Case, names: Sequence[str]) -> list[str]:
+def _renumbering(case: builds.Case, names: Sequence[str]) -> list[str]:
     """The parameters with which one program, and many, still make accesses of the same shapes."""
-    for programs in (1, PROBE_PROGRAMS):
-        few = few_programs(case.launch, programs)
-        changed = [with_arguments(few, {name: _another(few, name)}) for name in names]
+    for programs in (1, builds.PROBE_PROGRAMS):
+        few = builds.few_programs(case.launch, programs)
+        changed = [builds.with_arguments(few, {name: _another(few, name)}) for name in names]
         same, *others = case.trace([few, *changed]) if names else [None]
         names = [name for name, one in zip(names, others, strict=True) if _alike(same, one)]
     return list(names)
 
 
-def _another(launch: Launch, name: str) -> int:
+def _another(launch: records.Launch, name: str) -> int:
     return 4 if launch.constants[name] == 8 else 8
 
 
-def _alike(one: Trace | None, other: Trace | None) -> bool:
+def _alike(one: records.Trace | None, other: records.Trace | None) -> bool:
     """Whether programs make accesses of the same shapes, wherever they are."""
     return (
         one is not None
@@ -113,7 +94,7 @@ def _alike(one: Trace | None, other: Trace | None) -> bool:
     )
 
 
-def _footprints(trace: Trace) -> Int64Array:
+def _footprints(trace: records.Trace) -> records.Int64Array:
     """A number for what each tile touches, in its order: int64[tiles], wrapping."""
     with np.errstate(over="ignore"):
         place = np.arange(len(trace.access_base)) - np.repeat(
@@ -143,7 +124,7 @@ SECTORS = np.array([mask.bit_count() for mask in range(16)])
 """How many sectors a mask has."""
 
 
-def find_tile_sizes(case: Case, least_ms: float = math.inf) -> list[Cure]:
+def find_tile_sizes(case: builds.Case, least_ms: float = math.inf) -> list[records.Cure]:
     """The launch with one tile size halved or doubled, where that touches the same memory.
 
     None where arithmetic takes longer than memory, or the build would spill more registers than it
@@ -165,14 +146,14 @@ def find_tile_sizes(case: Case, least_ms: float = math.inf) -> list[Cure]:
         return []
     touched = _touched(case.traced.trace)
 
-    def cure(launch: Launch, trace: Trace | None) -> Cure | None:
+    def cure(launch: records.Launch, trace: records.Trace | None) -> records.Cure | None:
         if trace is None or trace.segments != case.traced.trace.segments:
             return None
         build = _build(case, launch) if _touched(trace) == touched else None
         if build is None:
             return None
-        resident = resident_workgroups(build, case.setup.target)
-        found = cure_of("tile size", case.replay(stream_of(trace), occupancy=resident))
+        resident = builds.resident_workgroups(build, case.setup.target)
+        found = builds.cure_of("tile size", case.replay(stream_of(trace), occupancy=resident))
         was = case.launch.constants
         changed = {name: value for name, value in launch.constants.items() if was[name] != value}
         return replace(found, arguments=changed)
@@ -182,18 +163,18 @@ def find_tile_sizes(case: Case, least_ms: float = math.inf) -> list[Cure]:
         return [one for one in cures if one is not None]
 
 
-def _build(case: Case, launch: Launch) -> Build | None:
+def _build(case: builds.Case, launch: records.Launch) -> Build | None:
     """How the launch is compiled; None where it cannot be, or no CU has room for it."""
-    builds, _ = compile_variants([launch], case.setup)
+    compiled, _ = builds.compile_variants([launch], case.setup)
     was = case.traced.build
-    for build in builds.values():
+    for build in compiled.values():
         spills = (build.stack_bytes or 0) > ((was.stack_bytes if was else None) or 0)
         if not spills and build.lds_bytes <= case.setup.target.lds_bytes_per_cu:
             return build
     return None
 
 
-def _touched(trace: Trace) -> tuple[bytes, bytes, int]:
+def _touched(trace: records.Trace) -> tuple[bytes, bytes, int]:
     """Kind and line of all that a launch touches, and which sectors, each once; and how many
     sectors it stores in all."""
     key, times = np.unique(
@@ -206,7 +187,7 @@ def _touched(trace: Trace) -> tuple[bytes, bytes, int]:
     kind = np.repeat(trace.shape_kind[shape].astype(np.int64), lengths)
     at = kind << 32 | np.repeat(key & 0xFFFFFFFF, lengths) + trace.shape_line[place]
     sectors = trace.shape_sectors[place]
-    stored = SECTORS[sectors] * np.repeat(times, lengths) * (kind != Access.READ)
+    stored = SECTORS[sectors] * np.repeat(times, lengths) * (kind != records.Access.READ)
     order = np.argsort(at, kind="stable")
     lines, first = np.unique(at[order], return_index=True)
     masks = np.bitwise_or.reduceat(sectors[order], first)
@@ -221,7 +202,7 @@ LEAST_MS = 0.005
 
 def compare_cures(
     setup: Setup, subject: Subject, best: Evaluated | None, progress: Progress
-) -> Cures | None:
+) -> records.Cures | None:
     """The cures of a kernel; None where its launches are too short for any to matter.
 
     Args:
@@ -236,58 +217,58 @@ def compare_cures(
     """
     largest = subject.traced[0]
     alone = len(subject.traced) == largest.launch.count == 1
-    case = Case(setup, largest, _modelled(subject.baseline) if alone else None)
+    case = builds.Case(setup, largest, _modelled(subject.baseline) if alone else None)
     before = case.before
     time = before.modelled_memory_time_ms or 0.0
     if time < LEAST_MS:
         return None
     hopeless = setup.device is None and subject.baseline.bound_by_arithmetic
     if hopeless or subject.baseline.only_compulsory:
-        return Cures(before.l2_hit_rate, time, (), BOUND if hopeless else COMPULSORY)
+        return records.Cures(before.l2_hit_rate, time, (), BOUND if hopeless else COMPULSORY)
     progress.phase(f"comparing cures for {subject.kernel} (model)")
     found = []
     if best:
         known = _modelled(best.attempt.measurement) if alone else None
-        found.append(cure_of("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
+        found.append(builds.cure_of("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
     found += find_parameters(case, subject)
     found += find_tile_sizes(case, min((one.memory_time_ms for one in found), default=time))
     found += find_paddings(case, subject, best)
-    gaining = [one for one in found if one.memory_time_ms < time * (1 - LEAST_GAIN)]
+    gaining = [one for one in found if one.memory_time_ms < time * (1 - builds.LEAST_GAIN)]
     while gaining:
         first, *others = _ranked(gaining)
         confirmed = confirm(case, first, best)
         if confirmed:
-            return Cures(before.l2_hit_rate, time, (confirmed, *others))
+            return records.Cures(before.l2_hit_rate, time, (confirmed, *others))
         gaining = [one for one in gaining if one is not first]
-    return Cures(before.l2_hit_rate, time, (), _no_cure(subject, before))
+    return records.Cures(before.l2_hit_rate, time, (), _no_cure(subject, before))
 
 
-def _modelled(measured: Measurement | None) -> Measurement | None:
+def _modelled(measured: records.Measurement | None) -> records.Measurement | None:
     return measured if measured and measured.profiler == "model" else None
 
 
-def _ranked(cures: Sequence[Cure]) -> list[Cure]:
+def _ranked(cures: Sequence[records.Cure]) -> list[records.Cure]:
     """First the cheapest within 1 % of the best time, then the best of each other kind."""
     if not cures:
         return []
-    kinds: tuple[CureKind, ...] = get_args(CureKind)
+    kinds: tuple[records.CureKind, ...] = get_args(records.CureKind)
 
-    def price(one: Cure) -> tuple[int, int, float]:
+    def price(one: records.Cure) -> tuple[int, int, float]:
         more = one.padding.bytes if one.padding else 0
         return kinds.index(one.kind), more, one.memory_time_ms
 
     by_time = sorted(cures, key=lambda one: one.memory_time_ms)
-    enough = by_time[0].memory_time_ms * (1 + LEAST_GAIN)
+    enough = by_time[0].memory_time_ms * (1 + builds.LEAST_GAIN)
     first = min((one for one in cures if one.memory_time_ms <= enough), key=price)
     others = {one.kind: one for one in reversed(by_time) if one.kind != first.kind}
     return [first, *sorted(others.values(), key=lambda one: one.memory_time_ms)]
 
 
-def _no_cure(subject: Subject, before: Measurement) -> str:
+def _no_cure(subject: Subject, before: records.Measurement) -> str:
     """Why nothing helps."""
     if subject.baseline.only_compulsory:
         return COMPULSORY
-    if subject.ceiling.l2_hit_rate - before.l2_hit_rate < LEAST_GAIN:
+    if subject.ceiling.l2_hit_rate - before.l2_hit_rate < builds.LEAST_GAIN:
         return "the L2 hit rate is at its ceiling"
     if subject.baseline.bound_by_arithmetic:
         return BOUND

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
+from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError, ValidationError
 from intelliperf_swizzle.frontends.ports import GpuOutcome, GpuRuns, PaddedRuns, ReplayedRuns
-from intelliperf_swizzle.profile import ReplayProfiler
+from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
 from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict
@@ -85,7 +86,9 @@ class OnGpu:
                 ready.append(one)
             else:
                 self._keep(one, replace(one.attempt, verdict=verdict))
-        outcomes = self._run(ready)
+        outcomes = self._run(ready, self._runs.validate_and_time)
+        if reason := getattr(self._runs, "why_not_replayed", None):
+            self._setting.progress.note(f"tried in the application, not in a replay: {reason}")
         for one in ready:
             self._judge(one, outcomes[one.attempt.number])
         self._measure_leaders()
@@ -148,31 +151,16 @@ class OnGpu:
     def _confirm(self, leaders: Sequence[Evaluated]) -> Evaluated | None:
         others = f" against {len(leaders) - 1} more" if len(leaders) > 1 else ""
         self._setting.progress.phase(f"confirming {leaders[0].attempt.candidate.name}{others}")
-        confirmed = []
-        for one, outcome in zip(leaders, self._time_again(leaders), strict=True):
-            if outcome.timing or outcome.refusal:
-                again = self._measure(self._judge(one, outcome))
-                confirmed += [again.attempt.number] if outcome.timing else []
+        outcomes = self._run(leaders, self._runs.confirm)
+        for one in leaders:
+            self._measure(self._judge(one, outcomes[one.attempt.number]))
         for one in self._leaders():
-            if one.attempt.number not in confirmed or one.attempt.verdict.kind != "better":
+            if one.attempt.number not in outcomes or one.attempt.verdict.kind != "better":
                 continue
             kept = self._keep(one, self._setting.unit_test.judge(one.attempt, one.edit))
             if kept.attempt.verdict.kind == "better":
                 return kept
         return None
-
-    def _time_again(self, leaders: Sequence[Evaluated]) -> list[GpuOutcome]:
-        """In the application, on its own data, what was found in a replay; else times alone."""
-        runs, edits = self._runs, {one.attempt.number: one.edit for one in leaders}
-        try:
-            if isinstance(runs, ReplayedRuns) and runs.why_not_replayed is None:
-                outcomes = runs.confirm(edits)
-                return [outcomes[number] for number in edits]
-            timings = runs.time(edits)
-        except ValidationError as error:
-            return [GpuOutcome(("not validated", str(error)))] * len(edits)
-        kept = (one.attempt.validation for one in leaders)
-        return [GpuOutcome(None, v, timings[n]) for n, v in zip(edits, kept, strict=True)]
 
     def _predict(self, screened: Sequence[S]) -> list[S]:
         """What the model says of them, on all cores; that decides nothing."""
@@ -200,10 +188,14 @@ class OnGpu:
         verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
         return replace(one.attempt, predicted=predicted, verdict=verdict)
 
-    def _run(self, edited: Sequence[Edited]) -> Mapping[int, GpuOutcome]:
+    def _run(
+        self,
+        edited: Sequence[Edited],
+        run: Callable[[Mapping[int, Edit]], Mapping[int, GpuOutcome]],
+    ) -> Mapping[int, GpuOutcome]:
         edits = {one.attempt.number: one.edit for one in edited}
         try:
-            return self._runs.validate_and_time(edits) if edits else {}
+            return run(edits) if edits else {}
         except ValidationError as error:
             return {number: GpuOutcome(("not validated", str(error))) for number in edits}
 
@@ -245,12 +237,12 @@ class OnGpu:
         self._setting.progress.phase(f"profiling {len(new)} leaders ({profiler.name})")
         try:
             if (
-                isinstance(profiler, ReplayProfiler)
+                isinstance(profiler, NcuProfiler)
                 and isinstance(runs, ReplayedRuns)
                 and runs.why_not_replayed is None
             ):
                 edits = [one.edit for one in new]
-                replay = runs.counted(edits, profiler.repeats)
+                replay = runs.counted(edits, REPEATS)
                 baseline, *read = profiler.measure_each(traced, edits, replay)
                 for one, found in zip(new, read, strict=True):
                     self._take(one, found)

@@ -9,23 +9,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from intelliperf_swizzle.backends import Spread
+from intelliperf_swizzle import rank
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.rank import (
-    by_screen,
-    distinct,
-    finalists,
-    judge,
-    order,
-    shortest,
-    within_reach,
-)
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.evaluator import Setting
-from intelliperf_swizzle.search.scoring import prepare_model, with_causes
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, find_difference
+from intelliperf_swizzle.search.subject import prepare_model, with_causes
 from intelliperf_swizzle.stopping import spent
 
 FEWEST_MODELLED = 20
@@ -42,8 +33,7 @@ class OnModel:
         self._setting = setting
         self._validated: dict[int, Evaluated] = {}
         subject = setting.subject
-        self._model = Spread(setting.backend, prepare_model, subject.traced, setting.target)
-        self._modelled: dict[int, Measurement] = {}
+        self._model = prepare_model(subject.traced, setting.target)
 
     @property
     def profiler(self) -> str:
@@ -58,7 +48,7 @@ class OnModel:
     @property
     def confirmed(self) -> list[Evaluated]:
         """What was validated and is better."""
-        ranked = order([one.attempt for one in self._validated.values()], self._setting.rank)
+        ranked = rank.order([one.attempt for one in self._validated.values()], self._setting.rank)
         return [self._validated[one.number] for one in ranked if one.verdict.kind == "better"]
 
     def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
@@ -68,9 +58,9 @@ class OnModel:
             if self._setting.profiler
             else self._setting.places(FEWEST_MODELLED)
         )
-        chosen = finalists([one.attempt for one in screened], places)
+        chosen = rank.finalists([one.attempt for one in screened], places)
         if self._setting.subject.baseline.imbalance is None:
-            chosen = distinct(chosen)
+            chosen = rank.distinct(chosen)
         numbers = {one.number for one in chosen}
         return [one for one in screened if one.attempt.number in numbers]
 
@@ -81,16 +71,15 @@ class OnModel:
         setting = self._setting
         setting.progress.phase(f"evaluating {len(edited)} finalists ({self.profiler})")
         by_number = {one.attempt.number: one for one in edited}
-        waiting = by_screen([one.attempt for one in edited if one.attempt.measurement is None])
+        waiting = rank.by_screen([one.attempt for one in edited if one.attempt.measurement is None])
         new = {one.number for one in waiting}
         done = [self._evaluate(one) for one in edited if one.attempt.number not in new]
         while (waiting := self._within_reach(waiting, done)) and not (done and spent(0.6)):
             wave = [by_number[one.number] for one in waiting[:WAVE]]
             waiting = waiting[WAVE:]
-            self._model_together(wave)
             for one in wave:
                 done.append(self._evaluate(one))
-                leaders = order([other.attempt for other in done], setting.rank)
+                leaders = rank.order([other.attempt for other in done], setting.rank)
                 leader = leaders[0] if leaders else done[-1].attempt
                 setting.progress.step(len(done), len(edited), leader.verdict.reason)
         return done
@@ -99,23 +88,16 @@ class OnModel:
         """Those that can still win; all of them where a profiler decides."""
         if self._setting.profiler:
             return waiting
-        return within_reach(waiting, [one.attempt for one in done], self._setting.rank)
-
-    def _model_together(self, wave: Sequence[Edited]) -> None:
-        """All at once, on all workers, where there are others than this process."""
-        if self._model.local or self._setting.profiler:
-            return
-        modelled = self._model.map([one.proved.swizzle for one in wave])
-        self._modelled = dict(zip([one.attempt.number for one in wave], modelled, strict=True))
+        return rank.within_reach(waiting, [one.attempt for one in done], self._setting.rank)
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The shortest of the best that are better, until `num_attempts` were refused."""
-        ranked = order([one.attempt for one in evaluated], self._setting.rank)
+        ranked = rank.order([one.attempt for one in evaluated], self._setting.rank)
         better = [one for one in ranked if one.verdict.kind == "better"]
         refused = [one for one in self._validated.values() if one.attempt.verdict.kind != "better"]
         if not better or len(refused) >= self._setting.num_attempts:
             return None
-        number = shortest(better).number
+        number = rank.shortest(better).number
         return next((one for one in evaluated if one.attempt.number == number), None)
 
     def settle(self, chosen: Edited) -> Evaluated | None:
@@ -189,7 +171,7 @@ class OnModel:
                 measurement = self._measure(one)
             except ProfileError as error:
                 return self._refuse(one, Verdict("not measured", str(error)))
-            verdict = judge(measurement, self.baseline)
+            verdict = rank.judge(measurement, self.baseline)
             attempt = replace(attempt, measurement=measurement, verdict=verdict)
             attempt = self._setting.remember(attempt)
         return Evaluated(one.proved, attempt, one.edit)
@@ -198,9 +180,7 @@ class OnModel:
         setting = self._setting
         if setting.profiler is not None:
             return setting.profiler.measure(setting.subject.traced, one.edit)
-        if one.attempt.number in self._modelled:
-            return self._modelled[one.attempt.number]
-        return self._model.map([one.proved.swizzle])[0]
+        return self._model(one.proved.swizzle)
 
     def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
         attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))

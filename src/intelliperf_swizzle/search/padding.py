@@ -10,30 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.stream import ReferenceStream, stream_of
-from intelliperf_swizzle.records import (
-    LINE_BYTES,
-    Cure,
-    Int64Array,
-    Launch,
-    Padding,
-    Storage,
-    TensorArgument,
-    Trace,
-    longer_rows,
-)
-from intelliperf_swizzle.search.builds import (
-    LEAST_CAUSE,
-    LEAST_GAIN,
-    Case,
-    cure_of,
-    few_programs,
-    with_arguments,
-)
+from intelliperf_swizzle.search import builds
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject
 
-ALIGNMENT_LINES = (2 << 20) // LINE_BYTES
+ALIGNMENT_LINES = (2 << 20) // records.LINE_BYTES
 """Large storages begin at multiples of 2 MiB, however long those before them are."""
 
 
@@ -50,17 +33,17 @@ class _Layout:
     """
 
     name: str
-    tensor: TensorArgument
+    tensor: records.TensorArgument
     segment: int
     element_bytes: int
     row: int
 
-    def padded(self, elements: int) -> TensorArgument:
+    def padded(self, elements: int) -> records.TensorArgument:
         """The tensor with rows so much longer, and what holds whole rows longer in proportion."""
         tensor = self.tensor
-        return replace(tensor, strides=longer_rows(tensor.shape, tensor.strides, elements))
+        return replace(tensor, strides=records.longer_rows(tensor.shape, tensor.strides, elements))
 
-    def bytes(self, tensor: TensorArgument) -> int:
+    def bytes(self, tensor: records.TensorArgument) -> int:
         """From the first element to the last."""
         return self.element_bytes * (
             1 + sum(
@@ -70,11 +53,11 @@ class _Layout:
         )  # fmt: skip
 
 
-def _layouts(launch: Launch, trace: Trace) -> list[_Layout]:
+def _layouts(launch: records.Launch, trace: records.Trace) -> list[_Layout]:
     """The tensors of a launch that can be padded by whole lines."""
     found: list[_Layout] = []
     for name, tensor in launch.arguments.items():
-        if not isinstance(tensor, TensorArgument):
+        if not isinstance(tensor, records.TensorArgument):
             continue
         bits = re.search(r"\d+", tensor.dtype)
         bytes_ = max(1, int(bits[0]) // 8) if bits else 1
@@ -88,12 +71,12 @@ def _layouts(launch: Launch, trace: Trace) -> list[_Layout]:
             continue
         row = min(rows)
         whole = all(stride % row == 0 for stride in rows)
-        if whole and 1 in tensor.strides and row * bytes_ % LINE_BYTES == 0:
+        if whole and 1 in tensor.strides and row * bytes_ % records.LINE_BYTES == 0:
             found.append(_Layout(name, tensor, segment, bytes_, row))
     return found
 
 
-def _move(stream: ReferenceStream, trace: Trace, padded: Mapping[int, tuple[int, int]]) -> (
+def _move(stream: ReferenceStream, trace: records.Trace, padded: Mapping[int, tuple[int, int]]) -> (
     ReferenceStream
 ):  # fmt: skip
     """The stream as it is if rows of some tensors are longer: the same accesses to other lines.
@@ -112,20 +95,22 @@ def _move(stream: ReferenceStream, trace: Trace, padded: Mapping[int, tuple[int,
         row, more = padded.get(number, (1, 0))
         moved[mine] = begin + within // row * (row + more) + within % row
         if number + 1 < len(trace.segments):
-            grown = -(-one.bytes // LINE_BYTES) // row * more
+            grown = -(-one.bytes // records.LINE_BYTES) // row * more
             begin += trace.segments[number + 1].first_line - one.first_line
             begin += -(-grown // ALIGNMENT_LINES) * ALIGNMENT_LINES
     return replace(stream, unit_line=moved.astype(np.int32))
 
 
-def find_paddings(case: Case, subject: Subject, best: Evaluated | None) -> list[Cure]:
+def find_paddings(
+    case: builds.Case, subject: Subject, best: Evaluated | None
+) -> list[records.Cure]:
     """Padded rows of the tensors whose lines crowd channels, alone and with the swizzle."""
     launch, trace = case.launch, case.traced.trace
     requests = subject.baseline.l2_requests or 0
     crowded = {
         one.names: one.conflict
         for one in subject.baseline.causes or ()
-        if one.conflict >= LEAST_CAUSE * requests
+        if one.conflict >= builds.LEAST_CAUSE * requests
     }
     layouts = {one.name: one for one in _layouts(launch, trace)}
     wanted = [names[0] for names in crowded if len(names) == 1 and names[0] in layouts]
@@ -144,22 +129,24 @@ def find_paddings(case: Case, subject: Subject, best: Evaluated | None) -> list[
     ]
 
 
-def _gains(case: Case, layouts: Sequence[_Layout]) -> bool:
+def _gains(case: builds.Case, layouts: Sequence[_Layout]) -> bool:
     """Whether rows one line longer gain anything, if the kernel can be given them."""
     before, after = case.before, case.replay(_with_rows(case, layouts, 1))
-    return (after.modelled_memory_time_ms or 0) < (1 - LEAST_GAIN) * (
+    return (after.modelled_memory_time_ms or 0) < (1 - builds.LEAST_GAIN) * (
         before.modelled_memory_time_ms or 0
     )
 
 
-def _with_rows(case: Case, layouts: Sequence[_Layout], lines: int) -> ReferenceStream:
+def _with_rows(case: builds.Case, layouts: Sequence[_Layout], lines: int) -> ReferenceStream:
     trace = case.traced.trace
-    padded = {one.segment: (one.row * one.element_bytes // LINE_BYTES, lines) for one in layouts}
+    padded = {
+        one.segment: (one.row * one.element_bytes // records.LINE_BYTES, lines) for one in layouts
+    }
     return _move(stream_of(trace), trace, padded)
 
 
 def _stride_arguments(
-    case: Case, layouts: Sequence[_Layout], wanted: Sequence[str]
+    case: builds.Case, layouts: Sequence[_Layout], wanted: Sequence[str]
 ) -> dict[str, dict[str, int]]:
     """Which arguments are strides: argument -> tensor -> which of its strides.
 
@@ -179,10 +166,12 @@ def _stride_arguments(
         for name, value in launch.constants.items()
         if value in values and name not in case.traced.trace.immaterial
     ]
-    few = few_programs(launch)
-    more = LINE_BYTES  # elements: whole lines whatever their size
+    few = builds.few_programs(launch)
+    more = records.LINE_BYTES  # elements: whole lines whatever their size
     probes = [
-        with_arguments(few, {name: launch.constants[name] + more}, _longer(layouts, launch, more))
+        builds.with_arguments(
+            few, {name: launch.constants[name] + more}, _longer(layouts, launch, more)
+        )
         for name in names
     ]
     unchanged, *others = case.trace([few, *probes])
@@ -197,7 +186,7 @@ def _stride_arguments(
 
 
 def _role(
-    value: int, more: int, layouts: Sequence[_Layout], before: Trace, after: Trace
+    value: int, more: int, layouts: Sequence[_Layout], before: records.Trace, after: records.Trace
 ) -> dict[str, int] | None:
     """Which stride of which tensors an argument is; None if it is anything else."""
     if not np.array_equal(before.tile_offset, after.tile_offset):
@@ -229,11 +218,11 @@ def _role(
 class _TouchedLines:
     """All lines that a launch touches, counted from the beginning of their segment."""
 
-    segment: Int64Array
-    line: Int64Array
+    segment: records.Int64Array
+    line: records.Int64Array
 
     @classmethod
-    def of(cls, trace: Trace) -> _TouchedLines:
+    def of(cls, trace: records.Trace) -> _TouchedLines:
         lengths = np.diff(trace.shape_offset)[trace.access_shape]
         begin = trace.shape_offset[trace.access_shape] - np.cumsum(lengths) + lengths
         at = np.repeat(begin, lengths) + np.arange(int(lengths.sum()))
@@ -243,9 +232,11 @@ class _TouchedLines:
         return cls(segment, line - first[segment])
 
 
-def _with_stride(layout: _Layout, axis: int, more: int, lines: Int64Array) -> Int64Array:
+def _with_stride(
+    layout: _Layout, axis: int, more: int, lines: records.Int64Array
+) -> records.Int64Array:
     """Where lines of a tensor lie if one of its strides is so many elements longer."""
-    per_line = LINE_BYTES // layout.element_bytes
+    per_line = records.LINE_BYTES // layout.element_bytes
     stride = layout.tensor.strides[axis] // per_line
     larger = [one // per_line for one in layout.tensor.strides if one // per_line > stride]
     index = lines % min(larger) // stride if larger else lines // stride
@@ -285,56 +276,58 @@ def _arguments(
 
 
 def _padded(
-    case: Case,
+    case: builds.Case,
     layouts: Sequence[_Layout],
     roles: Mapping[str, Mapping[str, int]],
     best: Evaluated | None,
-) -> Iterator[Cure]:
+) -> Iterator[records.Cure]:
     """Rows a line longer, alone and with the swizzle, and two lines."""
     by_name = {one.name: one for one in layouts}
     arguments = _arguments(set(by_name), by_name, roles)
-    per_line = {LINE_BYTES // one.element_bytes for one in layouts}
+    per_line = {records.LINE_BYTES // one.element_bytes for one in layouts}
     if arguments is None or len(per_line) > 1:
         return
     [elements] = per_line
     for lines in (1, 2):
         tensors = {one.name: one.padded(lines * elements) for one in layouts}
-        padding = Padding(
+        padding = records.Padding(
             tensors=tuple(by_name),
             elements=lines * elements,
             arguments={name: tensors[of].strides[axis] for name, (of, axis) in arguments.items()},
             bytes=sum(one.bytes(tensors[one.name]) - one.bytes(one.tensor) for one in layouts),
         )
         stream = _with_rows(case, layouts, lines)
-        yield replace(cure_of("padding", case.replay(stream)), padding=padding)
+        yield replace(builds.cure_of("padding", case.replay(stream)), padding=padding)
         if best and lines == 1:
             both = case.replay(stream, best.proved.tiles()[0])
-            yield replace(cure_of("both", both), padding=padding)
+            yield replace(builds.cure_of("both", both), padding=padding)
 
 
 def _longer(
-    layouts: Sequence[_Layout], launch: Launch, elements: int
-) -> Callable[[Launch], Launch]:
+    layouts: Sequence[_Layout], launch: records.Launch, elements: int
+) -> Callable[[records.Launch], records.Launch]:
     """Gives a launch room for rows so much longer; what these tensors hold is then not known."""
     storages = dict(launch.storages)
     for one in layouts:
         bytes_ = one.tensor.offset_bytes + one.bytes(one.padded(elements))
-        storages[one.tensor.storage] = Storage(max(bytes_, storages[one.tensor.storage].bytes))
+        storages[one.tensor.storage] = records.Storage(
+            max(bytes_, storages[one.tensor.storage].bytes)
+        )
     return lambda changed: replace(changed, storages=storages)
 
 
-def confirm(case: Case, cure: Cure, best: Evaluated | None) -> Cure | None:
+def confirm(case: builds.Case, cure: records.Cure, best: Evaluated | None) -> records.Cure | None:
     """The cure by the launch traced anew with these strides; None if that says anything else."""
     if cure.padding is None:
         return cure
     layouts = {one.name: one for one in _layouts(case.launch, case.traced.trace)}
     padded = [layouts[name] for name in cure.padding.tensors]
     room = _longer(padded, case.launch, cure.padding.elements)
-    [trace] = case.trace([with_arguments(case.launch, cure.padding.arguments, room)])
+    [trace] = case.trace([builds.with_arguments(case.launch, cure.padding.arguments, room)])
     if trace is None:
         return None
     tile = best.proved.tiles()[0] if best and cure.kind == "both" else None
-    found = cure_of(cure.kind, case.replay(stream_of(trace), tile))
-    if abs(found.memory_time_ms / cure.memory_time_ms - 1) > LEAST_GAIN:
+    found = builds.cure_of(cure.kind, case.replay(stream_of(trace), tile))
+    if abs(found.memory_time_ms / cure.memory_time_ms - 1) > builds.LEAST_GAIN:
         return None
     return replace(found, padding=cure.padding)

@@ -14,26 +14,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import LanguageError, SpliceError
 from intelliperf_swizzle.frontends.ports import CodeComparer, KernelLanguage
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import LONGEST, certify, describe, prove
-from intelliperf_swizzle.records import (
-    Attempt,
-    Candidate,
-    Certificate,
-    Int64Array,
-    Launch,
-    MappedLaunch,
-    Proof,
-    Verdict,
-    Witness,
-)
-from intelliperf_swizzle.search.scoring import evaluate_on, owners_of, tiles_of
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject, edit_launches
+from intelliperf_swizzle.search.subject import (
+    Subject,
+    edit_launches,
+    evaluate_on,
+    owners_of,
+    tiles_of,
+)
 from intelliperf_swizzle.units import points
 
 FEW_COUNTS = (*range(1, 33), *range(33, LONGEST + 1, 271))
@@ -57,31 +52,31 @@ class Proved:
         unchanged: whether every program computes the tile that it computes anyway.
     """
 
-    candidate: Candidate
+    candidate: records.Candidate
     swizzle: Swizzle
     subject: Subject
     target: Target
-    proof: Certificate
+    proof: records.Certificate
     fingerprint: str
     unchanged: bool
 
-    def tiles(self) -> list[Int64Array]:
+    def tiles(self) -> list[records.Int64Array]:
         """Program -> tile for each traced launch, evaluated anew: 8 bytes a program."""
         return tiles_of(self.swizzle, self.subject.traced, self.target)
 
-    def mapped(self) -> list[MappedLaunch]:
+    def mapped(self) -> list[records.MappedLaunch]:
         """The traced launches with their tiles."""
         return [
-            MappedLaunch(one.launch, one.trace, tile)
+            records.MappedLaunch(one.launch, one.trace, tile)
             for one, tile in zip(self.subject.traced, self.tiles(), strict=True)
         ]
 
-    def certify(self) -> Certificate:
+    def certify(self) -> records.Certificate:
         """The proof with the sizes for which it holds; as of `mapping.certify`."""
         gpu = {"num_xcds": self.target.num_xcds, "cus_per_xcd": self.target.cus_per_xcd}
         return certify(self.swizzle, self.subject.launches, **gpu)
 
-    def placed(self) -> list[tuple[Launch, Int64Array]]:
+    def placed(self) -> list[tuple[records.Launch, records.Int64Array]]:
         """All launches, also those that are not traced, with the mapping of each."""
         return [
             (launch, evaluate_on(self.swizzle, launch, self.target))
@@ -94,7 +89,7 @@ class Screened:
     """A proved candidate with the hit rate of the fast model, as an attempt of the run."""
 
     proved: Proved
-    attempt: Attempt
+    attempt: records.Attempt
 
 
 @dataclass(frozen=True)
@@ -118,82 +113,84 @@ class Guarded(Edited):
     """
 
 
-def prove_candidate(candidate: Candidate, subject: Subject, target: Target) -> Proved | Verdict:
+def prove_candidate(
+    candidate: records.Candidate, subject: Subject, target: Target
+) -> Proved | records.Verdict:
     """Proves a candidate on every distinct launch, or says what is wrong with it."""
     if candidate.flaw is not None:
-        return Verdict("not a swizzle", candidate.flaw)
+        return records.Verdict("not a swizzle", candidate.flaw)
     try:
         swizzle = parse(candidate.text)
         proofs = prove_on(swizzle, [one.launch for one in subject.traced], target)
-        if isinstance(proofs, Witness):
+        if isinstance(proofs, records.Witness):
             return _refuse(proofs)
         for one, proof in zip(subject.traced, proofs, strict=True):
             if reason := subject.unsafe_order(one.launch, proof.tile):
-                return Verdict("unsafe order", reason)
+                return records.Verdict("unsafe order", reason)
         if refusal := _refuse_other_counts(swizzle, subject.launches, target):
             return refusal
         if refusal := _refuse_elsewhere(swizzle, subject, target):
             return refusal
     except LanguageError as error:
-        return Verdict("not a swizzle", str(error))
+        return records.Verdict("not a swizzle", str(error))
     return Proved(
         candidate=candidate,
         swizzle=swizzle,
         subject=subject,
         target=target,
-        proof=Certificate(),
+        proof=records.Certificate(),
         fingerprint="+".join(proof.fingerprint for proof in proofs),
         unchanged=all(np.array_equal(one.tile, np.arange(len(one.tile))) for one in proofs),
     )
 
 
-def _refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> Verdict | None:
+def _refuse_elsewhere(swizzle: Swizzle, subject: Subject, target: Target) -> records.Verdict | None:
     """The refusal of a swizzle that a launch which is not traced forbids.
 
     One permutation at a time, for all launches on which the swizzle is the same.
     """
     for launches in subject.alike(swizzle.names):
         proofs = prove_on(swizzle, launches[:1], target)
-        if isinstance(proofs, Witness):
+        if isinstance(proofs, records.Witness):
             return _refuse(proofs)
         for launch in launches:
             if reason := subject.unsafe_order(launch, proofs[0].tile):
                 where = f"launch {launch.ordinal + 1}, on the grid {launch.grid}"
-                return Verdict("unsafe order", f"{where}: {reason}")
+                return records.Verdict("unsafe order", f"{where}: {reason}")
     return None
 
 
 def _refuse_other_counts(
-    swizzle: Swizzle, launches: Sequence[Launch], target: Target
-) -> Verdict | None:
+    swizzle: Swizzle, launches: Sequence[records.Launch], target: Target
+) -> records.Verdict | None:
     """The refusal of a swizzle that is no permutation of some count which memory may hold."""
     read = [launch for launch in launches if launch.loop and launch.loop.read_from]
     constants = {frozenset((n, one.constants.get(n)) for n in swizzle.names): one for one in read}
     for launch in constants.values():
         told = "the number of tiles is read from memory, and"
         if "program" in swizzle.names:
-            return Verdict("not a permutation", f"{told} with it `program` of each changes")
+            return records.Verdict("not a permutation", f"{told} with it `program` of each changes")
         assert launch.loop is not None
         for count in FEW_COUNTS:
             turns = np.arange(count, dtype=np.int32) % launch.programs
             loop = replace(launch.loop, program=turns, turn=turns, starts=(0,))
-            if isinstance(prove_on(swizzle, [replace(launch, loop=loop)], target), Witness):
-                return Verdict("not a permutation", f"{told} it is none of {count} tiles")
+            if isinstance(prove_on(swizzle, [replace(launch, loop=loop)], target), records.Witness):
+                return records.Verdict("not a permutation", f"{told} it is none of {count} tiles")
     return None
 
 
-def _refuse(witness: Witness) -> Verdict:
-    return Verdict("not a permutation", "; ".join(describe(witness)), witness)
+def _refuse(witness: records.Witness) -> records.Verdict:
+    return records.Verdict("not a permutation", "; ".join(describe(witness)), witness)
 
 
 def prove_on(
-    swizzle: Swizzle, launches: Sequence[Launch], target: Target
-) -> tuple[Proof, ...] | Witness:
+    swizzle: Swizzle, launches: Sequence[records.Launch], target: Target
+) -> tuple[records.Proof, ...] | records.Witness:
     """A proof for each launch, or the witness of the first launch on which it fails."""
     proofs = []
     for launch in launches:
         verdict = _prove_launch(swizzle, launch, target)
-        if isinstance(verdict, Witness):
+        if isinstance(verdict, records.Witness):
             return verdict
         proofs.append(verdict)
     return tuple(proofs)
@@ -204,10 +201,10 @@ def screen_candidate(proved: Proved, number: int, rate: float, baseline: float) 
     reason = f"{points(baseline, rate)} by the screen, a quick model; not evaluated"
     return Screened(
         proved,
-        Attempt(
+        records.Attempt(
             number,
             proved.candidate,
-            Verdict("screened out", reason),
+            records.Verdict("screened out", reason),
             fingerprint=proved.fingerprint,
             proof=proved.proof,
             screened_l2_hit_rate=rate,
@@ -215,13 +212,13 @@ def screen_candidate(proved: Proved, number: int, rate: float, baseline: float) 
     )
 
 
-def edit_source(screened: Screened, setup: Setup) -> Edited | Verdict:
+def edit_source(screened: Screened, setup: Setup) -> Edited | records.Verdict:
     """Puts the swizzle into the kernel's source, or says why that cannot be done."""
     proved = screened.proved
     try:
         edit = edit_launches(setup, proved.subject.launches, proved.swizzle, proved.candidate.name)
     except SpliceError as error:
-        return Verdict("not patched", str(error))
+        return records.Verdict("not patched", str(error))
     return Edited(proved, screened.attempt, edit)
 
 
@@ -237,7 +234,9 @@ def find_difference(one: Edited, language: KernelLanguage) -> str | None:
     return language.find_difference(one.proved.placed(), one.edit)
 
 
-def _prove_launch(swizzle: Swizzle, launch: Launch, target: Target) -> Proof | Witness:
+def _prove_launch(
+    swizzle: Swizzle, launch: records.Launch, target: Target
+) -> records.Proof | records.Witness:
     return prove(
         swizzle,
         launch.numbers,

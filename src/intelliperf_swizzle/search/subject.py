@@ -4,19 +4,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from intelliperf_swizzle import records
 from intelliperf_swizzle.context import HardwareContext, hardware_context
 from intelliperf_swizzle.dependence import Dependence, find_dependence, not_known, safe_order
 from intelliperf_swizzle.edit import Edit, read_exactly
-from intelliperf_swizzle.language import Swizzle, parse
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
 from intelliperf_swizzle.profile import TracedLaunch
-from intelliperf_swizzle.records import Ceiling, Int64Array, KernelSummary, Launch, Measurement
-from intelliperf_swizzle.search.scoring import with_rest
+from intelliperf_swizzle.profile.readings import ModelScreen, model_launches, model_swizzle
 from intelliperf_swizzle.search.setup import Setup
+
+
+def prepare_screen(traced: Sequence[TracedLaunch], target: Target) -> Callable[[Swizzle], float]:
+    """What gives the L2 hit rate of a swizzle as the fast model sees it, from 0 to 1."""
+    screen = ModelScreen(traced, target)
+    return lambda swizzle: screen.hit_rate(tiles_of(swizzle, traced, target))
+
+
+def prepare_model(
+    traced: Sequence[TracedLaunch], target: Target
+) -> Callable[[Swizzle], records.Measurement]:
+    """What gives the measurement of a swizzle by the model with full physics, without causes."""
+    return lambda swizzle: model_swizzle(swizzle, traced, tiles_of(swizzle, traced, target), target)
+
+
+def with_causes(
+    attempt: records.Attempt, swizzle: Swizzle, traced: Sequence[TracedLaunch], target: Target
+) -> records.Attempt:
+    """An attempt with the causes of its misses, a replay; as it is where no model measured it."""
+    measured = attempt.measurement
+    if measured is None or measured.profiler != "model" or measured.causes is not None:
+        return attempt
+    again = model_launches(traced, tiles_of(swizzle, traced, target), target)
+    return replace(attempt, measurement=replace(measured, causes=again.causes))
+
+
+def tiles_of(
+    swizzle: Swizzle, traced: Sequence[TracedLaunch], target: Target
+) -> list[records.Int64Array]:
+    """Program, or number of a loop -> tile for each launch: 8 bytes each."""
+    return [with_rest(evaluate_on(swizzle, one.launch, target), one.trace) for one in traced]
+
+
+def evaluate_on(swizzle: Swizzle, launch: records.Launch, target: Target) -> records.Int64Array:
+    """Program, or number of a loop -> tile."""
+    return evaluate(
+        swizzle,
+        launch.numbers,
+        launch.constants,
+        num_xcds=target.num_xcds,
+        cus_per_xcd=target.cus_per_xcd,
+        owners=owners_of(launch),
+    )
+
+
+def owners_of(launch: records.Launch) -> Owners | None:
+    """The programs that take the tiles of a loop; None where there is none."""
+    loop = launch.loop
+    return Owners(loop.program, launch.programs, loop.starts) if loop else None
+
+
+def with_rest(tile: records.Int64Array, trace: records.Trace) -> records.Int64Array:
+    """A mapping with what programs do outside of their loop, which stays where it is."""
+    return np.append(tile, np.arange(len(tile), trace.tiles))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +92,10 @@ class Subject:
     """
 
     kernel: str
-    launches: tuple[Launch, ...]
+    launches: tuple[records.Launch, ...]
     traced: tuple[TracedLaunch, ...]
-    baseline: Measurement
-    ceiling: Ceiling
+    baseline: records.Measurement
+    ceiling: records.Ceiling
     notes: tuple[str, ...]
     cautions: tuple[str, ...] = ()
     dependences: Mapping[int, Dependence] = field(default_factory=dict)
@@ -79,14 +136,14 @@ class Subject:
         return (self.baseline.modelled_memory_time_ms or 0.0) * self.untraced_factor
 
     @property
-    def untraced(self) -> list[Launch]:
+    def untraced(self) -> list[records.Launch]:
         """The launches that are proved and checked for dependences, and not measured."""
         traced = {one.launch.ordinal for one in self.traced}
         return [launch for launch in self.launches if launch.ordinal not in traced]
 
-    def alike(self, names: frozenset[str]) -> list[list[Launch]]:
+    def alike(self, names: frozenset[str]) -> list[list[records.Launch]]:
         """The untraced launches, grouped by grid and by the constants of these names."""
-        groups: dict[tuple[Any, ...], list[Launch]] = {}
+        groups: dict[tuple[Any, ...], list[records.Launch]] = {}
         for launch in self.untraced:
             constants = launch.constants
             read = tuple(constants.get(name) for name in sorted(names))
@@ -94,7 +151,7 @@ class Subject:
             groups.setdefault((launch.grid, launch.numbers, cut, read), []).append(launch)
         return list(groups.values())
 
-    def unsafe_order(self, launch: Launch, tile: Int64Array) -> str | None:
+    def unsafe_order(self, launch: records.Launch, tile: records.Int64Array) -> str | None:
         """Why programs that depend on each other may not come in this order; None if they may."""
         trace = next((one.trace for one in self.traced if one.launch is launch), None)
         if trace is not None:
@@ -116,9 +173,9 @@ class Subject:
         return sum(one.trace.line_accesses for one in self.traced)
 
     @property
-    def summary(self) -> KernelSummary:
+    def summary(self) -> records.KernelSummary:
         """Its row in the table of kernels."""
-        return KernelSummary(
+        return records.KernelSummary(
             kernel=self.kernel,
             launches=self.count,
             distinct_launches=len(self.launches),
@@ -129,12 +186,14 @@ class Subject:
         )
 
 
-def edit_launches(setup: Setup, launches: Sequence[Launch], swizzle: Swizzle, name: str) -> Edit:
+def edit_launches(
+    setup: Setup, launches: Sequence[records.Launch], swizzle: Swizzle, name: str
+) -> Edit:
     """A swizzle in the source of the kernel of these launches; raises SpliceError."""
     return setup.language.edit(launches, swizzle, setup.target, name=name, roots=setup.patch_roots)
 
 
-def check_editable(setup: Setup, launches: Sequence[Launch]) -> None:
+def check_editable(setup: Setup, launches: Sequence[records.Launch]) -> None:
     """Raises SpliceError if no swizzle could be put into the source of these launches' kernel."""
     edit_launches(setup, launches, parse("pid = pid"), "unmodified")
 

@@ -84,8 +84,6 @@ def try_out(
     counts: Sequence[int],
     candidates: Collection[int],
     limits: Limits,
-    *,
-    checked: bool,
 ) -> dict[int, Trial]:
     """What comes of each candidate at each task, in as many processes as it takes.
 
@@ -94,20 +92,14 @@ def try_out(
         counts: how often the application launches the kernel of each task.
         candidates: their numbers.
         limits: of each process.
-        checked: whether the candidates are known to agree, and are only timed.
 
     Raises:
         ValidationError: the application failed before anything could be tried.
     """
     record = _TrialsSoFar(tuple(counts))
-    every = {(task, one) for task in range(len(counts)) for one in candidates}
     while True:
         known = record.size
-        done = Known(
-            frozenset(every if checked else record.checks),
-            frozenset(record.failed),
-            frozenset(record.rounds),
-        )
+        done = Known(frozenset(record.checks), frozenset(record.failed), frozenset(record.rounds))
         whole = _run(start(done), record, limits)
         if whole or record.size == known or set(candidates) <= record.failed:
             return {number: record.trial(number, limits.device) for number in candidates}

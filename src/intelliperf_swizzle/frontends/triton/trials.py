@@ -15,7 +15,7 @@ from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_
 from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
 from intelliperf_swizzle.frontends.triton.validate.fill import element_types
 from intelliperf_swizzle.hardware import Device, Target
-from intelliperf_swizzle.records import Access, Launch, Padding, TensorArgument, Timing, Trace
+from intelliperf_swizzle.records import Access, Launch, Padding, TensorArgument, Trace
 from intelliperf_swizzle.trace.touched import touched_storages
 
 
@@ -62,7 +62,8 @@ class TritonOnGpu:
         Raises:
             ValidationError: the application failed before anything was tried, or at the original.
         """
-        trials = self._run(edits, checked=False)
+        functions = {number: edit.functions for number, edit in edits.items()}
+        trials = self._try_out(self._tasks, functions)
         return {number: self._outcome(trial, self._tasks) for number, trial in trials.items()}
 
     def confirm(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
@@ -81,11 +82,6 @@ class TritonOnGpu:
         functions = {number: edit.functions for number, edit in enumerate(edits)}
         return self._rig.counted(self._tasks, functions, repeats)
 
-    def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
-        """Times edits that agree once more, against the unmodified kernel and each other."""
-        trials = self._run(edits, checked=True)
-        return {number: trial.timing for number, trial in trials.items()}
-
     def time_padded(self, padding: Padding, edit: Edit | None) -> GpuOutcome:
         """Compares and times the largest launch with longer rows.
 
@@ -98,10 +94,6 @@ class TritonOnGpu:
         functions = edit.functions if edit else {}
         trials = self._try_out(largest, {0: functions}, padding=padding)
         return self._outcome(trials[0], largest, "the kernel with longer rows")
-
-    def _run(self, edits: Mapping[int, Edit], *, checked: bool) -> dict[int, Trial]:
-        functions = {number: edit.functions for number, edit in edits.items()}
-        return self._try_out(self._tasks, functions, checked=checked)
 
     def _try_out(
         self, tasks: Sequence[Task], functions: Mapping[int, Mapping[str, str]], **options: Any

@@ -32,7 +32,7 @@ from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_
 from intelliperf_swizzle.frontends.trials.processes import Known, Limits, Process, try_out
 from intelliperf_swizzle.frontends.trials.trial import Trial
 from intelliperf_swizzle.hardware import Device, Target
-from intelliperf_swizzle.records import Launch, Timing, Trace
+from intelliperf_swizzle.records import Launch, Trace
 
 RUN_SECONDS = 20.0
 """What a candidate may take in any case; more if the original is slow."""
@@ -79,15 +79,13 @@ class CppOnGpu:
         """
         programs, refused = self._build(edits)
         tiles = [one.launch.tiles for one in self._calls]
-        trials = self._try_out(programs, checked=False) if programs else {}
+        trials = self._try_out(programs) if programs else {}
         outcomes = {n: outcome_of(one, tiles, self._tolerance) for n, one in trials.items()}
         return {**refused, **{n: self._explain(one) for n, one in outcomes.items()}}
 
-    def time(self, edits: Mapping[int, Edit]) -> dict[int, Timing | None]:
-        """Times edits that agree once more, against the unmodified kernel and each other."""
-        programs, refused = self._build(edits)
-        trials = self._try_out(programs, checked=True) if programs else {}
-        return {**dict.fromkeys(refused), **{n: one.timing for n, one in trials.items()}}
+    def confirm(self, edits: Mapping[int, Edit]) -> dict[int, GpuOutcome]:
+        """The same once more: all is tried in the program itself."""
+        return self.validate_and_time(edits)
 
     @cached_property
     def _calls(self) -> tuple[RecordedCall, ...]:
@@ -129,13 +127,11 @@ class CppOnGpu:
             {n: one for n, one in found.items() if isinstance(one, GpuOutcome)},
         )
 
-    def _try_out(self, programs: Mapping[int, GpuProgram], *, checked: bool) -> dict[int, Trial]:
+    def _try_out(self, programs: Mapping[int, GpuProgram]) -> dict[int, Trial]:
         counts = [one.launch.count for one in self._calls]
         limits = Limits(self._device.product, self._request.limit_seconds)
         code = {number: one.code for number, one in programs.items()}
-        return try_out(
-            lambda known: self._start(code, known), counts, code, limits, checked=checked
-        )
+        return try_out(lambda known: self._start(code, known), counts, code, limits)
 
     def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Process:
         """The program with what is to be tried, in a fresh folder."""

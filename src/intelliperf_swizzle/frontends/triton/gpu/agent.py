@@ -15,15 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from intelliperf_swizzle.frontends.triton.capture import calls
 from intelliperf_swizzle.frontends.triton.capture.addresses import canonical
-from intelliperf_swizzle.frontends.triton.capture.calls import (
-    BoundCall,
-    Call,
-    Execute,
-    JitFunction,
-    around_each_launch,
-    before_each_launch,
-)
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import execute
 from intelliperf_swizzle.frontends.triton.capture.settings import Settings
@@ -51,9 +44,9 @@ LOST_PROCESS = 70
 def install(folder: Path, settings: Settings) -> None:
     """Tries out what the folder's order says."""
     agent = Agent(folder, load_order(folder), on_gpu=settings.gpu is None)
-    before_each_launch(agent.launch)
+    calls.before_each_launch(agent.launch)
     if settings.gpu is not None:
-        around_each_launch(execute_here)
+        calls.around_each_launch(execute_here)
 
 
 class Agent:
@@ -74,7 +67,7 @@ class Agent:
         self._report = AgentReport(folder, set(order.failed))
         self._busy = False
 
-    def launch(self, call: Call) -> None:
+    def launch(self, call: calls.Call) -> None:
         """Looks at one call before it is made, and works where it is one of the order's."""
         if self._busy or not self._waiting or call.kernel.fn.__name__ not in self._kernels:
             return
@@ -109,8 +102,8 @@ class Agent:
 
     # --- one task -------------------------------------------------------------------------------
 
-    def _work(self, number: int, live: DescribedLaunch, call: Call) -> None:
-        def runner(function: JitFunction) -> Launch:
+    def _work(self, number: int, live: DescribedLaunch, call: calls.Call) -> None:
+        def runner(function: calls.JitFunction) -> Launch:
             return lambda own_args, own_kwargs: function.run(
                 *own_args, grid=call.grid, warmup=False, **own_kwargs
             )
@@ -129,16 +122,16 @@ class Agent:
             self._race(number, live, kernels, racing, arguments, rows)
 
     def _built(
-        self, number: int, task: Task, call: Call, rows: LongerRows
-    ) -> Iterator[tuple[int, JitFunction]]:
+        self, number: int, task: Task, call: calls.Call, rows: LongerRows
+    ) -> Iterator[tuple[int, calls.JitFunction]]:
         """The candidates that compile, as live functions; the original is compiled first."""
         source = task.launch.source
         args, kwargs = rows.strides((call.args, call.kwargs))
         called = call._replace(args=args, kwargs=kwargs)
 
-        def function_of(edits: Mapping[str, str]) -> JitFunction:
+        def function_of(edits: Mapping[str, str]) -> calls.JitFunction:
             rendered = render_module(source, self._folder / "rendered", edits)
-            built: JitFunction = import_functions(rendered)[source.kernel]
+            built: calls.JitFunction = import_functions(rendered)[source.kernel]
             return built
 
         def build(edits: Mapping[str, str]) -> None:
@@ -246,18 +239,18 @@ def _held(launch: RecordedLaunch, number: int, contents: UInt8Array) -> bool:
     return recorded is not None and np.array_equal(canonical(launch, np.load(recorded)), contents)
 
 
-def execute_here(bound: BoundCall, launch: Execute) -> None:
+def execute_here(bound: calls.BoundCall, launch: calls.Execute) -> None:
     """Makes a launch without a GPU."""
     launch()
     if bound.ttir is not None and not bound.empty:
         execute(bound.ttir, describe(bound.call), lambda share: None)
 
 
-def _compiled(function: JitFunction, call: Call) -> Any:
+def _compiled(function: calls.JitFunction, call: calls.Call) -> Any:
     return function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)
 
 
-def _compile(function: JitFunction, call: Call) -> None:
+def _compile(function: calls.JitFunction, call: calls.Call) -> None:
     kernel = _compiled(function, call)
     if refusal := getattr(kernel, "refusal", None):  # without a GPU it is not raised
         raise RuntimeError(refusal)

@@ -24,16 +24,9 @@ from typing import TypeAlias
 import torch
 
 from intelliperf_swizzle.frontends.trials.trial import Check
+from intelliperf_swizzle.frontends.triton.gpu import passes
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments, Launch, device_of, moved
 from intelliperf_swizzle.frontends.triton.gpu.order import Task
-from intelliperf_swizzle.frontends.triton.gpu.passes import (
-    add_differing,
-    add_digest,
-    first_beyond,
-    first_difference,
-    poison,
-    warm_up,
-)
 from intelliperf_swizzle.records import TensorArgument
 
 _Events: TypeAlias = tuple[torch.cuda.Event, torch.cuda.Event]
@@ -77,7 +70,7 @@ class Bench:
         self._device = device_of(memory)
         self._original = original
         self._tolerance = tolerance
-        warm_up(self._device)
+        passes.warm_up(self._device)
         begun = _now()
         self._expected, self._outcome = self._copies()
         self._digests = self._counters(self._inputs)
@@ -149,7 +142,7 @@ class Bench:
 
     def _add_digests(self, digests: torch.Tensor) -> None:
         for number, digest in zip(self._inputs, digests, strict=True):
-            add_digest(self._memory[number], digest)
+            passes.add_digest(self._memory[number], digest)
 
     def _run(self, kernel: Launch, copies: Mapping[int, torch.Tensor]) -> _Events:
         """Has a kernel write to copies of what it writes; events before and behind it."""
@@ -157,7 +150,7 @@ class Bench:
             if number in self._task.read:
                 copy.copy_(self._memory[number])
             else:
-                poison(copy)
+                passes.poison(copy)
         places = {self._memory[number].data_ptr(): copy for number, copy in copies.items()}
         args, kwargs = moved(self._arguments, places)
         events = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -170,7 +163,7 @@ class Bench:
         """The first difference between the two copies; waits until all is done."""
         counts = self._counters(self._written)
         for number, count in zip(self._written, counts, strict=True):
-            add_differing(self._outcome[number], self._expected[number], count)
+            passes.add_differing(self._outcome[number], self._expected[number], count)
         for number, count in zip(self._written, counts.tolist(), strict=True):
             if count and (words := self._words(number)):
                 return words
@@ -181,10 +174,10 @@ class Bench:
         outcome, expected = self._outcome[number], self._expected[number]
         dtype = self._float_type(number) if number in self._task.summed else None
         if dtype is None:
-            place, count = first_difference(outcome, expected)
+            place, count = passes.first_difference(outcome, expected)
             what = f"{count} bytes"
         else:
-            beyond = first_beyond(outcome, expected, dtype, self._tolerance)
+            beyond = passes.first_beyond(outcome, expected, dtype, self._tolerance)
             if beyond is None:
                 return None
             place, what = beyond, f"more than {self._tolerance:g}"

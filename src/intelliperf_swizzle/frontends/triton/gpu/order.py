@@ -60,13 +60,13 @@ class Order:
 
     tasks: tuple[Task, ...]
     candidates: Mapping[int, Mapping[str, str]]
-    checked: frozenset[tuple[int, int]]
-    failed: frozenset[int]
-    raced: frozenset[int]
-    race_seconds: float
-    run_seconds: float
-    cache_bytes: int
-    tolerance: float
+    checked: frozenset[tuple[int, int]] = frozenset()
+    failed: frozenset[int] = frozenset()
+    raced: frozenset[int] = frozenset()
+    race_seconds: float = 0.0
+    run_seconds: float = 0.0
+    cache_bytes: int = 0
+    tolerance: float = 0.0
     padding: Padding = UNPADDED
     repeats: int = 0
 

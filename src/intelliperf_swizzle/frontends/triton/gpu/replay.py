@@ -18,19 +18,12 @@ import numpy as np
 import torch
 import triton.language as tl
 
+from intelliperf_swizzle import records
 from intelliperf_swizzle.frontends.triton.gpu import agent
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments
 from intelliperf_swizzle.frontends.triton.gpu.order import Task, load_order
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
 from intelliperf_swizzle.frontends.triton.validate.fill import element_types
-from intelliperf_swizzle.records import (
-    Argument,
-    DescriptorArgument,
-    DtypeArgument,
-    FunctionArgument,
-    Launch,
-    TensorArgument,
-)
 
 _TYPES = {
     "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64", "int1": "bool",
@@ -73,25 +66,25 @@ def _memory(task: Task) -> dict[int, torch.Tensor]:
 
 
 def _arguments(
-    launch: Launch, memory: Mapping[int, torch.Tensor], functions: Mapping[str, Any]
+    launch: records.Launch, memory: Mapping[int, torch.Tensor], functions: Mapping[str, Any]
 ) -> Arguments:
     """Those of a recorded launch, on other memory."""
 
-    def made(value: Argument) -> Any:
-        if isinstance(value, TensorArgument):
+    def made(value: records.Argument) -> Any:
+        if isinstance(value, records.TensorArgument):
             dtype = _torch_type(value.dtype)
             view = torch.empty(0, dtype=dtype, device="cuda")
             first = value.offset_bytes // dtype.itemsize
             storage = memory[value.storage].untyped_storage()
             return view.set_(storage, first, value.shape, value.strides)
-        if isinstance(value, DescriptorArgument):
+        if isinstance(value, records.DescriptorArgument):
             from triton.tools.tensor_descriptor import TensorDescriptor
 
             extents = map(list, (value.shape, value.strides, value.block_shape))
             return TensorDescriptor(made(value.base), *extents)
-        if isinstance(value, DtypeArgument):
+        if isinstance(value, records.DtypeArgument):
             return tl.dtype(value.name)
-        if isinstance(value, FunctionArgument):
+        if isinstance(value, records.FunctionArgument):
             return functions[value.key]
         return tuple(map(made, value)) if isinstance(value, tuple) else value
 

@@ -57,7 +57,6 @@ class Rig:
         *,
         tolerance: float,
         race_seconds: float,
-        checked: bool = False,
         padding: Padding = UNPADDED,
     ) -> dict[int, Trial]:
         """Compares candidates with the original at each task, and times those that agree.
@@ -67,7 +66,6 @@ class Rig:
             candidates: function key -> text with the swizzle in it, by number.
             tolerance: absolute and relative, for floats that atomics add up.
             race_seconds: for the times of all tasks together; 0 = none are taken.
-            checked: whether the candidates are known to agree, and are only timed.
             padding: of the candidates' tensors, which one task has.
 
         Returns:
@@ -94,19 +92,15 @@ class Rig:
 
         counts = [task.launch.count for task in tasks]
         limits = Limits(self.device, self.limit_seconds, self.goodbye_seconds)
-        return try_out(start_process, counts, candidates, limits, checked=checked)
+        return try_out(start_process, counts, candidates, limits)
 
     def counted(
         self, tasks: Sequence[Task], candidates: Mapping[int, Mapping[str, str]], repeats: int
     ) -> tuple[tuple[str, ...], dict[str, str]]:
         """Command and environment of a process that makes each launch so often, unmodified and then
         with each candidate, and is watched by nobody of ours."""
-        folder, nothing = self._fresh_folder(), frozenset[int]()
-        order = Order(
-            tuple(tasks), candidates, frozenset(), nothing, nothing, 0.0, 0.0, 0, 0.0,
-            repeats=repeats,
-        )  # fmt: skip
-        save_order(order, folder)
+        folder = self._fresh_folder()
+        save_order(Order(tuple(tasks), candidates, repeats=repeats), folder)
         cache = {"TRITON_CACHE_DIR": str(folder.parent / "triton-cache")}
         return (*REPLAY, str(folder)), {**self.environment, **cache}
 
