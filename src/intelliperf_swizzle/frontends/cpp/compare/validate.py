@@ -38,11 +38,7 @@ def find_flaw(mapped: Sequence[MappedLaunch], _: Edit) -> str | None:
 
 
 def validate(
-    mapped: Sequence[MappedLaunch],
-    edit: Edit,
-    *,
-    tolerance: float,
-    budget_seconds: float,
+    mapped: Sequence[MappedLaunch], edit: Edit, *, tolerance: float, budget_seconds: float
 ) -> Validation:
     """Compares a kernel with its swizzled form; as of `frontends.ports.KernelLanguage.validate`.
 
