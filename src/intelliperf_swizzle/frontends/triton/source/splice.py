@@ -52,9 +52,9 @@ from intelliperf_swizzle.frontends.triton.source.reads import (
     find_reads,
     language_name,
     place,
+    scope_of,
     where,
 )
-from intelliperf_swizzle.frontends.triton.source.scopes import scope_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import INPUTS, Swizzle
 from intelliperf_swizzle.language.emit import emit_triton
