@@ -210,13 +210,7 @@ def _finite(value: float, where: str) -> float:
 # --- JSON to records ----------------------------------------------------------------------------
 
 
-def decode(
-    kind: type[Type],
-    value: object,
-    where: str = "",
-    *,
-    nouns: Sequence[type] = (),
-) -> Type:
+def decode(kind: type[Type], value: object, where: str = "", *, nouns: Sequence[type] = ()) -> Type:
     """A JSON value as a record.
 
     Args:
