@@ -201,3 +201,14 @@ def _characters(line: str, utf8_bytes: int) -> int:
 
 def _line(node: ast.AST) -> int:
     return int(getattr(node, "lineno", 1))
+
+
+def jit_functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    """The functions of a module that Triton compiles."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [f for f in functions if any("jit" in ast.unparse(d) for d in f.decorator_list)]
+
+
+def first_line_of(function: ast.FunctionDef) -> int:
+    """The line of its first decorator, or its own."""
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
