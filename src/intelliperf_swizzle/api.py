@@ -19,7 +19,9 @@ from intelliperf_swizzle import mapping
 from intelliperf_swizzle.edit import Edit, apply
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.frontends.triton.source_proofs import prove_source as prove_source
+from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
+    prove_source as prove_source,
+)
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.options import DEFAULT_TARGET, Options, options_of

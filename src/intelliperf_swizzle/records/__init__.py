@@ -40,17 +40,19 @@ from intelliperf_swizzle.records.launches import (
     TensorArgument,
     TileLoop,
 )
-from intelliperf_swizzle.records.proofs import Certificate, Proof, Witness
 from intelliperf_swizzle.records.quantities import (
     LINE_BYTES,
     SECTOR_BYTES,
+    Certificate,
     Constants,
     Float64Array,
     Grid,
     Int32Array,
     Int64Array,
+    Proof,
     Rate,
     UInt8Array,
+    Witness,
 )
 from intelliperf_swizzle.records.runs import (
     Cure,

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
 from intelliperf_swizzle.codec import INLINE, named
-from intelliperf_swizzle.records.proofs import Certificate, Witness
-from intelliperf_swizzle.records.quantities import Rate
+from intelliperf_swizzle.records.quantities import Certificate, Rate, Witness
 
 
 @dataclass(frozen=True)

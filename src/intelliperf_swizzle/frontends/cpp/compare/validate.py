@@ -26,7 +26,7 @@ from intelliperf_swizzle.frontends.cpp.record.device_code import (
 )
 from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited
 from intelliperf_swizzle.frontends.cpp.shadowing import inserted_lines
-from intelliperf_swizzle.frontends.cpp.trace.tracing import trace
+from intelliperf_swizzle.frontends.cpp.trace import trace
 from intelliperf_swizzle.records import Launch, MappedLaunch, Validation
 from intelliperf_swizzle.trace.difference import access_difference
 
