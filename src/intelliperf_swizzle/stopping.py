@@ -49,13 +49,13 @@ class Interrupted(KeyboardInterrupt):
         self.exit_code = 124 if limit else 128 + number
 
 
-def limit(seconds: float) -> None:
-    """Has the run end after so many seconds, as at a signal; it is only paced where nobody waits
-    for signals."""
+def limit(seconds: float | None) -> None:
+    """Has the run end after so many seconds, if any, as at a signal; where nobody waits for
+    signals it is only paced."""
     global _end
-    _end = time.monotonic() + seconds
+    _end = time.monotonic() + seconds if seconds else 0.0
     begin_part(1)
-    if signal.getsignal(signal.SIGTERM) is _stop:
+    if seconds and signal.getsignal(signal.SIGTERM) is _stop:
         signal.signal(signal.SIGALRM, _stop)
         signal.setitimer(signal.ITIMER_REAL, seconds)
 

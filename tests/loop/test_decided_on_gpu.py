@@ -90,19 +90,17 @@ def stages(
     small = {"m": 256, "n": 256, "k": 64, "block-m": 32, "block-n": 32, "block-k": 32, "group-m": 1}
     words = [word for name, value in small.items() for word in (f"--{name}", str(value))]
     command = (sys.executable, str(KERNELS / "gemm.py"), *words)
-    options = Options(project_directory=str(folder), profiler="model", compute="never")
+    options = Options(
+        project_directory=str(folder), profiler="model", compute="never", num_attempts=3
+    )
     setup = prepare(options, command, Silent(), target=TARGET)
     with record_application(setup, Silent()) as recorded:
         subject = choose_kernel(recorded, setup, Silent())
         rig = Rig(command, folder, recorded.folder.parent, "a test", gpu=gpu_of(TARGET))
         runs = Timed(rig, [(one.launch, one.trace) for one in subject.traced], 1e-6)
-        profiler = Counters()
         history = History(folder / "history.jsonl", {})
-        setting = Setting(
-            subject=subject, target=TARGET, language=setup.language, profiler=profiler,
-            remember=history.record, progress=Silent(), rank=setup.formula.rank, num_attempts=3,
-            tolerance=1e-6, validation_seconds=5.0, unit_test=UnitTest(setup),
-        )  # fmt: skip
+        own = replace(setup, profiler=Counters())
+        setting = Setting(subject, own, history.record, Silent(), UnitTest(setup))
         evaluator = OnGpu(setting, runs, measured=3)
         yield Attempts(setup, subject, history), evaluator, runs
         history.close()

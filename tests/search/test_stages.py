@@ -142,11 +142,11 @@ def evaluator(setup: Setup, subject: Subject, language: Sums) -> tuple[OnModel, 
         remembered.append(attempt)
         return attempt
 
-    setting = Setting(
-        subject=subject, target=TARGET, language=language, profiler=None, remember=remember,
-        progress=Silent(), rank=setup.formula.rank, num_attempts=3, tolerance=0.0,
-        validation_seconds=1.0, unit_test=UnitTest(setup),
-    )  # fmt: skip
+    options = replace(
+        setup.options, num_attempts=3, accordo_absolute_tolerance=0.0, validation_seconds=1.0
+    )
+    own = replace(setup, target=TARGET, language=language, profiler=None, options=options)
+    setting = Setting(subject, own, remember, Silent(), UnitTest(setup))
     return OnModel(setting), remembered
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from intelliperf_swizzle.dependence import Dependence
 from intelliperf_swizzle.edit import Edit
@@ -316,6 +316,11 @@ class GpuRuns(Protocol):
         """The same in the application itself, if that is elsewhere."""
 
 
+Replay: TypeAlias = tuple[Sequence[str], Mapping[str, str]]
+"""Command and environment of a process that makes a kernel's launches in turn, each unmodified and
+then with each of several edits; each of these several times."""
+
+
 @runtime_checkable
 class ReplayedRuns(Protocol):
     """Makes recorded launches again in a process of our own.
@@ -326,11 +331,8 @@ class ReplayedRuns(Protocol):
 
     why_not_replayed: str | None
 
-    def counted(
-        self, edits: Sequence[Edit], repeats: int
-    ) -> tuple[tuple[str, ...], Mapping[str, str]]:
-        """Command and environment of a process for a profiler: it makes each launch so often,
-        unmodified and then with each edit."""
+    def counted(self, edits: Sequence[Edit], repeats: int) -> Replay:
+        """A process for a profiler, which makes each launch so often with each edit."""
 
 
 @runtime_checkable

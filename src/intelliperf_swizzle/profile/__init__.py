@@ -7,21 +7,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.records import Launch, Measurement, Trace
 
-__all__ = ["Application", "Profiler", "Replay", "TracedLaunch"]
-
-
-Replay: TypeAlias = tuple[Sequence[str], Mapping[str, str]]
-"""Command and environment of a process that makes a kernel's launches in turn, each unmodified and
-then with each of several edits; each of these several times."""
+__all__ = ["Application", "Profiler", "TracedLaunch"]
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,9 @@ from pathlib import Path
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
+from intelliperf_swizzle.frontends.ports import Replay
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.profile import Replay, TracedLaunch
+from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.application import (
     Application,
     Ran,
@@ -171,12 +172,8 @@ class NcuProfiler:
         self._target = target
         self._executable = tool.path or tool.name
         self.device = application.device.product if application.device else target.product
-        memory = target.memory_counters
-        self._hits = [
-            (HITS, REQUESTS, *memory, FABRIC_REQUESTS),
-            (HITS, REQUESTS, *memory),
-            (HITS, REQUESTS),
-        ]
+        most = HITS, REQUESTS, *target.memory_counters
+        self._hits = [(*most, FABRIC_REQUESTS), most, (HITS, REQUESTS)]
         self._sectors = [(SECTORS, REQUESTS, FABRIC_SECTORS, FABRIC_REQUESTS), (SECTORS, REQUESTS)]
         self._ratios: dict[object, Mapping[str, float]] = {}
 
@@ -222,11 +219,8 @@ class NcuProfiler:
             both = zip(parts, variants, strict=True)
             return [self._totals(launches, readings, edit) for readings, edit in both]
 
-        ratios = map(_ratios, sums(self._sectors))
-        return [
-            self._measurement(kernel, one, ratio)
-            for one, ratio in zip(sums(self._hits), ratios, strict=True)
-        ]
+        both = zip(sums(self._hits), sums(self._sectors), strict=True)
+        return [self._measurement(kernel, hits, _ratios(sectors)) for hits, sectors in both]
 
     def _counted(
         self, choices: list[tuple[str, ...]], run: Callable[[Sequence[str]], list[Reading]]
@@ -252,12 +246,8 @@ class NcuProfiler:
     def _totals(
         self, launches: Sequence[TracedLaunch], readings: Sequence[Reading], edit: Edit | None
     ) -> Totals:
-        return totals(
-            launches,
-            readings,
-            self._target,
-            lambda launch: self._application.language.build(launch, self._target, edit),
-        )
+        build, target = self._application.language.build, self._target
+        return totals(launches, readings, target, lambda launch: build(launch, target, edit))
 
     def _run(self, kernel: str, counters: Sequence[str], edit: Edit | None) -> list[Reading]:
         def command(folder: Path) -> list[str]:

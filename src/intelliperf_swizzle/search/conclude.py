@@ -87,7 +87,7 @@ def conclude(
         kernels=(replace(subject, baseline=evaluator.baseline).summary,),
         formula=setup.formula.name,
         target=setup.target.name,
-        profiler=evaluator.profiler,
+        profiler=evaluator.baseline.profiler,
         proposer=proposer,
         seed=setup.options.seed,
         grid=largest.grid,

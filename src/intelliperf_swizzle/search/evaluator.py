@@ -9,12 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from intelliperf_swizzle.frontends.ports import KernelLanguage
-from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Attempt, Cures, Measurement
-from intelliperf_swizzle.search.setup import UnitTest
+from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened
 from intelliperf_swizzle.search.subject import Subject
 
@@ -30,10 +27,6 @@ MOST_MODELLED = 100
 
 class Evaluator(Protocol):
     """Judges candidates against the unmodified kernel."""
-
-    @property
-    def profiler(self) -> str:
-        """What reads hit rates, as `--profiler` names it."""
 
     @property
     def baseline(self) -> Measurement:
@@ -82,33 +75,19 @@ class Setting:
 
     Attributes:
         subject: the kernel.
-        target: the GPU.
-        language: of the kernel.
-        profiler: reads hit rates on hardware; None = the model does.
+        setup: of the run.
         remember: of the run's history.
         progress: told of each step.
-        rank: by what attempts are put in order.
-        num_attempts: that may be validated.
-        tolerance: for outputs that atomics add up in any order; see `-t`.
-        validation_seconds: for executing tiles on the CPU.
         unit_test: must pass with the swizzled kernel.
-        share: part of the work on finalists that the kernel may cost; 1 = all.
     """
 
     subject: Subject
-    target: Target
-    language: KernelLanguage
-    profiler: Profiler | None
+    setup: Setup
     remember: Remember
     progress: Progress
-    rank: tuple[str, ...]
-    num_attempts: int
-    tolerance: float
-    validation_seconds: float
     unit_test: UnitTest
-    share: float = 1.0
 
     def places(self, fewest: int) -> int:
         """How many mappings the model may replay."""
         places = MODEL_LINES // max(1, self.subject.line_accesses)
-        return math.ceil(self.share * min(max(places, fewest), MOST_MODELLED))
+        return math.ceil(self.setup.share * min(max(places, fewest), MOST_MODELLED))

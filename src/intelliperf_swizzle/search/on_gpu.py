@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError, ValidationError
@@ -21,6 +21,7 @@ from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, find_difference
 
 S = TypeVar("S", bound=Screened)
+_Run: TypeAlias = Callable[[Mapping[int, Edit]], Mapping[int, GpuOutcome]]
 
 LEADERS = 4
 """Fastest attempts whose hit rates are measured, which takes a run of the application each, and
@@ -38,18 +39,13 @@ class OnGpu:
     """
 
     def __init__(self, setting: Setting, runs: GpuRuns, measured: int):
-        self._setting = setting
+        self._setting, self._setup = setting, setting.setup
         self._runs = runs
         self._measured = measured
-        self._profiler = setting.profiler
+        self._profiler = self._setup.profiler
         self._evaluated: dict[int, Evaluated] = {}
         self.baseline = self.predicted = setting.subject.baseline
         self._settled: list[Evaluated] = []
-
-    @property
-    def profiler(self) -> str:
-        """What reads hit rates: `model`, or a hardware profiler's name."""
-        return self.baseline.profiler
 
     @property
     def confirmed(self) -> list[Evaluated]:
@@ -96,7 +92,7 @@ class OnGpu:
 
     def _look_for_flaws(self, one: Edited) -> Verdict | None:
         """The refusal of an edit that is not what was proved, as far as that shows unexecuted."""
-        language = self._setting.language
+        language = self._setup.language
         try:
             flaw = language.find_flaw(one.proved.mapped(), one.edit)
             flaw = flaw or find_difference(one, language)
@@ -181,18 +177,14 @@ class OnGpu:
             one.proved.swizzle,
             setting.subject.traced,
             one.proved.tiles(),
-            setting.target,
+            self._setup.target,
             causes=True,
         )
         said = judge(predicted, self.predicted)
         verdict = Verdict("screened out", f"predicted, not measured: {said.kind}, {said.reason}")
         return replace(one.attempt, predicted=predicted, verdict=verdict)
 
-    def _run(
-        self,
-        edited: Sequence[Edited],
-        run: Callable[[Mapping[int, Edit]], Mapping[int, GpuOutcome]],
-    ) -> Mapping[int, GpuOutcome]:
+    def _run(self, edited: Sequence[Edited], run: _Run) -> Mapping[int, GpuOutcome]:
         edits = {one.attempt.number: one.edit for one in edited}
         try:
             return run(edits) if edits else {}
@@ -235,14 +227,11 @@ class OnGpu:
         if profiler is None or not new:
             return
         self._setting.progress.phase(f"profiling {len(new)} leaders ({profiler.name})")
+        replayed = isinstance(runs, ReplayedRuns) and not runs.why_not_replayed and runs
         try:
-            if (
-                isinstance(profiler, NcuProfiler)
-                and isinstance(runs, ReplayedRuns)
-                and runs.why_not_replayed is None
-            ):
+            if replayed and isinstance(profiler, NcuProfiler):
                 edits = [one.edit for one in new]
-                replay = runs.counted(edits, REPEATS)
+                replay = replayed.counted(edits, REPEATS)
                 baseline, *read = profiler.measure_each(traced, edits, replay)
                 for one, found in zip(new, read, strict=True):
                     self._take(one, found)
@@ -252,8 +241,8 @@ class OnGpu:
             self._setting.progress.note(f"hit rates are modelled, times measured: {error}")
             self._profiler = None
             return
-        known = self.baseline
-        self.baseline = replace(baseline, time_ms=known.time_ms, causes=self.predicted.causes)
+        baseline = replace(baseline, time_ms=self.baseline.time_ms)
+        self.baseline = replace(baseline, causes=self.predicted.causes)
         for one in new:
             self._measure(self._evaluated[one.attempt.number])
 
@@ -284,7 +273,7 @@ class OnGpu:
             for one in self._evaluated.values()
             if one.attempt.measurement and one.attempt.measurement.timing
         ]
-        return [self._evaluated[one.number] for one in order(timed, self._setting.rank)]
+        return [self._evaluated[one.number] for one in order(timed, self._setup.formula.rank)]
 
     def _keep(self, one: Edited, attempt: Attempt) -> Evaluated:
         kept = Evaluated(one.proved, self._setting.remember(attempt), one.edit)

@@ -30,15 +30,10 @@ class OnModel:
     predicted = None
 
     def __init__(self, setting: Setting):
-        self._setting = setting
+        self._setting, self._setup = setting, setting.setup
         self._validated: dict[int, Evaluated] = {}
         subject = setting.subject
-        self._model = prepare_model(subject.traced, setting.target)
-
-    @property
-    def profiler(self) -> str:
-        """`model`, or the profiler's name."""
-        return self._setting.profiler.name if self._setting.profiler else "model"
+        self._model = prepare_model(subject.traced, self._setup.target)
 
     @property
     def baseline(self) -> Measurement:
@@ -48,14 +43,16 @@ class OnModel:
     @property
     def confirmed(self) -> list[Evaluated]:
         """What was validated and is better."""
-        ranked = rank.order([one.attempt for one in self._validated.values()], self._setting.rank)
+        ranked = rank.order(
+            [one.attempt for one in self._validated.values()], self._setup.formula.rank
+        )
         return [self._validated[one.number] for one in ranked if one.verdict.kind == "better"]
 
     def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
         """As many as the model can replay; with a profiler, as many as may be validated."""
         places = (
-            self._setting.num_attempts
-            if self._setting.profiler
+            self._setup.options.num_attempts
+            if self._setup.profiler
             else self._setting.places(FEWEST_MODELLED)
         )
         chosen = rank.finalists([one.attempt for one in screened], places)
@@ -69,7 +66,7 @@ class OnModel:
         if not edited:
             return []
         setting = self._setting
-        setting.progress.phase(f"evaluating {len(edited)} finalists ({self.profiler})")
+        setting.progress.phase(f"evaluating {len(edited)} finalists ({self.baseline.profiler})")
         by_number = {one.attempt.number: one for one in edited}
         waiting = rank.by_screen([one.attempt for one in edited if one.attempt.measurement is None])
         new = {one.number for one in waiting}
@@ -79,23 +76,23 @@ class OnModel:
             waiting = waiting[WAVE:]
             for one in wave:
                 done.append(self._evaluate(one))
-                leaders = rank.order([other.attempt for other in done], setting.rank)
+                leaders = rank.order([other.attempt for other in done], self._setup.formula.rank)
                 leader = leaders[0] if leaders else done[-1].attempt
                 setting.progress.step(len(done), len(edited), leader.verdict.reason)
         return done
 
     def _within_reach(self, waiting: list[Attempt], done: Sequence[Evaluated]) -> list[Attempt]:
         """Those that can still win; all of them where a profiler decides."""
-        if self._setting.profiler:
+        if self._setup.profiler:
             return waiting
-        return rank.within_reach(waiting, [one.attempt for one in done], self._setting.rank)
+        return rank.within_reach(waiting, [one.attempt for one in done], self._setup.formula.rank)
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The shortest of the best that are better, until `num_attempts` were refused."""
-        ranked = rank.order([one.attempt for one in evaluated], self._setting.rank)
+        ranked = rank.order([one.attempt for one in evaluated], self._setup.formula.rank)
         better = [one for one in ranked if one.verdict.kind == "better"]
         refused = [one for one in self._validated.values() if one.attempt.verdict.kind != "better"]
-        if not better or len(refused) >= self._setting.num_attempts:
+        if not better or len(refused) >= self._setup.options.num_attempts:
             return None
         number = rank.shortest(better).number
         return next((one for one in evaluated if one.attempt.number == number), None)
@@ -120,16 +117,20 @@ class OnModel:
         try:
             with ThreadPoolExecutor(3) as pool:  # beside the child processes that validate
                 building = pool.submit(self._build, one)
-                comparing = pool.submit(find_difference, one, setting.language)
+                comparing = pool.submit(find_difference, one, self._setup.language)
                 explaining = pool.submit(
-                    with_causes, attempt, one.proved.swizzle, setting.subject.traced, setting.target
+                    with_causes,
+                    attempt,
+                    one.proved.swizzle,
+                    setting.subject.traced,
+                    self._setup.target,
                 )
                 try:
-                    outcome = setting.language.validate(
+                    outcome = self._setup.language.validate(
                         one.proved.mapped(),
                         one.edit,
-                        tolerance=setting.tolerance,
-                        budget_seconds=setting.validation_seconds,
+                        tolerance=self._setup.options.accordo_absolute_tolerance,
+                        budget_seconds=self._setup.options.validation_seconds,
                     )
                 finally:
                     edited = building.result()
@@ -147,7 +148,9 @@ class OnModel:
             validation=replace(
                 outcome,
                 distinct_launches=len(setting.subject.launches),
-                build=compare_builds(largest, edited[compiled_as(largest.launch)], setting.target),
+                build=compare_builds(
+                    largest, edited[compiled_as(largest.launch)], self._setup.target
+                ),
             ),
             verdict=verdict,
             diff=one.edit.diff,
@@ -160,7 +163,7 @@ class OnModel:
         """The edited kernel in each way in which it is launched; raises BuildError."""
         setting = self._setting
         return {
-            compiled_as(launch): setting.language.build(launch, setting.target, one.edit)
+            compiled_as(launch): self._setup.language.build(launch, self._setup.target, one.edit)
             for launch in variants([traced.launch for traced in setting.subject.traced])
         }
 
@@ -178,8 +181,8 @@ class OnModel:
 
     def _measure(self, one: Edited) -> Measurement:
         setting = self._setting
-        if setting.profiler is not None:
-            return setting.profiler.measure(setting.subject.traced, one.edit)
+        if self._setup.profiler is not None:
+            return self._setup.profiler.measure(setting.subject.traced, one.edit)
         return self._model(one.proved.swizzle)
 
     def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:

@@ -11,12 +11,12 @@ from signal import SIGALRM
 
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.errors import ProfileError, SwizzleError
+from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.frontends.ports import GpuLanguage
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Proposer
-from intelliperf_swizzle.records import Attempt, Candidate, Capture, Measurement
+from intelliperf_swizzle.records import Attempt, Candidate, Capture
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.builds import look_closely
 from intelliperf_swizzle.search.conclude import Findings, Outcome, Result, conclude, gather
@@ -50,52 +50,16 @@ def choose_evaluator(
         folder: for what the application's process is told and tells on a GPU.
         progress: told of each step.
     """
-    options = setup.options
-    setting = Setting(
-        subject=subject,
-        target=setup.target,
-        language=setup.language,
-        profiler=setup.profiler,
-        remember=history.record,
-        progress=progress,
-        rank=setup.formula.rank,
-        num_attempts=options.num_attempts,
-        tolerance=options.accordo_absolute_tolerance,
-        validation_seconds=options.validation_seconds,
-        unit_test=UnitTest(setup),
-        share=setup.share,
-    )
+    setting = Setting(subject, setup, history.record, progress, UnitTest(setup))
     if setup.device is None or not isinstance(setup.language, GpuLanguage):
         return OnModel(setting)
     runs = setup.language.on_gpu(
         setup.record_request(folder),
         (setup.device, setup.target),
         [(one.launch, one.trace) for one in subject.traced],
-        tolerance=options.accordo_absolute_tolerance,
+        tolerance=setup.options.accordo_absolute_tolerance,
     )
-    return OnGpu(setting, runs, options.measure)
-
-
-def profile_baseline(setup: Setup, subject: Subject, progress: Progress) -> Measurement:
-    """The unmodified kernel's hit rate as the GPU's profiler reads it.
-
-    Without a GPU the subject's own; also if the profiler turns out not to work and was not asked
-    for by name.
-
-    Raises:
-        ProfileError: it reads none, and is the one that is asked for.
-    """
-    if setup.device is None or setup.profiler is None:
-        return subject.baseline
-    progress.phase(f"profiling {subject.kernel} unmodified ({setup.profiler.name})")
-    try:
-        read = setup.profiler.measure(subject.traced)
-    except ProfileError as error:
-        if setup.options.profiler != "auto":
-            raise
-        progress.note(f"hit rates are modelled, times measured: {error}")
-        return subject.baseline
-    return replace(read, time_ms=None, causes=subject.baseline.causes)
+    return OnGpu(setting, runs, setup.options.measure)
 
 
 def optimize_kernel(
@@ -167,8 +131,7 @@ def optimize(
     progress = progress or Silent()
     results: dict[Subject, Result] = {}
     interrupted: Interrupted | None = None
-    if setup.options.seconds:
-        limit(setup.options.seconds)
+    limit(setup.options.seconds)
     with record_application(setup, progress) as recorded:
         subjects, rows = apart(lambda: examine_kernels(recorded, setup, progress, to_edit=True))
         searches = plan_searches(subjects, setup)
@@ -213,10 +176,9 @@ def explain(setup: Setup, progress: Progress | None = None) -> HardwareContext:
 
 def _explain(setup: Setup, recorded: Capture, progress: Progress) -> HardwareContext:
     subject = choose_kernel(recorded, setup, progress)
-    baseline = profile_baseline(setup, subject, progress)
     for caution in subject.cautions:
         progress.note(caution)
-    return describe(setup, replace(subject, baseline=baseline))
+    return describe(setup, subject)
 
 
 def score(

@@ -27,9 +27,7 @@ def outcome_of(
     """
     if trial.failure is not None:
         kind, text = trial.failure.kind, trial.failure.text
-        if kind == "does not build":
-            return GpuOutcome((kind, text))
-        if kind == "not validated":
+        if kind == "does not build" or kind == "not validated":
             return GpuOutcome((kind, text))
         return GpuOutcome(("output differs", f"{what} {kind}: {text}"))
     validation = _validation(trial, tiles, tolerance)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle.children import Child, signal_name
@@ -77,6 +78,15 @@ class Limits:
     device: str
     process_seconds: float = 300.0
     goodbye_seconds: float = 3.0
+
+
+def fresh_folder(parent: Path) -> Path:
+    """A new folder for the order and the journal of one process."""
+    number = 1
+    while (folder := parent / f"trial-{number}").exists():
+        number += 1
+    folder.mkdir(parents=True)
+    return folder.resolve()
 
 
 def try_out(

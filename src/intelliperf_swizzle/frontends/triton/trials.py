@@ -10,10 +10,10 @@ from typing import Any
 
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
-from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
+from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest, Replay
 from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
-from intelliperf_swizzle.frontends.triton.validate.fill import element_types
+from intelliperf_swizzle.frontends.triton.validate.compare_child import element_types
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.records import Access, Launch, Padding, TensorArgument, Trace
 from intelliperf_swizzle.trace.touched import touched_storages
@@ -74,9 +74,7 @@ class TritonOnGpu:
         finally:
             self.why_not_replayed = known
 
-    def counted(
-        self, edits: Sequence[Edit], repeats: int
-    ) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    def counted(self, edits: Sequence[Edit], repeats: int) -> Replay:
         """Command and environment of a process that makes each launch so often, unmodified and then
         with each edit."""
         functions = {number: edit.functions for number, edit in enumerate(edits)}
@@ -91,8 +89,7 @@ class TritonOnGpu:
         largest = self._tasks[:1]
         if reason := why_not(largest[0].launch, padding):
             return GpuOutcome(("not measured", reason))
-        functions = edit.functions if edit else {}
-        trials = self._try_out(largest, {0: functions}, padding=padding)
+        trials = self._try_out(largest, {0: edit.functions if edit else {}}, padding=padding)
         return self._outcome(trials[0], largest, "the kernel with longer rows")
 
     def _try_out(

@@ -29,7 +29,13 @@ from intelliperf_swizzle.frontends.cpp.gpu.recorded_calls import RecordedCall, r
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
 from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
-from intelliperf_swizzle.frontends.trials.processes import Known, Limits, Process, try_out
+from intelliperf_swizzle.frontends.trials.processes import (
+    Known,
+    Limits,
+    Process,
+    fresh_folder,
+    try_out,
+)
 from intelliperf_swizzle.frontends.trials.trial import Trial
 from intelliperf_swizzle.hardware import Device, Target
 from intelliperf_swizzle.records import Launch, Trace
@@ -135,7 +141,7 @@ class CppOnGpu:
 
     def _start(self, code: Mapping[int, Sequence[Path]], known: Known) -> Process:
         """The program with what is to be tried, in a fresh folder."""
-        folder = self._fresh_folder()
+        self._journal = folder = fresh_folder(self._folder)
         lines = [
             f"race_seconds {RACE_SECONDS}", f"run_seconds {RUN_SECONDS}",
             f"tolerance {self._tolerance!r}",
@@ -149,14 +155,6 @@ class CppOnGpu:
                 (folder / name).symlink_to(file)
             lines.append(f"candidate {candidate} {' '.join(names)}")
         return self._start_program(self._program, folder, lines)
-
-    def _fresh_folder(self) -> Path:
-        number = 1
-        while (folder := self._folder / f"trial-{number}").exists():
-            number += 1
-        folder.mkdir()
-        self._journal = folder
-        return folder
 
     def _start_program(self, program: GpuProgram, folder: Path, order: Sequence[str]) -> Process:
         target = self._target

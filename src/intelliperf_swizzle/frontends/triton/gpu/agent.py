@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -126,8 +125,7 @@ class Agent:
     ) -> Iterator[tuple[int, calls.JitFunction]]:
         """The candidates that compile, as live functions; the original is compiled first."""
         source = task.launch.source
-        args, kwargs = rows.strides((call.args, call.kwargs))
-        called = call._replace(args=args, kwargs=kwargs)
+        called = calls.Call(call.kernel, *rows.strides((call.args, call.kwargs)), call.grid)
 
         def function_of(edits: Mapping[str, str]) -> calls.JitFunction:
             rendered = render_module(source, self._folder / "rendered", edits)
@@ -136,7 +134,7 @@ class Agent:
 
         def build(edits: Mapping[str, str]) -> None:
             with suppress(Exception):  # it comes again below
-                _compiled(function_of(edits), called)
+                _compile(function_of(edits), called)
 
         self._report.working(number, None, "building", BUILD_SECONDS)
         _compile(call.kernel, call)
@@ -246,12 +244,8 @@ def execute_here(bound: calls.BoundCall, launch: calls.Execute) -> None:
         execute(bound.ttir, describe(bound.call), lambda share: None)
 
 
-def _compiled(function: calls.JitFunction, call: calls.Call) -> Any:
-    return function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)
-
-
 def _compile(function: calls.JitFunction, call: calls.Call) -> None:
-    kernel = _compiled(function, call)
+    kernel = function.run(*call.args, grid=call.grid, warmup=True, **call.kwargs)
     if refusal := getattr(kernel, "refusal", None):  # without a GPU it is not raised
         raise RuntimeError(refusal)
     kernel._init_handles()

@@ -23,7 +23,7 @@ from intelliperf_swizzle.frontends.triton.gpu import agent
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments
 from intelliperf_swizzle.frontends.triton.gpu.order import Task, load_order
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
-from intelliperf_swizzle.frontends.triton.validate.fill import element_types
+from intelliperf_swizzle.frontends.triton.validate.compare_child import element_types
 
 _TYPES = {
     "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64", "int1": "bool",

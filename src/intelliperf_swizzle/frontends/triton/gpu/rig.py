@@ -7,11 +7,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.trials.journal import Journal
-from intelliperf_swizzle.frontends.trials.processes import Known, Limits, Process, try_out
+from intelliperf_swizzle.frontends.trials.processes import (
+    Known,
+    Limits,
+    Process,
+    fresh_folder,
+    try_out,
+)
 from intelliperf_swizzle.frontends.trials.trial import Trial
 from intelliperf_swizzle.frontends.triton.capture.process import last_lines, start
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu, Settings, save_settings
@@ -76,19 +82,10 @@ class Rig:
         """
 
         def start_process(known: Known) -> Process:
-            order = Order(
-                tasks=tuple(tasks),
-                candidates=candidates,
-                checked=known.checked,
-                failed=known.failed,
-                raced=known.raced,
-                race_seconds=race_seconds,
-                cache_bytes=self.cache_bytes,
-                run_seconds=self.run_seconds,
-                tolerance=tolerance,
-                padding=padding,
-            )
-            return self._start(order)
+            already = known.checked, known.failed, known.raced
+            times = race_seconds, self.run_seconds
+            order = Order(tuple(tasks), candidates, *already, *times, self.cache_bytes, tolerance)
+            return self._start(replace(order, padding=padding))
 
         counts = [task.launch.count for task in tasks]
         limits = Limits(self.device, self.limit_seconds, self.goodbye_seconds)
@@ -99,14 +96,14 @@ class Rig:
     ) -> tuple[tuple[str, ...], dict[str, str]]:
         """Command and environment of a process that makes each launch so often, unmodified and then
         with each candidate, and is watched by nobody of ours."""
-        folder = self._fresh_folder()
+        folder = fresh_folder(self.folder)
         save_order(Order(tuple(tasks), candidates, repeats=repeats), folder)
         cache = {"TRITON_CACHE_DIR": str(folder.parent / "triton-cache")}
         return (*REPLAY, str(folder)), {**self.environment, **cache}
 
     def _start(self, order: Order) -> Process:
         """The application with an order, in a fresh folder."""
-        folder = self._fresh_folder()
+        folder = fresh_folder(self.folder)
         save_settings(Settings(AGENT, self.gpu, "always", 0.0, 0.0), folder)
         save_order(order, folder)
         application = start(
@@ -117,10 +114,3 @@ class Rig:
             on_gpu=self.gpu is None,
         )
         return Process(application, Journal(folder).unread, lambda: last_lines(folder))
-
-    def _fresh_folder(self) -> Path:
-        number = 1
-        while (folder := self.folder / f"trial-{number}").exists():
-            number += 1
-        folder.mkdir(parents=True)
-        return folder.resolve()
