@@ -91,9 +91,8 @@ def _arguments(
     return tuple(map(made, launch.arguments.values())), dict(launch.options)
 
 
-def _torch_type(name: str) -> torch.dtype:
-    dtype: torch.dtype = getattr(torch, _TYPES.get(name, name))
-    return dtype
+def _torch_type(name: str) -> Any:
+    return getattr(torch, _TYPES.get(name, name))
 
 
 if __name__ == "__main__":
