@@ -370,8 +370,9 @@ def _agreement(configurations: Mapping[str, Sequence[Mapping[str, Any]]]) -> dic
     for pairs in configurations.values():
         errors += [abs(one["predicted_hit_rate"] - one["measured_hit_rate"]) for one in pairs]
         timed = [one for one in pairs if one["modelled_time_ms"] and one["measured_time_ms"]]
-        times = [[one[f"{how}_time_ms"] for one in timed] for how in ("modelled", "measured")]
-        counted = order_agreement(*times, TIME_NOISE_FRACTION) if timed else (0, 0)
+        modelled = [one["modelled_time_ms"] for one in timed]
+        measured = [one["measured_time_ms"] for one in timed]
+        counted = order_agreement(modelled, measured, TIME_NOISE_FRACTION) if timed else (0, 0)
         agreeing, different = agreeing + counted[0], different + counted[1]
     return {
         "orders": len(errors),
@@ -386,6 +387,8 @@ def arithmetic_ms(gemm: str, target: Target) -> float:
     m, n, k = (math.ceil(int(size) / tile) * tile for size, tile in zip(
         gemm.split("x"), (256, 256, 64), strict=True
     ))  # fmt: skip
+    assert target.flops_per_clock_cu
+    assert target.clock_ghz
     return 2 * m * n * k / (target.flops_per_clock_cu * target.cus * target.clock_ghz * 1e6)
 
 
