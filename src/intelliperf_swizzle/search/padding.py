@@ -328,6 +328,6 @@ def confirm(case: builds.Case, cure: records.Cure, best: Evaluated | None) -> re
         return None
     tile = best.proved.tiles()[0] if best and cure.kind == "both" else None
     found = builds.cure_of(cure.kind, case.replay(stream_of(trace), tile))
-    if abs(found.memory_time_ms / cure.memory_time_ms - 1) > builds.LEAST_GAIN:
+    if abs(found.time_ms / cure.time_ms - 1) > builds.LEAST_GAIN:
         return None
     return replace(found, padding=cure.padding)
