@@ -198,9 +198,6 @@ class Options:
     device: int | None = _option(
         None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
     )
-    backend: str = _option(
-        "local", "where candidates are scored by the model: local, loky, dask://HOST:PORT"
-    )
     seed: int = _option(0, "random seed", read=integer, verbs=OPTIMIZE)
     no_cache: bool = _option(
         False,

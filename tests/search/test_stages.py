@@ -19,7 +19,7 @@ from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.on_model import OnModel
 from intelliperf_swizzle.search.recorded import choose_kernel
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import Setup, UnitTest, prepare
 from intelliperf_swizzle.search.stages import (
     Edited,
     Proved,
@@ -28,7 +28,6 @@ from intelliperf_swizzle.search.stages import (
     screen_candidate,
 )
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.search.user_commands import UnitTest
 
 REVERSED = "pid = num_pids - 1 - pid"
 PAIRS, FOURS = (load_pattern("grouped-rows").bind(cols=N, group=group) for group in (2, 4))

@@ -23,10 +23,9 @@ from intelliperf_swizzle.report.words import verdict
 from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.plan import is_promising
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import Evaluated, Screened
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.search.user_commands import UnitTest
 from intelliperf_swizzle.stopping import Interrupted, apart
 
 

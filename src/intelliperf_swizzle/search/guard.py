@@ -125,9 +125,9 @@ class SizeGuard:
 
 
 def sound(best: Evaluated) -> bool:
-    """Whether an attempt needs no condition to be right at every size."""
-    proof = next(_proofs(best), None)
-    return proof is not None and proof.extent == "every size"
+    """Whether an attempt is right at every size: it has its condition, or needs none."""
+    known = best.attempt.proof or Certificate()
+    return bool(known.condition) or next(_proofs(best), known).extent == "every size"
 
 
 def _proofs(best: Evaluated) -> Iterator[Certificate]:

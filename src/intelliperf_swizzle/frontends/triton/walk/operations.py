@@ -12,8 +12,13 @@ import numpy as np
 from intelliperf_swizzle.frontends.triton.ir.parse import Op
 from intelliperf_swizzle.frontends.triton.walk import elementwise, rearrange
 from intelliperf_swizzle.frontends.triton.walk.batch import Programs
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block
-from intelliperf_swizzle.frontends.triton.walk.elements import Element, decode, element_of, rounded
+from intelliperf_swizzle.frontends.triton.walk.blocks import (
+    Block,
+    Element,
+    decode,
+    element_of,
+    rounded,
+)
 
 Type = tuple[Element, tuple[int, ...]]
 Operation = Callable[[Programs, Op, Sequence[Block], Type], "Block | Sequence[Block]"]
