@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import json
 import multiprocessing
 import os
@@ -268,11 +269,13 @@ class Campaign:
         in_a_row = 0
         lines = list(read(self._record))
         count = sum(len(line.get("pairs", ())) for line in lines)
-        done = {line["seed"] for line in lines}
+        done = {line.get("seed") for line in lines}
         seeds = (seed for seed in range(first_seed, sys.maxsize) if seed not in done)
         workers = [_Worker(self._context, self._arguments) for _ in range(self._jobs)]
         try:
             with self._record.open("a", encoding="utf-8") as stream:
+                if not lines:
+                    stream.write(json.dumps({"commit": _commit()}) + "\n")
                 while count < pairs:
                     for place, worker in enumerate(workers):
                         if worker.idle:
@@ -293,6 +296,12 @@ class Campaign:
         finally:
             for worker in workers:
                 worker.end()
+
+
+def _commit() -> str:
+    """Of the gates."""
+    ended = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
+    return ended.stdout.strip()
 
 
 class _Worker:
@@ -331,9 +340,11 @@ class _Worker:
 
 
 def read(record: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a record; one that a kill cut short is left out."""
+    """The lines of a record, compressed or not; one that a kill cut short is left out."""
     if record.exists():
-        for line in record.read_text(encoding="utf-8").splitlines():
+        data = record.read_bytes()
+        text = gzip.decompress(data) if record.suffix == ".gz" else data
+        for line in text.decode("utf-8").splitlines():
             try:
                 yield json.loads(line)
             except ValueError:

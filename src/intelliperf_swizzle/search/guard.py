@@ -122,8 +122,10 @@ class SizeGuard:
 
     @property
     def _tied(self) -> bool:
-        """Whether programs depend on each other, or may, at another size that was looked at."""
-        return any(find_dependence(one.traced.trace, one.launch) for one in self._others)
+        """Whether programs depend on each other, or may, at a larger size that was looked at."""
+        own = self._subject.traced[0].launch.programs
+        larger = (one.traced for one in self._others if one.launch.programs > own)
+        return any(find_dependence(one.trace, one.launch) for one in larger)
 
     def _model(self, best: Evaluated, swizzle: Swizzle) -> tuple[OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""
@@ -133,11 +135,10 @@ class SizeGuard:
             if case.traced.trace.line_accesses <= left:
                 left -= case.traced.trace.line_accesses
                 cases.append(case)
-        name, many = best.attempt.candidate.name, len(cases)
-        self._progress.phase(f"modelling {name} at {many} other sizes")
+        self._progress.phase(f"modelling {best.attempt.candidate.name} at {len(cases)} other sizes")
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            found = [one for one in pool.map(partial(_at, swizzle), cases) if one]
-        return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
+            found = filter(None, pool.map(partial(_at, swizzle), cases))
+            return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
 def sound(best: Evaluated) -> bool:
@@ -153,11 +154,12 @@ def _proofs(best: Evaluated, *, tied: bool = False) -> Iterator[Certificate]:
     and in which order they come, is not known of sizes that were not looked at.
     """
     proof, subject = best.proved.certify(), best.proved.subject
-    tied |= subject.has_dependences
-    if proof.extent != "the recorded sizes" and not tied:
+    here = subject.has_dependences
+    if proof.extent != "the recorded sizes" and not tied and not here:
         yield proof
-    if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=tied):
-        yield Certificate("the recorded sizes", recorded)
+    for whole in dict.fromkeys((tied or here, here)):
+        if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=whole):
+            yield Certificate("the recorded sizes", recorded)
 
 
 def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
