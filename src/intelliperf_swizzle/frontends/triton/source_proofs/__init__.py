@@ -3,8 +3,7 @@
 """The remap that a kernel's own source computes from its program ids: is it a permutation?
 
 `observe` executes the kernel's IR (`child`), while `stores` notes who stores each element and
-`accessed_parts` who accesses which part; `judge` draws the verdict; `other_sizes` makes a launch
-anew at other sizes.
+`accessed_parts` who accesses which part; `judge` draws the verdict.
 """
 
 from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
@@ -13,10 +12,6 @@ from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
     prove_source,
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict, SizesTried
-from intelliperf_swizzle.frontends.triton.source_proofs.other_sizes import (
-    retile_launch,
-    scale_launch,
-)
 from intelliperf_swizzle.frontends.triton.source_proofs.parent import cautions, prove_launches
 from intelliperf_swizzle.frontends.triton.source_proofs.verdict_text import described
 
@@ -29,6 +24,4 @@ __all__ = [
     "prove_calls",
     "prove_launches",
     "prove_source",
-    "retile_launch",
-    "scale_launch",
 ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from intelliperf_swizzle.children import CallError, call
 from intelliperf_swizzle.codec import load_arrays
 from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.frontends.other_sizes import scale_launch
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     RemapVerdict,
     SizesTried,
@@ -18,7 +19,6 @@ from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     summarise,
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation
-from intelliperf_swizzle.frontends.triton.source_proofs.other_sizes import scale_launch
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.kept import Kept
 from intelliperf_swizzle.launch_files import as_text, save_launch
