@@ -32,7 +32,7 @@ from intelliperf_swizzle.profile.application import Application, carrying, profi
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Capture
 from intelliperf_swizzle.search import setup
-from intelliperf_swizzle.search.user_commands import UnitTest
+from intelliperf_swizzle.search.setup import UnitTest
 
 pytest.importorskip("torch.utils.cpp_extension")
 pytestmark = pytest.mark.hip
@@ -148,7 +148,7 @@ def test_the_plain_command_measures(
         monkeypatch.setenv(name, value)
     run = optimize(
         COMMAND, project_directory=str(bed.project), target="h200", candidates=8, measure=2,
-        unittest_command=f"{sys.executable} app.py", report_dir=str(tmp_path / "out"),
+        all=True, unittest_command=f"{sys.executable} app.py", report_dir=str(tmp_path / "out"),
     )  # fmt: skip
     timed = [one for one in run.attempts if one.measurement and one.measurement.timing]
     assert timed

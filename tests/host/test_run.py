@@ -381,7 +381,7 @@ def test_host_without_its_core_is_refused(host, project, tmp_path):
 def test_host_that_drives_formulas_itself(host, project, small, read_result):
     """Its passes come in its order, and it passes our options on."""
     ran = host.run(
-        *FORMULA, *small, "-o", "out.json", "-k", "copy_kernel", "--", "python", "copying.py",
+        *FORMULA, *small, "-o", "out.json", "--", "python", "copying.py",
         cwd=project, DOUBLE_PATCHED="1",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr

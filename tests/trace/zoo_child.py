@@ -3,7 +3,7 @@
 """Runs the zoo: as Triton's own interpreter does, or traced and then executed one by one.
 
 `python zoo_child.py FOLDER` writes with TRITON_INTERPRET=1 `<case>.json` (per program: kind, lines
-and sectors of each access of the plain interpreter), else `<case>.npz` (the trace),
+and sectors of each access of the plain interpreter), else `<case>.pickle` (the trace),
 `<case>.alone.json` and `arithmetic.json` (what each program computes by itself, by case).
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ import torch
 import triton.runtime.interpreter as triton_interpreter
 from zoo import Case, Descriptor, cases, record
 
-from intelliperf_swizzle.codec import save_arrays
 from intelliperf_swizzle.frontends.triton.tracing.execute import (
     kernel_of,
     make_live,
@@ -29,6 +29,7 @@ from intelliperf_swizzle.frontends.triton.tracing.execute import (
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.frontends.triton.walk.run import run_one_by_one
 from intelliperf_swizzle.records import Access, Launch
+from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
 NOT_FOR_THE_PLAIN_INTERPRETER = (
     "stream_k",
@@ -40,14 +41,18 @@ NOT_FOR_THE_PLAIN_INTERPRETER = (
 """It hangs in the first, may be aborted in the next three and knows no libdevice."""
 
 
-class Listing:
+class Listing(Observer):
     """Lists every access in the plainest way: byte by byte."""
 
     def __init__(self, launch: Launch, spans: list[tuple[int, int, int]]) -> None:
         self.accesses: list[list[Any]] = [[] for _ in range(launch.programs)]
         self._spans = spans
 
-    def observe(self, program: int, kind: Access, addresses: Any, mask: Any, size: int) -> None:
+    def observe(self, program: int, block: BlockAccess) -> None:
+        _, lanes, active = next(block.lanes())
+        self.note(program, block.kind, lanes, active, block.item_bytes)
+
+    def note(self, program: int, kind: Access, addresses: Any, mask: Any, size: int) -> None:
         lines: dict[int, int] = {}
         lanes = np.broadcast_to(mask, addresses.shape).reshape(-1)
         for address, active in zip(addresses.reshape(-1).tolist(), lanes.tolist(), strict=True):
@@ -73,7 +78,7 @@ class Overheard:
     def _report(self, kind: Access, addresses: Any, mask: Any, size: int) -> None:
         builder = triton_interpreter.interpreter_builder
         (x, y, z), (nx, ny, _) = builder.grid_idx, builder.grid_dim
-        self._listing.observe(x + nx * (y + ny * z), kind, addresses, mask, size)
+        self._listing.note(x + nx * (y + ny * z), kind, addresses, mask, size)
 
     def load(self, addresses: Any, mask: Any, other: Any, dtype: Any) -> Any:
         self._report(Access.READ, addresses, mask, np.dtype(dtype).itemsize)
@@ -143,7 +148,7 @@ def main(folder: Path, *, plain: bool) -> None:
             (folder / f"{name}.json").write_text(json.dumps(touched))
     alone = {}
     for name, launch in launches.items() if not plain else ():
-        save_arrays(trace_here(launch, folder), folder / f"{name}.npz")
+        (folder / f"{name}.pickle").write_bytes(pickle.dumps(trace_here(launch, folder)))
         touched, alone[name] = accesses_one_by_one(launch)
         (folder / f"{name}.alone.json").write_text(json.dumps(touched))
     if not plain:

@@ -24,7 +24,7 @@ USAGE = f"""\
        {PROGRAM} prove --source kernel.py [-k KERNEL] [--sweep] -- python app.py ..."""
 
 
-def run(arguments: Sequence[str]) -> int:
+def prove(arguments: Sequence[str]) -> int:
     """Prints the proof or the witness; 1 where it is no permutation, or where it is not known."""
     if "--" in arguments or any(one.split("=")[0] == "--source" for one in arguments):
         return _run_source(arguments)
@@ -59,7 +59,8 @@ def _run_source(arguments: Sequence[str]) -> int:
     )  # fmt: skip
     options, command = parse_with_application(parser, arguments)
 
-    from intelliperf_swizzle.frontends.triton.source_proofs import described, prove_source
+    from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import prove_source
+    from intelliperf_swizzle.frontends.triton.source_proofs.judge import described
 
     with progress_display() as progress:
         verdicts = prove_source(

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from intelliperf_swizzle.records.attempts import Level
-from intelliperf_swizzle.records.proofs import Certificate
-from intelliperf_swizzle.records.quantities import Rate
+from intelliperf_swizzle.records.quantities import Certificate, Rate
 
 Recommended: TypeAlias = Literal["argument", "patch", "padding", "none"]
 """What to do: pass another value in the call, apply the patch, lay rows out further apart."""

@@ -20,12 +20,8 @@ from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, bui
 from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import on_gpu
 from intelliperf_swizzle.frontends.cpp.record.record_program import capture
 from intelliperf_swizzle.frontends.cpp.shadowing import splice
-from intelliperf_swizzle.frontends.cpp.trace.tracing import (
-    find_dependences,
-    resize,
-    trace,
-    trace_each,
-)
+from intelliperf_swizzle.frontends.cpp.trace import find_dependences, trace, trace_each
+from intelliperf_swizzle.frontends.cpp.trace.other_sizes import resize
 from intelliperf_swizzle.frontends.ports import Compiler, RecordRequest
 from intelliperf_swizzle.hardware.target import Backend
 from intelliperf_swizzle.records import Capture, Launch

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.code.source import DebugInfo
@@ -21,7 +20,6 @@ from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, d
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
 from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
-    AccessObserver,
     CurrentUpdate,
     Interpreter,
 )
@@ -36,7 +34,7 @@ from intelliperf_swizzle.records import (
     TensorArgument,
     Trace,
 )
-from intelliperf_swizzle.trace.lanes import lanes_in_pieces
+from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 from intelliperf_swizzle.trace.overwrites import with_sharing
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import reads_what_is_written, writes_any
@@ -53,7 +51,6 @@ _MOST_ACCESSES = 200_000_000
 """Accesses of a trace (3 GB while it is made)."""
 _MOST_WATCHED = 1 << 28
 """Bytes of the buffers whose writers are told thread by thread (600 MB)."""
-BoolArray = npt.NDArray[np.bool_]
 _FLOATS = {"float": "f", "double": "d", "half": "e"}
 
 
@@ -67,6 +64,15 @@ def trace_here(launch: Launch, _: Path) -> Trace:
         traced = _trace(launch, kernel)
         return replace(traced, cautions=(*traced.cautions, caution))
     return _trace(launch, kernel)
+
+
+def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
+    """Traces launches one after the other; None for what cannot be traced."""
+    for launch in launches:
+        try:
+            yield trace_here(launch, folder)
+        except TraceError:
+            yield None
 
 
 def _trace(launch: Launch, kernel: DeviceKernel) -> Trace:
@@ -196,7 +202,7 @@ class _Tracing:
         self._run(watch, None)
         return watch.apart
 
-    def _run(self, recorder: AccessObserver, counted: TraceRecorder | None) -> None:
+    def _run(self, recorder: Observer, counted: TraceRecorder | None) -> None:
         programs, done, batch = self._launch.programs, 0, _FIRST_BATCH
         while done < programs:
             Sum.largest = 1
@@ -225,8 +231,8 @@ class _Tracing:
         return tuple(names)
 
 
-class _ThreadWatch:
-    """Notes which threads load and store; as `AccessObserver`.
+class _ThreadWatch(Observer):
+    """Notes which threads load and store.
 
     All loads count: those that decide may have become one in the slice, which stores nothing.
 
@@ -251,30 +257,17 @@ class _ThreadWatch:
         """A batch begins."""
         self._programs, self._stored = programs, False
 
-    def access(
-        self,
-        kind: Access,
-        addresses: Sequence[Int64Array],
-        mask: Sequence[BoolArray],
-        item_bytes: int,
-        active: BoolArray,
-        site: int | None = None,
-    ) -> int:
+    def access(self, block: BlockAccess) -> int:
         """The programs of the batch access a block."""
-        for rows, lanes, covered in lanes_in_pieces(addresses, mask, np.flatnonzero(active)):
-            first = self._programs[rows, None] * self._threads
-            inside = self._writers.note(
-                kind, (first + np.arange(lanes.shape[1])).reshape(-1), lanes.reshape(-1, 1),
-                covered.reshape(-1, 1), item_bytes,
-            )  # fmt: skip
-            if kind != Access.READ:
+        for rows, lanes, covered in block.lanes():
+            threads = self._programs[rows, None] * self._threads + np.arange(lanes.shape[1])
+            each = threads.reshape(-1), lanes.reshape(-1, 1), covered.reshape(-1, 1)
+            inside = self._writers.note(block.kind, *each, block.item_bytes)
+            if block.kind != Access.READ:
                 self._stored |= inside > 0
             elif inside and self._stored:
                 self._in_order = False
         return 0
-
-    def end(self, active: BoolArray, value_loads: Mapping[int, int]) -> None:
-        """A batch is over."""
 
 
 def _values(launch: Launch, types: Sequence[str]) -> tuple[list[int], dict[int, bytes]]:
