@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from intelliperf_swizzle.records.attempts import (
     Attempt,
+    ByHand,
     Candidate,
     Ceiling,
     Interval,
@@ -19,6 +20,7 @@ from intelliperf_swizzle.records.attempts import (
     VerdictKind,
 )
 from intelliperf_swizzle.records.established import (
+    Accuracy,
     Change,
     EqualWork,
     Established,
@@ -77,8 +79,10 @@ __all__ = [
     "LINE_BYTES",
     "SECTOR_BYTES",
     "Access",
+    "Accuracy",
     "Argument",
     "Attempt",
+    "ByHand",
     "Candidate",
     "Capture",
     "Ceiling",

@@ -318,6 +318,25 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class ByHand:
+    """What people use without a search, evaluated in full.
+
+    Attributes:
+        name: as people call it.
+        l2_hit_rate: modelled or measured, as those of attempts are.
+        time_ms: the same; None = not known.
+        verdict: beside the unmodified kernel.
+        attempt: the number of it; None of the unmodified kernel, and of another argument.
+    """
+
+    name: str
+    l2_hit_rate: Rate
+    time_ms: float | None
+    verdict: str
+    attempt: int | None = None
+
+
+@dataclass(frozen=True)
 class Attempt:
     """One candidate and what became of it.
 

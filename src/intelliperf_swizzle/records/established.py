@@ -62,6 +62,25 @@ class SameBytes:
 
 
 @dataclass(frozen=True)
+class Accuracy:
+    """How the model compares with counters and times of one GPU, for one kind of kernel.
+
+    Attributes:
+        kernels: of which kind.
+        orders: that were measured.
+        mean_error_points: of the modelled L2 hit rate.
+        pairs: of orders of one kernel whose measured times differ by more than 2 %.
+        pairs_in_order: of these those that the modelled times put in the measured order.
+    """
+
+    kernels: str
+    orders: int
+    mean_error_points: float
+    pairs: int
+    pairs_in_order: int
+
+
+@dataclass(frozen=True)
 class Change:
     """Time and L2 hit rate, before and after.
 
