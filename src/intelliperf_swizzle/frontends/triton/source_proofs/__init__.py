@@ -3,36 +3,5 @@
 """The remap that a kernel's own source computes from its program ids: is it a permutation?
 
 `observe` executes the kernel's IR in a child process and notes who stores each element,
-`accessed_parts` who accesses which part; `judge` draws the verdict and words it; `other_sizes`
-makes a launch anew at other sizes.
+`accessed_parts` who accesses which part; `judge` draws the verdict and words it.
 """
-
-from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
-    cautions,
-    launches_of,
-    prove_calls,
-    prove_launches,
-    prove_source,
-)
-from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
-    RemapVerdict,
-    SizesTried,
-    described,
-)
-from intelliperf_swizzle.frontends.triton.source_proofs.other_sizes import (
-    retile_launch,
-    scale_launch,
-)
-
-__all__ = [
-    "RemapVerdict",
-    "SizesTried",
-    "cautions",
-    "described",
-    "launches_of",
-    "prove_calls",
-    "prove_launches",
-    "prove_source",
-    "retile_launch",
-    "scale_launch",
-]
