@@ -201,7 +201,7 @@ def measure(case: Case, device: Device, target: Target, folder: Path) -> dict[st
             "device": device.product,
             "driver": device.driver,
             "software": software(),
-            "profiler": evaluator.profiler,
+            "profiler": evaluator.baseline.profiler,
             "kernel": subject.kernel,
             "launches": [[*launch.grid, launch.count] for launch in subject.launches],
             "automatic_seconds": round(automatic_seconds, 1),
@@ -345,7 +345,7 @@ def spliced(setup: Setup, subject: Subject, text: str, name: str) -> Edit:
 def counts_of(found: Found, candidate: Candidate, edit: Edit) -> Measurement | None:
     """Hit rate and bytes of an order; those of the run if it measured them already."""
     profiler = found.setup.profiler
-    if profiler is None or found.evaluator.profiler == "model":
+    if profiler is None or found.evaluator.baseline.profiler == "model":
         return None
     for one in found.history.attempts:
         known = one.measurement
