@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 from intelliperf_swizzle.frontends.triton.capture.calls import Call, JitFunction
-from intelliperf_swizzle.frontends.triton.capture.describe import unwrapped
+from intelliperf_swizzle.frontends.triton.capture.describe import base_of, unwrapped
 from intelliperf_swizzle.frontends.triton.capture.sources import is_jit_function
 
 
@@ -84,7 +84,7 @@ class Identity:
 
 
 def _is_tensor(value: Any) -> bool:
-    return hasattr(value, "untyped_storage")
+    return hasattr(value, "storage_offset")
 
 
 def _look_into(value: Any, tensors: list[Any]) -> Hashable:
@@ -95,8 +95,11 @@ def _look_into(value: Any, tensors: list[Any]) -> Hashable:
     if hasattr(value, "block_shape") and hasattr(value, "base"):  # a descriptor
         extents = (*value.shape, *value.strides, *value.block_shape)
         return (*map(str, extents), _look_into(value.base, tensors))
-    if hasattr(value, "data_ptr") and hasattr(value, "base"):  # a tensor read as another type
-        return (str(value.dtype), _look_into(value.base, tensors))
+    if hasattr(value, "data_ptr"):  # a tensor seen in another way
+        base = base_of(value)
+        shape, strides = getattr(value, "shape", ()), getattr(value, "stride", tuple)()
+        ahead = value.data_ptr() - base.data_ptr()
+        return (str(value.dtype), *shape, *strides, ahead, _look_into(base, tensors))
     if isinstance(value, (tuple, list)):
         return tuple([(type(item), _look_into(item, tensors)) for item in value])
     if is_jit_function(value):

@@ -74,12 +74,12 @@ class Recorder:
         launch()
 
     def _record(self, bound: BoundCall) -> None:
-        kind = self._ledger.kind(bound)
-        if kind.refused:
-            self._leave(bound)
-            return
-        live = None
+        kind, live = LaunchKind(), None
         try:
+            kind = self._ledger.kind(bound)
+            if kind.refused:
+                self._leave(bound)
+                return
             if kind.records and not kind.integers:
                 (record,) = kind.records.values()
             elif self._budget is None and (kind.looks > MOST_VARIANTS or is_capturing()):

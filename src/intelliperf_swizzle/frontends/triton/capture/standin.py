@@ -10,6 +10,7 @@ per thread and are not active inside `autograd.Function.backward`.)
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import math
 import types
@@ -21,7 +22,12 @@ import numpy as np
 import torch
 from torch.utils import _device as torch_device
 
-from intelliperf_swizzle.frontends.triton.capture import random_memory, standin_cuda, unknown
+from intelliperf_swizzle.frontends.triton.capture import (
+    random_memory,
+    standin_cuda,
+    standin_operators,
+    unknown,
+)
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
 
 _Constructor: TypeAlias = Callable[..., torch.Tensor]
@@ -54,6 +60,7 @@ def install(
     standin_cuda.install(gpu)
     _patch_compile(on_missing)
     _patch_products(None if multiply else on_skip)
+    standin_operators.install(lambda tensor: tensor.is_cuda)
     random_memory.patch_random(_shape)
 
 
@@ -182,8 +189,10 @@ def _placed(construct: _Constructor) -> _Constructor:
         options.pop("pin_memory", None)
         if device is not None:
             options["device"] = _real(device)
-        made = construct(*arguments, **options)
-        return made if is_cuda(device or _default_device()) else _on_host(made)
+        on_gpu = is_cuda(device or _default_device())
+        with standin_operators.making(on_gpu=on_gpu):
+            made = construct(*arguments, **options)
+        return made if on_gpu else _on_host(made)
 
     return placed
 
@@ -210,8 +219,9 @@ def _cleared(construct: _Constructor) -> _Constructor:
     @functools.wraps(construct)
     def make(*arguments: object, **options: object) -> torch.Tensor:
         made = construct(*arguments, **options)
-        with torch.no_grad():  # large memory comes from the system, as zeros
-            return made.zero_() if made.nbytes <= random_memory.LARGE_BYTES else made
+        if made.nbytes <= random_memory.LARGE_BYTES:  # larger comes from the system, as zeros
+            ctypes.memset(made.data_ptr(), 0, made.untyped_storage().nbytes())
+        return made
 
     return make
 
@@ -264,13 +274,7 @@ def _patch_devices() -> None:
     context.__init__ = __init__
     torch.get_default_device = _default_device
 
-    class Generator(torch.Generator):  # type: ignore[misc]
-        """A random generator of the CPU, whatever device is asked for."""
-
-        def __new__(cls, device: object = "cpu") -> torch.Generator:
-            return super().__new__(cls, device=_real(device))
-
-    torch.Generator = Generator
+    torch.Generator = standin_cuda.Generator
 
     autocast = torch.autocast.__init__
     torch.autocast.__init__ = lambda self, device_type, *arguments, **options: autocast(

@@ -75,6 +75,27 @@ class Stream:
         pass
 
 
+class Generator(torch.Generator):  # type: ignore[misc]
+    """A random generator of the CPU, whatever device is asked for, with a state as of a GPU's."""
+
+    def __new__(cls, device: object = "cpu") -> Generator:
+        """Of the CPU."""
+        made: Generator = super().__new__(cls, device="cpu")
+        made._offset = 0
+        return made
+
+    def get_state(self) -> torch.Tensor:
+        """Seed and offset as bytes: uint8[16]."""
+        state = torch.tensor([self.initial_seed(), self._offset]).view(torch.uint8)
+        return state
+
+    def set_state(self, state: torch.Tensor) -> Generator:
+        """Continues from there."""
+        seed, self._offset = state.view(torch.int64).tolist()
+        self.manual_seed(seed)
+        return self
+
+
 class DeviceGuard(contextlib.AbstractContextManager[None]):
     """`with torch.cuda.device(0)`; torch itself wants this to be a class."""
 
@@ -145,6 +166,7 @@ def install(gpu: Gpu) -> None:
     cuda.get_arch_list = lambda: [gpu.arch if isinstance(gpu.arch, str) else f"sm_{gpu.arch}"]
     cuda.Event, cuda.Stream, cuda.ExternalStream, cuda.CUDAGraph = Event, Stream, Stream, Graph
     cuda.device, cuda.device_of = DeviceGuard, DeviceGuard
+    cuda.default_generators = (Generator(),)
     cuda.stream = lambda *_, **__: contextlib.nullcontext()
     cuda.graph = _capture_into
     cuda.is_current_stream_capturing = lambda: Graph.capturing
