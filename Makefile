@@ -94,7 +94,6 @@ bench: install
 	$(BIN)/python benchmarks/hipkittens_table4.py
 	$(BIN)/python benchmarks/default_run.py
 
-# --backend dask://HOST:PORT takes the work to a cluster
 FIGURES ?=
 
 figures: install

@@ -58,10 +58,9 @@ from intelliperf_swizzle.profile.readings import Reading
 from intelliperf_swizzle.records import Candidate, Measurement, Verdict
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
-from intelliperf_swizzle.search.scoring import tiles_of
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import prove_candidate
-from intelliperf_swizzle.search.subject import Subject, edit_launches
+from intelliperf_swizzle.search.subject import Subject, edit_launches, tiles_of
 
 HERE = Path(__file__).parent
 SOURCES = HERE / "cuda"

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 """All tables and figures that need neither a GPU nor a key, and the audit.
 
-    python benchmarks/figures.py                              # what `make figures` does
-    python benchmarks/figures.py --backend dask://HOST:PORT   # the same on a cluster
-    python benchmarks/figures.py --render                     # from the records alone
+    python benchmarks/figures.py            # what `make figures` does
+    python benchmarks/figures.py --render   # from the records alone
 
 Interrupted, it resumes. With `--model` the language models are asked too.
 """

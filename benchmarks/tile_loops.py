@@ -42,10 +42,9 @@ from intelliperf_swizzle.profile.readings import ModelScreen, Reading, model_lau
 from intelliperf_swizzle.records import Candidate, Verdict
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
-from intelliperf_swizzle.search.scoring import tiles_of
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import prove_candidate
-from intelliperf_swizzle.search.subject import edit_launches
+from intelliperf_swizzle.search.subject import edit_launches, tiles_of
 
 GROUPS = (2, 4, 8, 16, 32)
 ROUNDS = 80

@@ -22,9 +22,9 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.baseline import choose_evaluator
 from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
+from intelliperf_swizzle.search.run import choose_evaluator
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Evaluated
 from intelliperf_swizzle.search.subject import Subject
@@ -39,8 +39,7 @@ LONG = (
     "host/test_run.py",
     "language/test_emitters_agree.py", "llm/test_command.py",
     "llm/test_figures_with_models.py", "llm/test_hip_answers.py", "llm/test_loop.py", "loop",
-    "packaging", "search/test_application.py", "search/test_backends.py",
-    "search/test_cures.py", "search/test_other_sizes.py",
+    "packaging", "search/test_application.py", "search/test_cures.py", "search/test_other_sizes.py",
     "search/test_uneven.py",
     "source_proofs/test_published_remaps.py", "source_proofs/test_sizes.py", "tile_loops",
     "validate/test_validate.py",

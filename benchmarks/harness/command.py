@@ -90,7 +90,6 @@ class Table:
 def main(*tables: Table, description: str | None, arguments: Sequence[str] | None = None) -> int:
     """Makes the tables one after the other; returns the exit code."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    parser.add_argument("--backend", default="loky", help="loky or dask://HOST:PORT (loky)")
     parser.add_argument("--jobs", type=int, default=-1, help="items at a time (one a core)")
     parser.add_argument(
         "--work", type=Path, default=Path("swizzle-out/figures"), help="where items are remembered"
@@ -110,7 +109,7 @@ def main(*tables: Table, description: str | None, arguments: Sequence[str] | Non
         endpoints = tuple(endpoint_of(model, options.provider) for model in options.model)
         wishes = Wishes(endpoints, load_target(options.target).name, options.profiler)
         jobs = 1 if options.profiler else options.jobs
-        bench = Bench(options.work, options.backend, jobs)
+        bench = Bench(options.work, jobs)
         for table in tables:
             print(f"{table.name}", file=sys.stderr)
             table.make(bench, wishes, render_only=options.render)

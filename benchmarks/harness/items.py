@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Items of work, spread over processes or a cluster, each remembered by what it follows from.
+"""Items of work, spread over processes, each remembered by what it follows from.
 
 An item is a function and its inputs (JSON). Its outcome (JSON) is kept in a file named by a digest
 of both and of the code that the numbers follow from; what is on file is not computed again, so an
@@ -10,7 +10,6 @@ interrupted table resumes, and a changed model or kernel starts anew.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import resource
 import sys
@@ -24,7 +23,6 @@ from typing import Any
 from joblib import Parallel, delayed
 
 import intelliperf_swizzle
-from intelliperf_swizzle.backends import joblib_backend
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.formulas import patterns
 
@@ -45,12 +43,10 @@ class Bench:
 
     Attributes:
         folder: of the outcomes.
-        backend: `loky` (processes of this machine) or `dask://HOST:PORT`.
-        jobs: items at a time; -1 = as many as the machine or the cluster has cores.
+        jobs: items at a time; -1 = as many as the machine has cores.
     """
 
     folder: Path
-    backend: str = "loky"
     jobs: int = -1
 
     def map(self, work: Work, inputs: Sequence[Inputs]) -> list[Outcome]:
@@ -79,13 +75,7 @@ class Bench:
         if not missing:
             return
         calls = [delayed(_one)(work, file, one) for file, one in missing.items()]
-        with joblib_backend(self.backend):
-            if self.backend.startswith("dask"):  # its workers need not have this folder
-                import cloudpickle
-
-                for module in ("harness.items", "harness.work"):
-                    cloudpickle.register_pickle_by_value(importlib.import_module(module))
-            yield from Parallel(self.jobs, return_as="generator_unordered", batch_size=1)(calls)
+        yield from Parallel(self.jobs, return_as="generator_unordered", batch_size=1)(calls)
 
 
 def _one(work: Work, file: Path, inputs: Inputs) -> tuple[Path, Outcome]:

@@ -34,7 +34,7 @@ from typing import IO, Any
 from hunt.applications import application
 from hunt.swizzles import texts_for
 from intelliperf_swizzle import children, cli
-from intelliperf_swizzle.children import called
+from intelliperf_swizzle.children import warm
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.frontends.triton.capture import (
     begin,
@@ -56,12 +56,11 @@ from intelliperf_swizzle.propose.nest import neighbours, plain
 from intelliperf_swizzle.propose.offline import OfflineProposer, pattern_candidates
 from intelliperf_swizzle.records import Candidate, Measurement
 from intelliperf_swizzle.search import (
+    builds,
     conclude,
-    examine_kernel,
     loop,
-    one_kernel,
     run,
-    scoring,
+    subject,
 )
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.guard import SizeGuard
@@ -125,9 +124,9 @@ def judge(folder: Path, texts: Texts) -> tuple[Verdict, ...]:
         _in_this_process(),
         _replaced(
             *_ALL_BETTER,
-            (one_kernel, "is_promising", lambda *_: True),
+            (run, "is_promising", lambda *_: True),
             (conclude, "is_promising", lambda *_: True),
-            (examine_kernel, "add_cautions", lambda kernel, *_: kernel),
+            (builds, "add_cautions", lambda kernel, *_: kernel),
             (Attempts, "screen", _screen_anew),
             (SizeGuard, "_model", lambda *_: ()),
             (loop, "search", proposer.search),
@@ -184,7 +183,7 @@ def main() -> None:
     proposer = _Proposer(text)
     with _replaced(
         *_ALL_BETTER,
-        (one_kernel, "is_promising", lambda *_: True),
+        (run, "is_promising", lambda *_: True),
         (conclude, "is_promising", lambda *_: True),
         (OfflineProposer, "propose", lambda _, problem: proposer.propose(problem)),
         (loop, "search", proposer.search),
@@ -259,8 +258,8 @@ def _modelled(rate: float) -> Callable[..., Measurement]:
 
 
 _ALL_BETTER = (
-    (examine_kernel, "model_launches", _modelled(0.0)),
-    (scoring, "model_swizzle", _modelled(0.5)),
+    (builds, "model_launches", _modelled(0.0)),
+    (subject, "model_swizzle", _modelled(0.5)),
 )
 """A model to which every swizzle is better than the unmodified kernel."""
 
@@ -319,11 +318,11 @@ class _WarmHere:
         if function.endswith(":compile_all"):
             build = asdict(Build(None, None, None, 0, 4, 0.0))
             request = pickle.loads((folder / children.REQUEST).read_bytes())
-            called.answer(folder, [build for _ in request[-1]])
+            warm.answer(folder, [build for _ in request[-1]])
             return _Ended(0)
         with _one_at_a_time, _undone_afterwards():
             try:
-                called.perform(function, folder)
+                warm.perform(function, folder)
             except Exception:
                 output.write(traceback.format_exc().encode())
                 return _Ended(1)

@@ -12,15 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from intelliperf_swizzle.api import (
-        Run,
-        Score,
-        explain,
-        optimize,
-        prove,
-        prove_source,
-        score,
-    )
+    from intelliperf_swizzle.api import Run, Score, explain, optimize, prove, prove_source, score
     from intelliperf_swizzle.errors import SwizzleError
     from intelliperf_swizzle.frontends.triton.source_proofs import RemapVerdict
     from intelliperf_swizzle.hardware import Target, load_target

@@ -145,6 +145,10 @@ class Options:
     )
 
     # ours
+    all: bool = _option(
+        False, "also search kernels that have nothing to gain by the model", read=None,
+        verbs=OPTIMIZE,
+    )  # fmt: skip
     renumber: str | None = _option(
         None,
         "what is renumbered: a variable that counts the tiles of a loop, or `program`"
@@ -194,9 +198,6 @@ class Options:
     device: int | None = _option(
         None, "index of the visible GPU to use (default: 0)", read=natural, verbs=ALL
     )
-    backend: str = _option(
-        "local", "where candidates are scored by the model: local, loky, dask://HOST:PORT"
-    )
     seed: int = _option(0, "random seed", read=integer, verbs=OPTIMIZE)
     no_cache: bool = _option(
         False,
@@ -231,6 +232,11 @@ class Options:
         read=seconds,
         verbs=OPTIMIZE,
     )
+    seconds: float | None = _option(
+        None, "end the whole run after so many, with the best so far (default: no limit)",
+        read=seconds, verbs=OPTIMIZE,
+    )  # fmt: skip
+    # … comes last, since it hides the reader of its name
 
 
 Declared = Field[Any]

@@ -238,10 +238,7 @@ def _tile_pictures(
 
 
 def _placement(
-    tile: Int64Array,
-    tiles_per_cell: tuple[int, int],
-    order: _Schedule,
-    num_domains: int,
+    tile: Int64Array, tiles_per_cell: tuple[int, int], order: _Schedule, num_domains: int
 ) -> Placement:
     width, height = tiles_per_cell
     shape = (-(-tile.shape[0] // height), -(-tile.shape[1] // width))

@@ -90,7 +90,8 @@ def least_gain(measured: Measurement) -> float:
 def shortest(attempts: Sequence[Attempt]) -> Attempt:
     """Of attempts, best first, the shortest text of those that the model cannot tell from the best.
 
-    A named pattern comes before what the search has found.
+    A named pattern comes before what the search has found, and what is validated before both: its
+    text has its guard.
     """
     best = attempts[0]
     first = best.measurement
@@ -103,7 +104,10 @@ def shortest(attempts: Sequence[Attempt]) -> Attempt:
         near = first.l2_hit_rate - read.l2_hit_rate <= MODEL_RATE_ERROR
         if near and loss is not None and loss <= least_gain(first):
             equals.append(one)
-    return min(equals, key=lambda one: (_merit(one, "length"), equals.index(one)))
+    return min(
+        equals,
+        key=lambda one: (one.validation is None, _merit(one, "length"), equals.index(one)),
+    )
 
 
 def _judge_timed(measured: Measurement, timing: Timing, gain: float, change: str) -> Verdict:

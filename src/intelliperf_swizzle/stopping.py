@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""SIGINT and SIGTERM end a run within two seconds, whatever it is doing.
+"""SIGINT, SIGTERM and a limit end a run within two seconds, whatever it is doing.
 
 A command line opens `stopped_by_signals`. There the first signal kills all child processes and
 raises `Interrupted` in the main thread, and the second ends the process. Python runs a signal's
@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -28,18 +29,47 @@ _stopped: Interrupted | None = None
 _holding = False
 
 
+_end, _begun, _seconds = 0.0, 0.0, 0.0
+"""Of a run with a limit, and of the part of it that is on; 0 = there is no limit."""
+
+
 class Interrupted(KeyboardInterrupt):
-    """A signal asks the run to end.
+    """A signal asks the run to end, or its limit is reached.
 
     Attributes:
-        number: of the signal.
-        exit_code: that a shell knows it by.
+        number: of the signal; SIGALRM at the limit.
+        exit_code: that a shell knows it by; 0 where the limit ended a run that has results.
     """
 
     def __init__(self, number: int):
-        super().__init__(f"interrupted by {signal.Signals(number).name}")
+        limit = number == signal.SIGALRM
+        name = signal.Signals(number).name
+        super().__init__("ended at --seconds" if limit else f"interrupted by {name}")
         self.number = number
-        self.exit_code = 128 + number
+        self.exit_code = 124 if limit else 128 + number
+
+
+def limit(seconds: float) -> None:
+    """Has the run end after so many seconds, as at a signal; it is only paced where nobody waits
+    for signals."""
+    global _end
+    _end = time.monotonic() + seconds
+    begin_part(1)
+    if signal.getsignal(signal.SIGTERM) is _stop:
+        signal.signal(signal.SIGALRM, _stop)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def begin_part(parts: int) -> None:
+    """The next of so many parts of the run begins, which may take that share of what is left."""
+    global _begun, _seconds
+    _begun = time.monotonic()
+    _seconds = (_end - _begun) / parts
+
+
+def spent(share: float) -> bool:
+    """Whether that share of the part's time is over; False if there is no limit."""
+    return bool(_end) and time.monotonic() > _begun + share * _seconds
 
 
 @contextmanager
@@ -51,15 +81,16 @@ def stopped_by_signals() -> Iterator[None]:
     Raises:
         Interrupted: on the first signal; the second ends the process.
     """
-    global _stopped, _holding
+    global _stopped, _holding, _end
     numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
     before = [signal.signal(number, _stop) for number in numbers]
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
-        _stopped, _holding = None, False
+        _stopped, _holding, _end = None, False, 0.0
 
 
 def _stop(number: int, frame: object) -> None:

@@ -35,7 +35,9 @@ cus_per_xcd: 4
 """
 APPLICATION = ["python", "gemm.py", "--m", "256", "--n", "256", "--k", "32", "--block-m", "32",
                "--block-n", "32", "--block-k", "32", "--group-m", "1"]  # fmt: skip
-RESULTS = {"best.patch", "history.jsonl", "report.html", "report.md", "result.json"}
+RESULTS = {
+    "best.patch", "history.jsonl", "report.html", "report.md", "result.json", "swizzles.json",
+}  # fmt: skip
 PATIENCE_SECONDS = 20.0
 """Within which the children of a killed process are gone, on a busy machine."""
 

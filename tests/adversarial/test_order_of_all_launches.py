@@ -18,7 +18,7 @@ from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Candidate, Verdict
 from intelliperf_swizzle.report.establish import validation
-from intelliperf_swizzle.search import examine_kernel
+from intelliperf_swizzle.search import builds
 from intelliperf_swizzle.search.setup import prepare
 
 TARGET = load_target("mi300x")
@@ -124,7 +124,7 @@ def stages(stages_on: Callable[..., AbstractContextManager[Any]], tmp_path: Path
 @pytest.fixture(autouse=True)
 def two_launches_are_traced(mocker: MockerFixture) -> None:
     """The rule is the same for any number; the traces of 16 take a minute."""
-    mocker.patch.object(examine_kernel, "MOST_LAUNCHES", 2)
+    mocker.patch.object(builds, "MOST_LAUNCHES", 2)
 
 
 def verdict(stages: Any, text: str) -> Verdict:
@@ -165,7 +165,7 @@ def test_launches_of_many_types_are_accepted(stages: Stage) -> None:
 def test_a_launch_that_was_not_looked_at_is_not_vouched_for(
     stages: Stage, mocker: MockerFixture
 ) -> None:
-    mocker.patch.object(examine_kernel, "DEPENDENCE_SECONDS", 0.01)
+    mocker.patch.object(builds, "DEPENDENCE_SECONDS", 0.01)
     with stages(SEEDS) as tried:
         refused = verdict(tried, REVERSED)
         assert refused.kind == "unsafe order"

@@ -301,3 +301,23 @@ def test_of_two_runs_into_one_folder_the_second_says_so(project: Path) -> None:
     assert said.endswith("hint: name another folder with --report_dir\n")
     assert [path.read_text() for path in folder.iterdir()] == ["of the first"]
     first.release()
+
+
+def test_a_limit_ends_a_run_with_what_was_validated_until_then(project: Path) -> None:
+    small = str(project.parent / "small.yaml")
+    limited = ["--seconds", "40", "--candidates", "100000", "--budget", "100000", "--no-cache"]
+    begun = time.monotonic()
+    run = Run(project, "--target", small, "--proposer", "offline", *limited, "--", *GEMM)
+    _, said = run.process.communicate(timeout=120)
+    assert time.monotonic() - begun < 40 + SECONDS + SLACK
+    assert run.process.returncode == 0, said
+    result = json.loads((project / "swizzle-out/gemm_kernel/result.json").read_text())
+    assert result["swizzle"]["established"]
+    assert not run.left()
+
+
+def test_a_limit_before_any_search_is_no_success(project: Path) -> None:
+    run = Run(project, "--seconds", "4", "--target", "mi300x", "--", "python", "never_ends.py")
+    _, said = run.process.communicate(timeout=120)
+    assert (run.process.returncode, said.splitlines()[-1]) == (124, "ended at --seconds")
+    assert not run.left()

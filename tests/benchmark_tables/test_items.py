@@ -74,12 +74,6 @@ def test_a_failure_is_an_outcome_that_is_tried_again(tmp_path: Path) -> None:
     assert log_of(tmp_path) == [0, 1, 1, 2]
 
 
-@pytest.mark.parametrize("backend", ["threads", "dask", "dask://", "dask:127.0.0.1"])
-def test_an_unknown_backend_is_refused(tmp_path: Path, backend: str) -> None:
-    with pytest.raises(UsageError, match="there is no backend"):
-        Bench(tmp_path / "work", backend).map(noted, numbered(tmp_path, 1))
-
-
 def test_a_model_without_key_or_url_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("LLM_GATEWAY_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
@@ -100,24 +94,6 @@ def test_rates_of_given_swizzles(here: Mapping[str, Any]) -> None:
     assert here["swizzles"]["reversed"]["l2_hit_rate"] <= here["ceiling"]
     assert here["swizzles"]["stuck"]["refused"][0] == "tile 0 is computed by programs 0 and 1"
     assert here["swizzles"]["stuck"]["computed"] == round(1 / 128, 6)
-
-
-def test_a_dask_cluster_computes_the_same(tmp_path: Path, here: Mapping[str, Any]) -> None:
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None
-    ) as cluster:
-        address = cluster.scheduler_address.removeprefix("tcp://")
-        bench = Bench(tmp_path / "work", f"dask://{address}")
-        there, failed = bench.map(
-            rates,
-            [
-                {**SMALL, "swizzles": SWIZZLES},
-                {**SMALL, "swizzles": {"unbound": "pid = pid + unknown"}},
-            ],
-        )
-    assert {**there, "spent": 0} == {**here, "spent": 0}
-    assert "unknown" in failed["error"]
 
 
 def test_a_search_is_summed_up(tmp_path: Path) -> None:

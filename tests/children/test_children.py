@@ -149,7 +149,7 @@ def refuse(request: str, folder: Path) -> None:
 
 
 def crash(request: str, folder: Path) -> None:
-    from intelliperf_swizzle.children.called import begin
+    from intelliperf_swizzle.children.warm import begin
 
     begin(folder, request)
     os.abort()

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.doctor import as_json, as_text, diagnose
-from intelliperf_swizzle.doctor import examine as doctor
-from intelliperf_swizzle.doctor.examine import System
+from intelliperf_swizzle import doctor
+from intelliperf_swizzle.doctor import System, as_json, as_text, diagnose
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware.detect import Sources
 from intelliperf_swizzle.options import Options

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.hardware import detect, devices, load_target
-from intelliperf_swizzle.hardware.detect import Sources
-from intelliperf_swizzle.hardware.device import Device, nearest, unknown
+from intelliperf_swizzle.hardware.detect import Device, Sources, nearest, unknown
 
 MI300X = {"device_id": 0x74A1, "gfx_target_version": 90402, "simd_per_cu": 4, "vendor_id": 4098}
 H200 = "NVIDIA H200, GPU-eb132614-7621-0129-aaa1-5c0b0bb20bb5, 580.159.04, 9.0, Disabled"

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from intelliperf_swizzle.errors import ProfileError
-from intelliperf_swizzle.host.cards import KernelReading, reading_of, readings
+from intelliperf_swizzle.host.profiler import KernelReading, reading_of, readings
 from intelliperf_swizzle.profile.readings import plain_name
 
 CARD = {

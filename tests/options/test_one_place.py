@@ -19,9 +19,9 @@ LOOK = """
 import argparse, contextlib, io, json, sys
 import anyio
 from intelliperf_swizzle import cli
-from intelliperf_swizzle.api.given import prepare_call
+from intelliperf_swizzle.api import prepare_call
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.host.parser import with_ours
+from intelliperf_swizzle.host.formula import with_ours
 from intelliperf_swizzle.mcp.server import make_server
 from intelliperf_swizzle.options import read_options, add_options
 

@@ -11,7 +11,7 @@ from profiler_stand_ins import NCU, ROCPROFV3
 
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.hardware.device import Device
+from intelliperf_swizzle.hardware.detect import Device
 from intelliperf_swizzle.profile import choose
 from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.profile.tools import Machine, find_tool

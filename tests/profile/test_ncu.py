@@ -15,7 +15,7 @@ from profiler_stand_ins import NCU, row
 
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.hardware.device import Device
+from intelliperf_swizzle.hardware.detect import Device
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.profile import application
 from intelliperf_swizzle.profile.ncu import HITS, REQUESTS, SECTORS, NcuProfiler

@@ -17,7 +17,7 @@ from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.ports import KernelLanguage, RecordRequest
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.records import Measurement
+from intelliperf_swizzle.records import Measurement, MissCauses
 from intelliperf_swizzle.search.conclude import combine_edits, kernel_row
 from intelliperf_swizzle.search.plan import FEWEST_CANDIDATES, is_promising, plan_searches
 from intelliperf_swizzle.search.setup import Setup
@@ -131,6 +131,36 @@ def test_a_kernel_that_a_signal_left_out_is_not_said_to_be_hopeless() -> None:
     assert (little.verdict, little.note) == ("too little time to save", None)
 
 
+ON_GPU = cast(Any, SimpleNamespace(product="a test"))
+TIME = cast(Any, SimpleNamespace(rank=("l2_hit_rate", "time")))
+
+
+@pytest.mark.parametrize(
+    ("hits", "ceiling", "capacity", "promising"),
+    [(0.459, 0.470, 300, False), (0.96, 0.98, 600, True), (0.5, 0.667, 0, False),
+     (0.5, 0.667, 100, True)],
+)  # fmt: skip
+def test_a_hopeless_kernel_is_neither_timed_nor_searched_unless_it_is_asked_for(
+    hits: float, ceiling: float, capacity: int, promising: bool
+) -> None:
+    one = subject("a", hits=hits, ceiling=ceiling, ms=1.0)
+    causes = MissCauses(("x",), 1000, 500, 0, capacity, 0)
+    one = replace(one, baseline=replace(one.baseline, causes=(causes,), arithmetic_time_ms=0.1))
+    for device in (None, ON_GPU):
+        setup = replace(setup_of(), formula=TIME, device=device)
+        assert is_promising(setup, one) is promising
+        for options in (Options(all=True), Options(kernel="a")):
+            assert is_promising(replace(setup, options=options), one)
+
+
+def test_arithmetic_alone_is_no_reason_where_the_time_can_be_measured() -> None:
+    one = subject("a", hits=0.0, ceiling=0.5, ms=1.0)
+    one = replace(one, baseline=replace(one.baseline, arithmetic_time_ms=2.0))
+    setup = replace(setup_of(), formula=TIME)
+    assert not is_promising(setup, one)
+    assert is_promising(replace(setup, device=ON_GPU), one)
+
+
 def test_namesakes_and_their_histories_do_not_meet() -> None:
     two = [subject("a", hits=0.0, ceiling=0.5, ms=ms) for ms in (2.0, 1.0)]
     first, second = plan_searches(two, setup_of(history="runs/h.jsonl"))
@@ -148,9 +178,9 @@ def test_where_no_kernel_is_worth_a_search_the_first_says_so() -> None:
 @pytest.mark.parametrize(
     ("rank", "arithmetic_ms", "promising"),
     [
-        (("l2_hit_rate", "time"), 0.9, True),
-        (("l2_hit_rate", "time"), 1.0, False),
-        (("l2_hit_rate", "memory_bytes"), 1.0, True),
+        (("l2_hit_rate", "time"), 1.1, True),
+        (("l2_hit_rate", "time"), 1.25, False),
+        (("l2_hit_rate", "memory_bytes"), 1.25, True),
     ],
 )
 def test_a_kernel_bound_by_arithmetic_is_not_searched_if_time_ranks(

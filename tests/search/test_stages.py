@@ -19,7 +19,7 @@ from intelliperf_swizzle.records import Attempt, Candidate, Validation, Verdict
 from intelliperf_swizzle.search.evaluator import Setting
 from intelliperf_swizzle.search.on_model import OnModel
 from intelliperf_swizzle.search.recorded import choose_kernel
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import Setup, UnitTest, prepare
 from intelliperf_swizzle.search.stages import (
     Edited,
     Proved,
@@ -28,7 +28,6 @@ from intelliperf_swizzle.search.stages import (
     screen_candidate,
 )
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.search.user_commands import UnitTest
 
 REVERSED = "pid = num_pids - 1 - pid"
 PAIRS, FOURS = (load_pattern("grouped-rows").bind(cols=N, group=group) for group in (2, 4))
@@ -170,13 +169,13 @@ def test_the_best_that_holds_is_confirmed(setup: Setup, subject: Subject) -> Non
         [edited(PAIRS, 1, setup, subject), edited(FOURS, 2, setup, subject)]
     )
     assert [one.attempt.verdict.kind for one in evaluated] == ["better", "better"]
-    assert on_model.confirmed is None
+    assert on_model.confirmed == []
     first = on_model.choose(evaluated)
     assert first is evaluated[0]
     assert on_model.settle(first) is None
     best = on_model.settle(evaluated[1])
     assert best is not None
     assert best.attempt.number == 2
-    assert on_model.confirmed == best
+    assert on_model.confirmed == [best]
     refused = [one for one in remembered if one.verdict.kind == "output differs"]
     assert [one.number for one in refused] == [1]

@@ -7,13 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from intelliperf_swizzle.frontends.triton.source_proofs.judge import RULES, Facts, Rule, judge
+from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
+    RULES,
+    Facts,
+    Rule,
+    find_suspects,
+    judge,
+)
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import (
     Observation,
     Output,
     Parts,
 )
-from intelliperf_swizzle.frontends.triton.source_proofs.suspects import find_suspects
 
 GRID = (4, 1, 1)
 WHOLE = Output("out", (4,), 4, 0, 0, 0, 4, (), None)

@@ -29,6 +29,7 @@ from intelliperf_swizzle.frontends.triton.tracing.execute import (
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.frontends.triton.walk.run import run_one_by_one
 from intelliperf_swizzle.records import Access, Launch
+from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
 NOT_FOR_THE_PLAIN_INTERPRETER = (
     "stream_k",
@@ -40,14 +41,18 @@ NOT_FOR_THE_PLAIN_INTERPRETER = (
 """It hangs in the first, may be aborted in the next three and knows no libdevice."""
 
 
-class Listing:
+class Listing(Observer):
     """Lists every access in the plainest way: byte by byte."""
 
     def __init__(self, launch: Launch, spans: list[tuple[int, int, int]]) -> None:
         self.accesses: list[list[Any]] = [[] for _ in range(launch.programs)]
         self._spans = spans
 
-    def observe(self, program: int, kind: Access, addresses: Any, mask: Any, size: int) -> None:
+    def observe(self, program: int, block: BlockAccess) -> None:
+        _, lanes, active = next(block.lanes())
+        self.note(program, block.kind, lanes, active, block.item_bytes)
+
+    def note(self, program: int, kind: Access, addresses: Any, mask: Any, size: int) -> None:
         lines: dict[int, int] = {}
         lanes = np.broadcast_to(mask, addresses.shape).reshape(-1)
         for address, active in zip(addresses.reshape(-1).tolist(), lanes.tolist(), strict=True):
@@ -73,7 +78,7 @@ class Overheard:
     def _report(self, kind: Access, addresses: Any, mask: Any, size: int) -> None:
         builder = triton_interpreter.interpreter_builder
         (x, y, z), (nx, ny, _) = builder.grid_idx, builder.grid_dim
-        self._listing.observe(x + nx * (y + ny * z), kind, addresses, mask, size)
+        self._listing.note(x + nx * (y + ny * z), kind, addresses, mask, size)
 
     def load(self, addresses: Any, mask: Any, other: Any, dtype: Any) -> Any:
         self._report(Access.READ, addresses, mask, np.dtype(dtype).itemsize)

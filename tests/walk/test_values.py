@@ -22,8 +22,9 @@ from zoo import Case, record
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.tracing.execute import kernel_of, make_live, trace_here
-from intelliperf_swizzle.frontends.triton.walk.run import Nobody, run_one_by_one, run_together
+from intelliperf_swizzle.frontends.triton.walk.run import run_one_by_one, run_together
 from intelliperf_swizzle.records import Launch, Storage
+from intelliperf_swizzle.trace.observer import Observer
 
 
 def outcomes(case: Case, folder: Path, *names: str) -> list[np.ndarray]:
@@ -31,7 +32,7 @@ def outcomes(case: Case, folder: Path, *names: str) -> list[np.ndarray]:
     launch = record(case, folder)
     kernel = kernel_of(launch)
     lives = [make_live(launch, kernel, whole=True) for _ in range(2)]
-    run_together(lives[0], Nobody(), compute=True)
+    run_together(lives[0], Observer(), compute=True)
     run_one_by_one(lives[1])
     found = []
     for name in names:
@@ -197,7 +198,7 @@ def test_recorded_addresses_lead_to_recorded_memory(tmp_path: Path) -> None:
     found = trace_here(launch, tmp_path)
     assert not found.unresolved
     live = make_live(launch, kernel_of(launch), whole=True)
-    run_together(live, Nobody(), compute=True)
+    run_together(live, Observer(), compute=True)
     assert live.memory.bytes(1).view(np.float32).tolist() == [*range(32, 48), *range(16)]
 
 

@@ -371,7 +371,7 @@ class CallError(Exception):
 
     Attributes:
         ended: how it ended.
-        stage: what it was doing, where it said so with `called.begin`.
+        stage: what it was doing, where it said so with `warm.begin`.
     """
 
     def __init__(self, ended: Ended, stage: str):

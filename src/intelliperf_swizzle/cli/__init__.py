@@ -5,19 +5,19 @@
 Exit codes: 0 the run completed, with or without improvement (`prove`: a permutation); 1 the
 application, the capture or a tool failed (`prove`, `score`: not a permutation; `validate-model`:
 something measured could not be compared); 2 bad usage or
-input; 130 and 143 interrupted by SIGINT and SIGTERM.
+input; 130 and 143 interrupted by SIGINT and SIGTERM; 124 at --seconds, before any search.
 """
 
 from __future__ import annotations
 
 import difflib
-import importlib
 import os
 import shutil
 import sys
 from collections.abc import Sequence
 
 from intelliperf_swizzle.children import leave
+from intelliperf_swizzle.cli.arguments import run
 from intelliperf_swizzle.errors import SwizzleError, UsageError
 from intelliperf_swizzle.readers import utf8
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
@@ -36,7 +36,7 @@ VERBS = (
     "install-hook",
     "remove-hook",
 )
-"""Each is a module here with `run(arguments) -> int`; without a verb it is `optimize`."""
+"""Each is a function of its arguments that returns the exit code; without a verb, `optimize`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,13 +67,10 @@ def _run_verb(arguments: list[str]) -> int:
         from intelliperf_swizzle.cli.completion import complete
 
         return complete(VERBS)
-    if arguments and arguments[0] in VERBS:
-        verb, arguments = arguments[0].replace("-", "_"), arguments[1:]
-    else:
-        verb = "optimize"
+    if not arguments or arguments[0] not in VERBS:
         first = arguments[0] if arguments else "-"
         close = difflib.get_close_matches(first, VERBS, 1)
         if close and not first.startswith("-") and not shutil.which(first):
             raise UsageError(f"there is no verb `{first}`", hint=f"did you mean `{close[0]}`?")
-    module = importlib.import_module(f"intelliperf_swizzle.cli.{verb}")
-    return int(module.run(arguments))
+        return run("optimize", arguments)
+    return run(arguments[0], arguments[1:])

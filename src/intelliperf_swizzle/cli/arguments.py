@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -40,6 +41,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raises UsageError."""
         raise UsageError(message, hint=f"{self.prog} --help")
+
+
+def run(verb: str, arguments: Sequence[str]) -> int:
+    """Runs a verb, whose module is imported for it; the exit code."""
+    module = verb if verb in ("optimize", "prove") else "verbs"
+    function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
+    return int(function(arguments))
 
 
 def parse_with_application(

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import ast
-import importlib
 import os
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from intelliperf_swizzle.cli.arguments import Parser
+from intelliperf_swizzle.cli.arguments import Parser, run
 from intelliperf_swizzle.options import FORMULAS, add_options
 
 VARIABLE = "_ARGCOMPLETE"
@@ -94,8 +93,7 @@ def complete(verbs: Sequence[str]) -> int:
         parser.parse_args([])
         return 0
     os.environ[VARIABLE] = str(int(os.environ[VARIABLE]) + 1)
-    module = importlib.import_module(f"intelliperf_swizzle.cli.{words[0].replace('-', '_')}")
-    return int(module.run(words[1:]))
+    return run(words[0], words[1:])
 
 
 def _typed() -> list[str]:

@@ -34,7 +34,7 @@ SWIZZLE is a pattern's name, statements such as 'pid = num_pids - 1 - pid', a fi
 YAML, or - for standard input."""
 
 
-def run(arguments: Sequence[str]) -> int:
+def optimize(arguments: Sequence[str]) -> int:
     """Runs the loop and prints what it found."""
     parser = Parser(
         prog=PROGRAM,
@@ -52,8 +52,7 @@ def run(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.search.conclude import deliver
     from intelliperf_swizzle.search.problem import choose_proposers
     from intelliperf_swizzle.search.run import optimize
-    from intelliperf_swizzle.search.setup import invocation, prepare
-    from intelliperf_swizzle.search.user_commands import run_build
+    from intelliperf_swizzle.search.setup import invocation, prepare, run_build
 
     check_output(options.output_file)
     folder = writable(options.report_dir, say)

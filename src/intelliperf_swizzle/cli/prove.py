@@ -24,7 +24,7 @@ USAGE = f"""\
        {PROGRAM} prove --source kernel.py [-k KERNEL] [--sweep] -- python app.py ..."""
 
 
-def run(arguments: Sequence[str]) -> int:
+def prove(arguments: Sequence[str]) -> int:
     """Prints the proof or the witness; 1 where it is no permutation, or where it is not known."""
     if "--" in arguments or any(one.split("=")[0] == "--source" for one in arguments):
         return _run_source(arguments)

@@ -246,12 +246,7 @@ def _wave(
     )
 
 
-def _reuse(
-    touches: Touches,
-    target: Target,
-    domain_of: Int64Array,
-    wave_of: Int64Array,
-) -> Reuse:
+def _reuse(touches: Touches, target: Target, domain_of: Int64Array, wave_of: Int64Array) -> Reuse:
     domain, wave = domain_of[touches.tile], wave_of[touches.tile]
     order = np.lexsort((touches.tile, domain, touches.unit))
     unit, lines = touches.unit[order], touches.lines[order]

@@ -13,14 +13,7 @@ from intelliperf_swizzle.context.locality import describe_tensors, describe_valu
 from intelliperf_swizzle.context.record import HardwareContext, TensorUse
 from intelliperf_swizzle.hardware import BitRule, Target, load_target, targets
 from intelliperf_swizzle.hardware.registry import FOLDER
-from intelliperf_swizzle.records import (
-    LINE_BYTES,
-    Access,
-    Int64Array,
-    Launch,
-    Measurement,
-    Trace,
-)
+from intelliperf_swizzle.records import LINE_BYTES, Access, Int64Array, Launch, Measurement, Trace
 from intelliperf_swizzle.units import factor, milliseconds, percent, points, size
 
 ROUNDS = 3

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from intelliperf_swizzle.hardware.detect import detect, devices
-from intelliperf_swizzle.hardware.device import Device, unknown
+from intelliperf_swizzle.hardware.detect import Device, detect, devices, unknown
 from intelliperf_swizzle.hardware.registry import load_target, targets
 from intelliperf_swizzle.hardware.target import BitRule, Target
 

@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: MIT
 """IntelliPerf as the host of our formulas; the only room that imports intelliperf."""
 
-from intelliperf_swizzle.host.door import open_door
+from intelliperf_swizzle.host.formula import open_door
 
 __all__ = ["open_door"]

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Our formulas as entry points, for a host that reads those of `intelliperf.formulas`.
 
-The host asks for our options, parses, and calls the formula with what it has parsed.
+The host asks for our options, parses, and calls the formula with what it has parsed. To a host that
+reads no entry points, `open_door` shows them when its command line is imported (`hook`).
 """
 
 from __future__ import annotations
@@ -10,12 +11,132 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from intelliperf_swizzle.children import clean_up
 from intelliperf_swizzle.errors import SwizzleError, UsageError
-from intelliperf_swizzle.options import add_options
+from intelliperf_swizzle.options import FORMULAS, add_options
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals
+
+
+class _Captured(BaseException):
+    """Carries the host's parser out of the function that would go on to parse."""
+
+    def __init__(self, parser: argparse.ArgumentParser):
+        super().__init__()
+        self.parser = parser
+
+
+class _Choices(list[str]):
+    """The names of formulas; the path of a formula's YAML file is one of them too."""
+
+    def __contains__(self, text: object) -> bool:
+        return super().__contains__(text) or is_formula_file(text)
+
+
+class _UnparsableError(Exception):
+    """The command line cannot be parsed."""
+
+
+def is_formula_file(text: object) -> bool:
+    """Whether it is the path of a YAML file."""
+    return isinstance(text, str) and text.endswith((".yaml", ".yml")) and Path(text).is_file()
+
+
+def host_parser(build: Callable[[], object]) -> argparse.ArgumentParser | None:
+    """The parser that the host's `build` makes and would parse with; None if it makes none."""
+
+    def capture(parser: argparse.ArgumentParser, *args: object) -> None:
+        raise _Captured(parser)
+
+    try:
+        with _parsing_with(capture):
+            build()
+    except _Captured as captured:
+        return captured.parser
+    return None
+
+
+def formula_action(parser: argparse.ArgumentParser) -> argparse.Action | None:
+    """The option of the parser that chooses the formula from a list, or None."""
+    for action in parser._actions:
+        if action.dest == "formula" and isinstance(action.choices, list):
+            return action
+    return None
+
+
+def list_ours(parser: argparse.ArgumentParser) -> None:
+    """Adds our formulas, where one is chosen: to the choices, and to the help if it lists them."""
+    action = formula_action(parser)
+    if action is None:
+        return
+    known = list(action.choices or ())
+    action.choices = _Choices([*known, *FORMULAS])
+    if action.help and known and known[-1] in action.help:
+        head, last, tail = action.help.rpartition(known[-1])
+        if not head.endswith(("default: ", "default ")):
+            action.help = f"{head}{last}, {', '.join(FORMULAS)}{tail}"
+
+
+def with_ours(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """The host's parser with our formulas and options; raises UsageError as `options.preset`."""
+    list_ours(parser)
+    add_options(parser, host=False)
+    return parser
+
+
+def chosen_formula(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> str | None:
+    """What the arguments choose, whatever else is wrong with them; None if it cannot be seen.
+
+    Args:
+        parser: the host's, fresh: it is used up.
+        arguments: of the command line.
+    """
+
+    def fail(message: str) -> None:
+        raise _UnparsableError(message)
+
+    list_ours(parser)
+    add_options(parser, host=False, environment={})
+    for action in parser._actions:
+        action.type = None
+        if action.dest != "formula":
+            action.choices = None
+    # `--help` says nothing and goes on, so that what comes after it is seen too.
+    vars(parser).update(error=fail, print_help=lambda: None, exit=lambda: None)
+    seen = argparse.Namespace(formula=None)
+    with suppress(_UnparsableError):
+        parser.parse_known_args(list(arguments), seen)
+    chosen: str | None = seen.formula
+    return chosen
+
+
+@contextmanager
+def ours_listed() -> Iterator[None]:
+    """The next parser that parses lists our formulas too; it is otherwise the host's."""
+    original = argparse.ArgumentParser.parse_args
+
+    def parse(parser: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> object:
+        argparse.ArgumentParser.parse_args = original  # type: ignore[method-assign]
+        list_ours(parser)
+        return original(parser, *args, **kwargs)
+
+    with _parsing_with(parse):
+        yield
+
+
+@contextmanager
+def _parsing_with(parse: Callable[..., Any]) -> Iterator[None]:
+    original = argparse.ArgumentParser.parse_args
+    argparse.ArgumentParser.parse_args = parse  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        argparse.ArgumentParser.parse_args = original  # type: ignore[method-assign]
 
 
 class Swizzle:
@@ -61,3 +182,27 @@ def exit_code_of(parse: Callable[[], argparse.Namespace]) -> int:
         where = f" {error.filename}" if error.filename else ""
         print(f"error: {error.strerror or error}{where}", file=sys.stderr)
         return 1
+
+
+def open_door(module: ModuleType) -> None:
+    """Lets the host's parser see our formulas, unless it already does.
+
+    Args:
+        module: `intelliperf.__main__`, imported.
+    """
+    build = getattr(module, "intelliperf_parser", None)
+    if build is None:
+        return
+
+    def intelliperf_parser() -> object:
+        parser = host_parser(build)
+        action = formula_action(parser) if parser else None
+        if parser is None or action is None or FORMULAS[0] in (action.choices or ()):
+            return build()
+        chosen = chosen_formula(parser, sys.argv[1:])
+        if (chosen in FORMULAS or is_formula_file(chosen)) and (fresh := host_parser(build)):
+            sys.exit(exit_code_of(lambda: with_ours(fresh).parse_args()))
+        with ours_listed():
+            return build()
+
+    module.intelliperf_parser = intelliperf_parser  # type: ignore[attr-defined]

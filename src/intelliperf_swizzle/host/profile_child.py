@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from intelliperf_swizzle.host.cards import KernelReading, readings
+from intelliperf_swizzle.host.profiler import KernelReading, readings
 from intelliperf_swizzle.host.requirements import probe
 
 

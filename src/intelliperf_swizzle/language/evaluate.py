@@ -122,11 +122,7 @@ def evaluate(
 
 
 def _tiles(
-    swizzle: Swizzle,
-    pid: Int64Array,
-    own: Int64Array,
-    grid: Grid,
-    numbers: Mapping[str, _Lanes],
+    swizzle: Swizzle, pid: Int64Array, own: Int64Array, grid: Grid, numbers: Mapping[str, _Lanes]
 ) -> Int64Array | int:
     """A tile for each program, or one for all; `own` are the numbers of those that take them."""
     ids = _program_ids(swizzle.names, pid, grid)

@@ -61,14 +61,7 @@ _BINARY = {
     ast.BitOr: "|",
     ast.BitXor: "^",
 }
-_COMPARE = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
+_COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _LOGIC = {ast.And: "and", ast.Or: "or"}
 
 _STATEMENTS = "a swizzle is assignments and `for _ in range(CONSTANT)` loops"

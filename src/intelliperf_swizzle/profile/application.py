@@ -89,10 +89,7 @@ def failure(tool: str, kernel: str, ran: Ran, seen: Sequence[str] = ()) -> Profi
 
 @contextlib.contextmanager
 def profiled(
-    application: Application,
-    kernel: str,
-    edit: Edit | None,
-    tool: Callable[[Path], Sequence[str]],
+    application: Application, kernel: str, edit: Edit | None, tool: Callable[[Path], Sequence[str]]
 ) -> Iterator[Ran]:
     """Runs the application under a profiler, in a copy of the project that carries the edit.
 
@@ -194,12 +191,7 @@ def _run(
 
 
 def check_edited(
-    edit: Edit,
-    kernel: str,
-    original: Path,
-    project: Path,
-    cache: Path,
-    said: Sequence[str] = (),
+    edit: Edit, kernel: str, original: Path, project: Path, cache: Path, said: Sequence[str] = ()
 ) -> None:
     """Raises ProfileError unless Triton compiled the kernel from an edited file of the copy.
 

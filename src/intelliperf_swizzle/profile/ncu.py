@@ -187,10 +187,7 @@ class NcuProfiler:
         return self._measurement(kernel, sums, self._ratios[key])
 
     def _totals(
-        self,
-        launches: Sequence[TracedLaunch],
-        choices: list[tuple[str, ...]],
-        edit: Edit | None,
+        self, launches: Sequence[TracedLaunch], choices: list[tuple[str, ...]], edit: Edit | None
     ) -> Totals:
         """Of a run in which everything was counted at once.
 

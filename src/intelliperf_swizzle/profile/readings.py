@@ -127,10 +127,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _of_launch(
-    launch: Launch,
-    readings: Sequence[Reading],
-    target: Target,
-    compiled: Callable[[Launch], Build],
+    launch: Launch, readings: Sequence[Reading], target: Target, compiled: Callable[[Launch], Build]
 ) -> list[Reading]:
     """The readings of one recorded launch."""
     x, y, z = launch.grid

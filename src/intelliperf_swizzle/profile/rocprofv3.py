@@ -86,11 +86,7 @@ def _dispatches(process: Mapping[str, Any]) -> Iterator[Reading]:
         for record in one["records"]:
             values[counters[record["counter_id"]["handle"]]] += float(record["value"])
         block, threads = _axes(dispatch["workgroup_size"]), _axes(dispatch["grid_size"])
-        grid = (
-            -(-threads[0] // block[0]),
-            -(-threads[1] // block[1]),
-            -(-threads[2] // block[2]),
-        )
+        grid = (-(-threads[0] // block[0]), -(-threads[1] // block[1]), -(-threads[2] // block[2]))
         start, end = timed.get("start_timestamp", 0), timed.get("end_timestamp", 0)
         yield Reading(
             kernel=kernels[dispatch["kernel_id"]],

@@ -18,7 +18,6 @@ from intelliperf_swizzle.records.attempts import (
     Verdict,
     VerdictKind,
 )
-from intelliperf_swizzle.records.cures import Cure, CureKind, Cures, Padding, longer_rows
 from intelliperf_swizzle.records.established import (
     Change,
     EqualWork,
@@ -41,14 +40,6 @@ from intelliperf_swizzle.records.launches import (
     TensorArgument,
     TileLoop,
 )
-from intelliperf_swizzle.records.pictures import (
-    Picture,
-    Placement,
-    Raster,
-    TensorAccess,
-    TensorPicture,
-    TilePicture,
-)
 from intelliperf_swizzle.records.proofs import Certificate, Proof, Witness
 from intelliperf_swizzle.records.quantities import (
     LINE_BYTES,
@@ -61,8 +52,23 @@ from intelliperf_swizzle.records.quantities import (
     Rate,
     UInt8Array,
 )
-from intelliperf_swizzle.records.runs import KernelSummary, Run
-from intelliperf_swizzle.records.sizes import OtherSize, Sizes
+from intelliperf_swizzle.records.runs import (
+    Cure,
+    CureKind,
+    Cures,
+    KernelSummary,
+    OtherSize,
+    Padding,
+    Picture,
+    Placement,
+    Raster,
+    Run,
+    Sizes,
+    TensorAccess,
+    TensorPicture,
+    TilePicture,
+    longer_rows,
+)
 from intelliperf_swizzle.records.traces import Access, MappedLaunch, Segment, Trace
 
 __all__ = [

@@ -4,13 +4,218 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal, TypeAlias
 
-from intelliperf_swizzle.records.attempts import Attempt, Ceiling, Measurement, Usage
-from intelliperf_swizzle.records.cures import Cures
-from intelliperf_swizzle.records.pictures import Picture
-from intelliperf_swizzle.records.quantities import Constants, Grid
-from intelliperf_swizzle.records.sizes import Sizes
+from intelliperf_swizzle.codec import Between, Matching
+from intelliperf_swizzle.records.attempts import Attempt, Ceiling, Measurement, Timing, Usage
+from intelliperf_swizzle.records.quantities import Constants, Grid, Rate
+
+
+@dataclass(frozen=True)
+class OtherSize:
+    """The kernel at another size, modelled without the swizzle and with it, unguarded.
+
+    Attributes:
+        grid: of its launch.
+        before: L2 hit rate of the unmodified kernel.
+        after: with the swizzle; None where it is no permutation of this grid.
+        time_ratio: modelled memory time with the swizzle by that without; None as for `after`.
+        loses: whether the unmodified kernel is better.
+    """
+
+    grid: Grid
+    before: Rate
+    after: Rate | None
+    time_ratio: float | None
+    loses: bool
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the model says of the best swizzle at other sizes.
+
+    Attributes:
+        others: those at which it renumbers, from the smallest grid to the largest.
+        guard: the condition under which the patch renumbers at all; None = always.
+    """
+
+    others: tuple[OtherSize, ...]
+    guard: str | None = None
+
+
+CureKind: TypeAlias = Literal["parameter", "swizzle", "tile size", "padding", "both"]
+"""From the cheapest to the dearest: one number of a call, the patch, a number that arithmetic hangs
+on, too, memory laid out otherwise, and that with the patch."""
+
+
+@dataclass(frozen=True)
+class Padding:
+    """Rows of tensors that begin further apart.
+
+    Attributes:
+        tensors: the tensor arguments.
+        elements: so many more from one row to the next.
+        arguments: the kernel's arguments that say so, with their new values.
+        bytes: of memory more, over all these tensors.
+    """
+
+    tensors: tuple[str, ...]
+    elements: int
+    arguments: Mapping[str, int]
+    bytes: int
+
+
+def longer_rows(shape: Sequence[int], strides: Sequence[int], elements: int) -> tuple[int, ...]:
+    """Strides with rows so many elements longer, and what holds whole rows longer in proportion."""
+    axes = zip(strides, shape, strict=True)
+    row = min(stride for stride, size in axes if stride > 1 and size > 1)
+    return tuple(one // row * (row + elements) if one >= row else one for one in strides)
+
+
+@dataclass(frozen=True)
+class Cure:
+    """One change and what the model says of the kernel's largest launch with it.
+
+    Attributes:
+        kind: what is changed; a swizzle is the patch, all else is advice.
+        l2_hit_rate: modelled.
+        memory_time_ms: modelled.
+        padding: of `padding` and `both`.
+        arguments: of `parameter` and `tile size`: the one that changes, with its new value.
+        timing: measured on that launch, on a GPU; None where it is modelled only.
+    """
+
+    kind: CureKind
+    l2_hit_rate: Rate
+    memory_time_ms: float
+    padding: Padding | None = None
+    arguments: Mapping[str, int] | None = None
+    timing: Timing | None = None
+
+
+@dataclass(frozen=True)
+class Cures:
+    """What was compared on the kernel's largest launch; all but a `timing` is modelled.
+
+    Attributes:
+        before: L2 hit rate of the unmodified kernel.
+        before_ms: its modelled memory time.
+        cures: those that gain, the recommended one first: the cheapest within 1 % of the best time.
+        reason: why there is none; None if there is.
+    """
+
+    before: Rate
+    before_ms: float
+    cures: tuple[Cure, ...]
+    reason: str | None = None
+
+
+Raster: TypeAlias = tuple[Annotated[str, Matching("[0-9a-z.]+")], ...]
+"""A small picture in characters, row after row: a base-36 digit a cell, `.` where nothing is."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where and when the tiles of a picture run.
+
+    Attributes:
+        domain: of each cell, the domain that runs most of its tiles.
+        share: the share of the cell's tiles that this domain runs, in 35ths.
+        time: when the cell's tiles are launched on average, in 35ths of the time from the first to
+            the last tile of the picture.
+        neighbours_together: of the tiles that are neighbours across and down the whole picture,
+            the share that run on one domain; 0 to 1, None where the picture is one tile wide.
+    """
+
+    domain: Raster
+    share: Raster
+    time: Raster
+    neighbours_together: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class TilePicture:
+    """One slice of the tiles, before and after.
+
+    Attributes:
+        title: which slice, and where in it a tile is drawn.
+        tiles: across and down.
+        tiles_per_cell: across and down; (1, 1) = each cell is a tile.
+        before: unmodified.
+        after: with the best swizzle, None where there is none.
+    """
+
+    title: str
+    tiles: tuple[int, int]
+    tiles_per_cell: tuple[int, int]
+    before: Placement
+    after: Placement | None
+
+
+@dataclass(frozen=True)
+class TensorAccess:
+    """Who uses the lines of a tensor in one order.
+
+    Attributes:
+        domains_per_line: on how many domains a line is used, on average.
+        wave_bytes: bytes that the first wave of domain 0, its first resident workgroups, uses.
+        domains: cells in the order of the memory, row by row of the tensor: domains per line.
+        wave: likewise, the share of the cell's lines that this wave uses, in 35ths.
+    """
+
+    domains_per_line: float
+    wave_bytes: int
+    domains: Raster
+    wave: Raster
+
+
+@dataclass(frozen=True)
+class TensorPicture:
+    """The access map of one tensor, before and after.
+
+    Attributes:
+        names: the tensor arguments that lie in this memory.
+        shape: of the first of them, in words (`4096 × 512 fp16`).
+        bytes: of the memory.
+        use: `read`, `written`, or `read and written`.
+        tiles_per_line: how many tiles use a line, on average.
+        before: unmodified.
+        after: with the best swizzle, None where there is none.
+        shared: what share of a tile's lines its neighbours across and down the pictures of tiles
+            touch, too; 0 to 1, None where those are one tile wide or show no neighbours.
+    """
+
+    names: tuple[str, ...]
+    shape: str
+    bytes: int
+    use: str
+    tiles_per_line: float
+    before: TensorAccess
+    after: TensorAccess | None
+    shared: tuple[float | None, float | None] = (None, None)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What the pictures of a run are drawn from, small enough for its result file.
+
+    Attributes:
+        domains: of the target.
+        workgroups_per_domain: resident at once.
+        l2_bytes_per_domain: what the L2 of one holds.
+        tiles: slices of the kernel's largest launch.
+        tensors: what that launch touches, most lines first.
+        sampled: whether the numbers of tensors are estimates, from some of the lines.
+    """
+
+    domains: Annotated[int, Between(1)]
+    workgroups_per_domain: int
+    l2_bytes_per_domain: int
+    tiles: tuple[TilePicture, ...]
+    tensors: tuple[TensorPicture, ...]
+    sampled: bool = False
 
 
 @dataclass(frozen=True)

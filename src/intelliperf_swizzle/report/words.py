@@ -65,10 +65,12 @@ def outcome(run: Run) -> str:
     if run.best is not None and run.best.measurement is not None:
         return source + _improved(run, run.best)
     if run.nothing_to_gain:
+        limit = f"no permutation of its workgroups can exceed {percent(run.ceiling.l2_hit_rate)}"
+        if run.baseline.only_compulsory:
+            limit = "what misses is fetched for the first time, in any order"
         return (
             f"{source}nothing to gain. {run.kernel} has an L2 hit rate of "
-            f"{percent(run.baseline.l2_hit_rate)} on {run.target}; no permutation of its "
-            f"workgroups can exceed {percent(run.ceiling.l2_hit_rate)}. "
+            f"{percent(run.baseline.l2_hit_rate)} on {run.target}; {limit}. "
             f"{bound_by_arithmetic(run.baseline)}"
         ).rstrip()
     return (

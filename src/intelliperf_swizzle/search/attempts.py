@@ -10,12 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from intelliperf_swizzle import stopping
-from intelliperf_swizzle.backends import Spread
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.rank import NOISE_BAND
 from intelliperf_swizzle.records import Attempt, Candidate, Verdict
-from intelliperf_swizzle.search.scoring import prepare_screen, with_causes
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import (
     Edited,
@@ -25,7 +23,7 @@ from intelliperf_swizzle.search.stages import (
     prove_candidate,
     screen_candidate,
 )
-from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.subject import Subject, prepare_screen, with_causes
 
 MOST_TIED = 3
 """Candidates of a batch that are evaluated if the screen cannot tell them apart: of 64 members of a
@@ -47,10 +45,10 @@ class Attempts:
         self._setup = setup
         self._subject = subject
         self._history = history
-        self._rates = Spread(setup.options.backend, prepare_screen, subject.traced, setup.target)
+        self._rate_of = prepare_screen(subject.traced, setup.target)
         self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
         self._screened: dict[str, Screened] = {}
-        [self.baseline] = self._rates.map([parse("pid = pid")])
+        self.baseline = self._rate_of(parse("pid = pid"))
         """The unmodified kernel's L2 hit rate as the fast model sees it, from 0 to 1."""
         self.best = self.baseline
         """The highest such rate so far."""
@@ -91,16 +89,11 @@ class Attempts:
             for one in (attempts[at] for at in chosen)
         ]
 
-    def screened_as(self, attempt: Attempt | None) -> Screened | None:
-        """The permutation of an attempt; None of one that is none."""
-        return self._screened.get(attempt.fingerprint or "") if attempt else None
-
     def explained(self, attempt: Attempt) -> Attempt:
         """The attempt with the causes of its misses, if the model has measured it; a replay."""
-        known, target = self.screened_as(attempt), self._setup.target
-        if known is None:
+        if (known := self._screened.get(attempt.fingerprint or "")) is None:
             return attempt
-        return with_causes(attempt, known.proved.swizzle, self._subject.traced, target)
+        return with_causes(attempt, known.proved.swizzle, self._subject.traced, self._setup.target)
 
     def all(self) -> Sequence[Attempt]:
         """All attempts by number, refused ones included."""
@@ -117,7 +110,7 @@ class Attempts:
     def screen(
         self, candidates: Sequence[Candidate], proved: Sequence[Proved | Verdict]
     ) -> list[Attempt]:
-        """Rates what was proved by the fast model, on the backend; an attempt each, in order.
+        """Rates what was proved by the fast model; an attempt each, in order.
 
         A permutation that is known already gives the attempt that it was first; a language
         model's becomes an attempt of its own, refused as repeated.
@@ -145,12 +138,14 @@ class Attempts:
 
     def _rate(self, proved: Sequence[Proved | Verdict]) -> list[float | None]:
         """The screened hit rate of each that is proved and new, else None."""
-        new = [
-            None if isinstance(one, Verdict) or one.fingerprint in self._screened else one.swizzle
-            for one in proved
-        ]
-        rates = iter(self._rates.map([swizzle for swizzle in new if swizzle is not None]))
-        return [None if swizzle is None else next(rates) for swizzle in new]
+
+        def rate(one: Proved | Verdict) -> float | None:
+            stopping.check()
+            if isinstance(one, Verdict) or one.fingerprint in self._screened:
+                return None
+            return self._rate_of(one.swizzle)
+
+        return list(self._pool.map(rate, proved))
 
     def _attempt(
         self, number: int, candidate: Candidate, outcome: Proved | Verdict, rate: float | None

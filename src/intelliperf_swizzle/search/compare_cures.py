@@ -214,6 +214,7 @@ def _touched(trace: Trace) -> tuple[bytes, bytes, int]:
 
 
 BOUND = "the kernel is bound by arithmetic"
+COMPULSORY = "nearly all misses are compulsory: every line is fetched once"
 LEAST_MS = 0.005
 """Modelled memory time below which nothing is looked for: a launch alone takes that long."""
 
@@ -240,8 +241,9 @@ def compare_cures(
     time = before.modelled_memory_time_ms or 0.0
     if time < LEAST_MS:
         return None
-    if setup.device is None and subject.baseline.bound_by_arithmetic:
-        return Cures(before.l2_hit_rate, time, (), BOUND)
+    hopeless = setup.device is None and subject.baseline.bound_by_arithmetic
+    if hopeless or subject.baseline.only_compulsory:
+        return Cures(before.l2_hit_rate, time, (), BOUND if hopeless else COMPULSORY)
     progress.phase(f"comparing cures for {subject.kernel} (model)")
     found = []
     if best:
@@ -283,13 +285,10 @@ def _ranked(cures: Sequence[Cure]) -> list[Cure]:
 
 def _no_cure(subject: Subject, before: Measurement) -> str:
     """Why nothing helps."""
-    causes = subject.baseline.causes or ()
-    misses = sum(one.misses for one in causes)
-    if misses and sum(one.compulsory for one in causes) >= 0.95 * misses:
-        return "nearly all misses are compulsory: every line is fetched once"
+    if subject.baseline.only_compulsory:
+        return COMPULSORY
     if subject.ceiling.l2_hit_rate - before.l2_hit_rate < LEAST_GAIN:
         return "the L2 hit rate is at its ceiling"
-    whole = subject.baseline
-    if (whole.arithmetic_time_ms or 0) > (whole.modelled_memory_time_ms or 0):
+    if subject.baseline.bound_by_arithmetic:
         return BOUND
     return "nothing that was tried gains 1 % of the modelled memory time"

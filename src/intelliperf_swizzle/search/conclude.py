@@ -23,10 +23,9 @@ from intelliperf_swizzle.report.words import verdict
 from intelliperf_swizzle.search.compare_cures import compare_cures
 from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.plan import is_promising
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import Evaluated, Screened
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.search.user_commands import UnitTest
 from intelliperf_swizzle.stopping import Interrupted, apart
 
 
@@ -81,6 +80,8 @@ def conclude(
         history: the attempts.
     """
     largest = subject.traced[0].launch
+    hopeless = not is_promising(setup, subject)
+    anyway = (f"not searched; `-k {subject.kernel}`, or --all, searches it",) if hopeless else ()
     return Run(
         kernel=subject.kernel,
         kernels=(replace(subject, baseline=evaluator.baseline).summary,),
@@ -96,8 +97,8 @@ def conclude(
         ceiling=subject.ceiling,
         best=None,
         attempts=history.attempts,
-        nothing_to_gain=not is_promising(setup, subject),
-        notes=(*recorded.notes, *subject.notes, *note_omissions(setup)),
+        nothing_to_gain=hopeless,
+        notes=(*anyway, *recorded.notes, *subject.notes, *note_omissions(setup)),
         history=str(history.path),
         invocation=setup.invocation,
         file=largest.source.entry.file,
@@ -231,7 +232,7 @@ def deliver(outcome: Outcome, options: Options) -> list[str]:
     if outcome.others:
         folders = {one.run.kernel: one.folder for one in (outcome, *outcome.others)}
         written += write_application(outcome.run, outcome.folder.parent, folders, outcome.combined)
-    if options.in_place and outcome.interrupted:
+    if options.in_place and outcome.interrupted and outcome.interrupted.exit_code:
         written.append("nothing applied: the run was interrupted")
     elif options.in_place and outcome.combined:
         backups = apply(outcome.combined)

@@ -9,15 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from intelliperf_swizzle.backends import LOCAL
 from intelliperf_swizzle.frontends.ports import KernelLanguage
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Attempt, Cures, Measurement
+from intelliperf_swizzle.search.setup import UnitTest
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.search.user_commands import UnitTest
 
 Remember: TypeAlias = Callable[[Attempt], Attempt]
 """Appends an attempt, as it now stands, to the history; returns it."""
@@ -45,8 +44,8 @@ class Evaluator(Protocol):
         """The model's reading of it if hardware measures, else None."""
 
     @property
-    def confirmed(self) -> Evaluated | None:
-        """The best so far that `settle` has found to hold."""
+    def confirmed(self) -> list[Evaluated]:
+        """What was validated so far and is better, the best first."""
 
     def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
         """The candidates worth what an evaluation costs."""
@@ -94,7 +93,6 @@ class Setting:
         validation_seconds: for executing tiles on the CPU.
         unit_test: must pass with the swizzled kernel.
         share: part of the work on finalists that the kernel may cost; 1 = all.
-        backend: where the model replays mappings.
     """
 
     subject: Subject
@@ -109,7 +107,6 @@ class Setting:
     validation_seconds: float
     unit_test: UnitTest
     share: float = 1.0
-    backend: str = LOCAL
 
     def places(self, fewest: int) -> int:
         """How many mappings the model may replay."""

@@ -124,10 +124,10 @@ class SizeGuard:
         return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
-def sound(best: Evaluated | None) -> Evaluated | None:
-    """An attempt that needs no condition to be right at every size; else None."""
-    proof = next(_proofs(best), None) if best else None
-    return best if proof and proof.extent == "every size" else None
+def sound(best: Evaluated) -> bool:
+    """Whether an attempt is right at every size: it has its condition, or needs none."""
+    known = best.attempt.proof or Certificate()
+    return bool(known.condition) or next(_proofs(best), known).extent == "every size"
 
 
 def _proofs(best: Evaluated) -> Iterator[Certificate]:
@@ -137,7 +137,7 @@ def _proofs(best: Evaluated) -> Iterator[Certificate]:
     which order they come, is not known.
     """
     proof, subject = best.proved.certify(), best.proved.subject
-    tied = subject.has_dependences and not best.proved.unchanged
+    tied = subject.has_dependences
     if proof.extent != "the recorded sizes" and not tied:
         yield proof
     if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=tied):

@@ -17,7 +17,11 @@ from intelliperf_swizzle.search.problem import pose_problem
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Guarded
 from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.stopping import spent
 from intelliperf_swizzle.units import percent
+
+SEARCH_SHARE = 0.4
+"""Part of a limit (--seconds) that proposers get; the rest is for evaluation and validation."""
 
 Guard: TypeAlias = Callable[[Evaluated], Guarded | None]
 """The last stage of a candidate, before it is validated; None of one that no patch may carry."""
@@ -54,7 +58,7 @@ def search(
         attempts: proves, screens and edits candidates; remembers what becomes of each.
         evaluator: measures or models the best of them, and validates the winner.
         progress: told of each step.
-        guard: the last stage, of the best of all.
+        guard: the last stage, of the best so far.
 
     Returns:
         The best, or None; and what the proposers have to say.
@@ -64,7 +68,7 @@ def search(
     """
     best, effort = None, Effort()
     for attempt in attempts.reported:
-        _confirm(evaluator, attempts.edit(attempts.promising([attempt], 0.0)))
+        _confirm(evaluator, attempts.edit(attempts.promising([attempt], 0.0)), guard)
     for proposer in proposers:
         paced = proposer.name != "llm"  # a model's answers say for themselves how many there are
         if paced:
@@ -75,8 +79,10 @@ def search(
                 screened = attempts.screen(batch.candidates, proved)
                 _show_best(attempts, problem, progress, paced=paced)
                 edited = attempts.edit(attempts.promising(screened, batch.evaluate_from))
-                _confirm(evaluator, edited)
+                _confirm(evaluator, edited, guard)
                 batch.outcomes = attempts.current(screened)
+                if spent(SEARCH_SHARE):
+                    break
         except ModelError as error:
             if proposer is proposers[0]:
                 raise
@@ -84,17 +90,15 @@ def search(
         else:
             effort += proposer.effort
         edited = attempts.edit(evaluator.shortlist(attempts.screened))
-        best = _confirm(evaluator, edited, guard if proposer is proposers[-1] else None)
+        best = _confirm(evaluator, edited, guard)
     return best, effort
 
 
-def _confirm(
-    evaluator: Evaluator, edited: Sequence[Edited], guard: Guard | None = None
-) -> Evaluated | None:
+def _confirm(evaluator: Evaluator, edited: Sequence[Edited], guard: Guard) -> Evaluated | None:
     """The best of some that is better, guarded and found to hold; None if there is none."""
     waiting = evaluator.evaluate(edited)
     while (best := evaluator.choose(waiting)) is not None:
-        guarded = guard(best) if guard else best
+        guarded = guard(best)
         if guarded is not None and (held := evaluator.settle(guarded)) is not None:
             return held
         waiting = [one for one in waiting if one.attempt.number != best.attempt.number]

@@ -36,25 +36,27 @@ class OnGpu:
         measured: candidates that may be validated and timed in one evaluation.
     """
 
-    def __init__(
-        self,
-        setting: Setting,
-        runs: GpuRuns,
-        baseline: Measurement,
-        measured: int,
-    ):
+    def __init__(self, setting: Setting, runs: GpuRuns, baseline: Measurement, measured: int):
         self._setting = setting
         self._runs = runs
         self._measured = measured
         self._evaluated: dict[int, Evaluated] = {}
         self.baseline = baseline
         self.predicted = setting.subject.baseline
-        self.confirmed: Evaluated | None = None
+        self._settled: list[Evaluated] = []
 
     @property
     def profiler(self) -> str:
         """What reads hit rates: `model`, or a hardware profiler's name."""
         return self._setting.profiler.name if self._setting.profiler else "model"
+
+    @property
+    def confirmed(self) -> list[Evaluated]:
+        """First what was settled, then, unless the user's test is still to judge them, leaders."""
+        if self._setting.unit_test.runs:
+            return self._settled
+        better = [one for one in self._leaders() if one.attempt.verdict.kind == "better"]
+        return [*self._settled, *better]
 
     def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
         """Those that the model predicts best with full physics, and some of every kind."""
@@ -120,7 +122,7 @@ class OnGpu:
             known = self.choose(self.evaluate([chosen]))
         elif chosen.attempt.proof != known.attempt.proof:
             known = self._keep(known, replace(known.attempt, proof=chosen.attempt.proof))
-        self.confirmed = known or self.confirmed
+        self._settled = [known, *self._settled] if known else self._settled
         return known
 
     def time_cure(self, cures: Cures, best: Evaluated | None) -> tuple[Cures, str | None]:
@@ -208,9 +210,7 @@ class OnGpu:
     def _judge_time(self, one: Edited, attempt: Attempt, timing: Timing) -> Evaluated:
         self.baseline = replace(self.baseline, time_ms=timing.original_ms.median)
         measurement = replace(
-            attempt.measurement or self.predicted,
-            time_ms=timing.time_ms.median,
-            timing=timing,
+            attempt.measurement or self.predicted, time_ms=timing.time_ms.median, timing=timing
         )
         return self._judge_measurement(one, attempt, measurement)
 

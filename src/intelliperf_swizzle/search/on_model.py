@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from intelliperf_swizzle.backends import Spread
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.rank import (
@@ -24,8 +23,9 @@ from intelliperf_swizzle.rank import (
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
 from intelliperf_swizzle.search.evaluator import Setting
-from intelliperf_swizzle.search.scoring import prepare_model, with_causes
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, find_difference
+from intelliperf_swizzle.search.subject import prepare_model, with_causes
+from intelliperf_swizzle.stopping import spent
 
 FEWEST_MODELLED = 20
 WAVE = 4
@@ -41,8 +41,7 @@ class OnModel:
         self._setting = setting
         self._validated: dict[int, Evaluated] = {}
         subject = setting.subject
-        self._model = Spread(setting.backend, prepare_model, subject.traced, setting.target)
-        self._modelled: dict[int, Measurement] = {}
+        self._model = prepare_model(subject.traced, setting.target)
 
     @property
     def profiler(self) -> str:
@@ -55,11 +54,10 @@ class OnModel:
         return self._setting.subject.baseline
 
     @property
-    def confirmed(self) -> Evaluated | None:
-        """The best so far that was validated and is better."""
+    def confirmed(self) -> list[Evaluated]:
+        """What was validated and is better."""
         ranked = order([one.attempt for one in self._validated.values()], self._setting.rank)
-        better = (one for one in ranked if one.verdict.kind == "better")
-        return next((self._validated[one.number] for one in better), None)
+        return [self._validated[one.number] for one in ranked if one.verdict.kind == "better"]
 
     def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
         """As many as the model can replay; with a profiler, as many as may be validated."""
@@ -84,10 +82,9 @@ class OnModel:
         waiting = by_screen([one.attempt for one in edited if one.attempt.measurement is None])
         new = {one.number for one in waiting}
         done = [self._evaluate(one) for one in edited if one.attempt.number not in new]
-        while waiting := self._within_reach(waiting, done):
+        while (waiting := self._within_reach(waiting, done)) and not (done and spent(0.6)):
             wave = [by_number[one.number] for one in waiting[:WAVE]]
             waiting = waiting[WAVE:]
-            self._model_together(wave)
             for one in wave:
                 done.append(self._evaluate(one))
                 leaders = order([other.attempt for other in done], setting.rank)
@@ -100,13 +97,6 @@ class OnModel:
         if self._setting.profiler:
             return waiting
         return within_reach(waiting, [one.attempt for one in done], self._setting.rank)
-
-    def _model_together(self, wave: Sequence[Edited]) -> None:
-        """All at once, on all workers, where there are others than this process."""
-        if self._model.local or self._setting.profiler:
-            return
-        modelled = self._model.map([one.proved.swizzle for one in wave])
-        self._modelled = dict(zip([one.attempt.number for one in wave], modelled, strict=True))
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The shortest of the best that are better, until `num_attempts` were refused."""
@@ -198,9 +188,7 @@ class OnModel:
         setting = self._setting
         if setting.profiler is not None:
             return setting.profiler.measure(setting.subject.traced, one.edit)
-        if one.attempt.number in self._modelled:
-            return self._modelled[one.attempt.number]
-        return self._model.map([one.proved.swizzle])[0]
+        return self._model(one.proved.swizzle)
 
     def _refuse(self, one: Edited, verdict: Verdict) -> Evaluated:
         attempt: Attempt = self._setting.remember(replace(one.attempt, verdict=verdict))

@@ -10,11 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.rank import MODEL_RATE_ERROR
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 
 LEAST_GAIN = 0.01
 """Headroom (rate) below which a kernel is not searched: what repeated measurements differ by."""
+
+LEAST_SAVED = 0.05
+"""Part of its modelled time that a kernel must be able to save, to be searched where the model's
+error (`MODEL_RATE_ERROR`) is more than what is left below the ceiling."""
 
 LEAST_SHARE = 0.005
 """Part of the time of all recorded kernels that a kernel must be able to save, to be searched
@@ -52,7 +57,7 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
     ranked = rank_subjects(subjects, setup.target)
     total = sum(one.memory_time_ms for one in ranked)
     worth = [one for one in ranked if is_promising(setup, one)]
-    if len(subjects) > 1 and total:
+    if len(subjects) > 1 and total and not setup.options.all:
         worth = [one for one in worth if _could_save(one, setup) >= LEAST_SHARE * total]
     chosen = worth or ranked[:1]
     savings = sum(_could_save(one, setup) for one in chosen)
@@ -91,15 +96,21 @@ def could_save_ms(subject: Subject, target: Target) -> float:
 
 
 def is_promising(setup: Setup, subject: Subject) -> bool:
-    """Whether a search may find anything.
+    """Whether a search may find anything, by the model; always, if the kernel is asked for.
 
-    On a GPU always: a mapping may gain time without hits, as column-major does 1.20× on an H200 for
-    a kernel that only writes. Without one not where arithmetic takes as long as memory, and evenly,
-    unless the formula does not rank by time.
+    Not where all misses are compulsory, or the hit rate is at its ceiling; without a GPU, where
+    its time is not known, not where arithmetic takes clearly longer than memory either, unless the
+    formula does not rank by time. A kernel whose work is uneven may gain in any case.
     """
-    read = subject.baseline
-    hits = 0.0 if read.bound_by_arithmetic and "time" in setup.formula.rank else subject.headroom
-    return setup.device is not None or max(hits, _uneven(subject)) >= LEAST_GAIN
+    if setup.options.all or setup.options.kernel or _uneven(subject) >= LEAST_GAIN:
+        return True
+    read, headroom = subject.baseline, subject.headroom
+    bound = read.bound_by_arithmetic and "time" in setup.formula.rank
+    saved_ms = could_save_ms(subject, setup.target) / subject.untraced_factor
+    little = bound or saved_ms < LEAST_SAVED * (read.modelled_time_ms or 0.0)
+    if headroom < LEAST_GAIN or (headroom < MODEL_RATE_ERROR and little) or read.only_compulsory:
+        return False
+    return setup.device is not None or not bound
 
 
 def _uneven(subject: Subject) -> float:

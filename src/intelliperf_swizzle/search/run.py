@@ -7,23 +7,145 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from signal import SIGALRM
 
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.errors import SwizzleError
+from intelliperf_swizzle.errors import ProfileError, SwizzleError
+from intelliperf_swizzle.frontends.ports import GpuLanguage
 from intelliperf_swizzle.history import History
+from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress, Silent
-from intelliperf_swizzle.propose import Proposer
-from intelliperf_swizzle.records import Attempt, Candidate, Capture
+from intelliperf_swizzle.propose import Effort, Proposer
+from intelliperf_swizzle.records import Attempt, Candidate, Capture, Measurement
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.baseline import choose_evaluator, profile_baseline
-from intelliperf_swizzle.search.conclude import Outcome, Result, gather
-from intelliperf_swizzle.search.one_kernel import optimize_kernel
-from intelliperf_swizzle.search.plan import Search, plan_searches
+from intelliperf_swizzle.search.builds import look_closely
+from intelliperf_swizzle.search.conclude import Findings, Outcome, Result, conclude, gather
+from intelliperf_swizzle.search.evaluator import Evaluator, Setting
+from intelliperf_swizzle.search.guard import SizeGuard, sound
+from intelliperf_swizzle.search.loop import search_kernel
+from intelliperf_swizzle.search.on_gpu import OnGpu
+from intelliperf_swizzle.search.on_model import OnModel
+from intelliperf_swizzle.search.plan import Search, is_promising, plan_searches
 from intelliperf_swizzle.search.recorded import choose_kernel, examine_kernels, record_application
-from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.run_folder import (
+    kernel_folder,
+    lock_folder,
+    name_proposers,
+    open_history,
+)
+from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.subject import Subject, describe
-from intelliperf_swizzle.stopping import Interrupted, apart, hold
+from intelliperf_swizzle.stopping import Interrupted, apart, begin_part, hold, limit
+
+
+def choose_evaluator(
+    setup: Setup, subject: Subject, history: History, folder: Path, progress: Progress
+) -> Evaluator:
+    """The GPU if the application runs on one, else the model (or a profiler of the host).
+
+    Args:
+        setup: of the run.
+        subject: the kernel.
+        history: remembers what becomes of attempts.
+        folder: for what the application's process is told and tells on a GPU.
+        progress: told of each step.
+    """
+    options = setup.options
+    baseline, profiler = profile_baseline(setup, subject, progress)
+    setting = Setting(
+        subject=subject,
+        target=setup.target,
+        language=setup.language,
+        profiler=profiler,
+        remember=history.record,
+        progress=progress,
+        rank=setup.formula.rank,
+        num_attempts=options.num_attempts,
+        tolerance=options.accordo_absolute_tolerance,
+        validation_seconds=options.validation_seconds,
+        unit_test=UnitTest(setup),
+        share=setup.share,
+    )
+    if setup.device is None or not isinstance(setup.language, GpuLanguage):
+        return OnModel(setting)
+    runs = setup.language.on_gpu(
+        setup.record_request(folder),
+        (setup.device, setup.target),
+        [(one.launch, one.trace) for one in subject.traced],
+        tolerance=options.accordo_absolute_tolerance,
+    )
+    return OnGpu(setting, runs, baseline, options.measure)
+
+
+def profile_baseline(
+    setup: Setup, subject: Subject, progress: Progress
+) -> tuple[Measurement, Profiler | None]:
+    """The unmodified kernel's hit rate as the GPU's profiler reads it, and the profiler.
+
+    Without a GPU the subject's own; also if the profiler turns out not to work and was not asked
+    for by name.
+
+    Raises:
+        ProfileError: it reads none, and is the one that is asked for.
+    """
+    if setup.device is None or setup.profiler is None:
+        return subject.baseline, setup.profiler
+    progress.phase(f"profiling {subject.kernel} unmodified ({setup.profiler.name})")
+    try:
+        read = setup.profiler.measure(subject.traced)
+    except ProfileError as error:
+        if setup.options.profiler != "auto":
+            raise
+        progress.note(f"hit rates are modelled, times measured: {error}")
+        return subject.baseline, None
+    read = replace(read, time_ms=None, causes=subject.baseline.causes)
+    return read, setup.profiler  # a profiler's own times are not compared
+
+
+def optimize_kernel(
+    one: Search, recorded: Capture, proposers: Sequence[Proposer], folder: Path, progress: Progress
+) -> Outcome:
+    """Runs the loop on one kernel of a recorded application; as of `optimize`."""
+    setup = one.setup
+    promising = is_promising(setup, one.subject)
+    if setup.device is not None and not promising:
+        setup = replace(setup, device=None, profiler=None)  # nothing is timed or counted
+    subject = apart(lambda: look_closely(one.subject, setup, progress))
+    folder = kernel_folder(folder / one.folder, setup, subject)
+    initial = subject.read_file()
+    with (
+        lock_folder(folder, subject) as lock,
+        open_history(setup, subject, proposers, folder, progress) as history,
+    ):
+        scratch = recorded.folder.parent
+        evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
+        best, effort, interrupted, found = None, Effort(), None, Findings()
+        guard = SizeGuard(setup, subject, progress)
+        try:
+            if promising:
+                best, effort = apart(
+                    lambda: search_kernel(
+                        setup, subject, proposers, evaluator, history, progress, guard
+                    )
+                )
+            found.collect(setup, subject, evaluator, best, progress)
+        except Interrupted as signal:
+            best, interrupted = best or next(filter(sound, evaluator.confirmed), None), signal
+            efforts = [proposer.effort for proposer in proposers]
+            effort = sum(efforts, Effort((f"{signal}; --resume goes on",)))
+        run = replace(
+            conclude(setup, recorded, subject, name_proposers(proposers), evaluator, history),
+            best=best.attempt if best else None,
+            picture=found.picture,
+            cures=found.cures,
+            sizes=guard.sizes_of(best),
+            interrupted=interrupted is not None,
+            usage=effort.usage,
+        )
+        run = replace(run, notes=(*found.notes, *run.notes, *effort.notes))
+        edit = best.edit if best else None
+        return Outcome(run, edit, subject.file, initial, folder, lock, interrupted)
 
 
 def optimize(
@@ -50,11 +172,14 @@ def optimize(
     progress = progress or Silent()
     results: dict[Subject, Result] = {}
     interrupted: Interrupted | None = None
+    if setup.options.seconds:
+        limit(setup.options.seconds)
     with record_application(setup, progress) as recorded:
         subjects, rows = apart(lambda: examine_kernels(recorded, setup, progress, to_edit=True))
         searches = plan_searches(subjects, setup)
         try:
             for number, one in enumerate(searches, 1):
+                begin_part(len(searches) - number + 1)
                 if len(searches) > 1:
                     progress.note(f"kernel {number} of {len(searches)}: {one.subject.kernel}")
                 result = _try_kernel(one, recorded, proposers, folder, progress)
@@ -69,16 +194,13 @@ def optimize(
     if len(failures) == len(results):
         raise interrupted or failures[0]
     if interrupted:
+        interrupted.exit_code *= interrupted.number != SIGALRM
         results = {**{one.subject: interrupted for one in searches}, **results}
     return gather([(one, results.get(one)) for one in subjects], rows, interrupted, setup)
 
 
 def _try_kernel(
-    one: Search,
-    recorded: Capture,
-    proposers: Sequence[Proposer],
-    folder: Path,
-    progress: Progress,
+    one: Search, recorded: Capture, proposers: Sequence[Proposer], folder: Path, progress: Progress
 ) -> Outcome | SwizzleError:
     """As `optimize_kernel`; an error is returned."""
     try:
@@ -107,10 +229,7 @@ def score(
 ) -> tuple[Subject, Attempt]:
     """Proves and evaluates one candidate on the application's kernel; no file is changed."""
     progress = progress or Silent()
-    with (
-        record_application(setup, progress) as recorded,
-        temporary_folder("score") as folder,
-    ):
+    with record_application(setup, progress) as recorded, temporary_folder("score") as folder:
         return apart(lambda: _score(candidate, setup, recorded, folder, progress))
 
 

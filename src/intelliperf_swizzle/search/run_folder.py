@@ -72,11 +72,7 @@ def lock_folder(folder: Path, subject: Subject) -> Iterator[FolderLock]:
 
 @contextmanager
 def open_history(
-    setup: Setup,
-    subject: Subject,
-    proposers: Sequence[Proposer],
-    folder: Path,
-    progress: Progress,
+    setup: Setup, subject: Subject, proposers: Sequence[Proposer], folder: Path, progress: Progress
 ) -> Iterator[History]:
     """The run's history file, new or resumed; closed at the end."""
     options = setup.options

@@ -31,9 +31,14 @@ from intelliperf_swizzle.records import (
     Verdict,
     Witness,
 )
-from intelliperf_swizzle.search.scoring import evaluate_on, owners_of, tiles_of
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject, edit_launches
+from intelliperf_swizzle.search.subject import (
+    Subject,
+    edit_launches,
+    evaluate_on,
+    owners_of,
+    tiles_of,
+)
 from intelliperf_swizzle.units import points
 
 FEW_COUNTS = (*range(1, 33), *range(33, LONGEST + 1, 271))

@@ -8,14 +8,13 @@ where several programs meet in a sector the launch is run again and looked at by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Trace
-from intelliperf_swizzle.trace.lanes import lanes_in_pieces
+from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import contested_sectors, updates_collide
 from intelliperf_swizzle.trace.writers import Writers
@@ -82,7 +81,7 @@ def shared_tensors(
     )
 
 
-class ByteWatch:
+class ByteWatch(Observer):
     """Notes who touches each byte of some sectors; takes accesses as `TraceRecorder`.
 
     Args:
@@ -107,64 +106,38 @@ class ByteWatch:
         """A batch begins."""
         self._programs = self._batch = programs
 
-    def number(
-        self, values: Int64Array | None, taking: npt.NDArray[np.bool_] | None = None
-    ) -> None:
+    def number(self, values: Int64Array | None, active: Bits | None = None) -> None:
         """What follows belongs to the tiles of these numbers; None = to the programs themselves."""
         own = self._programs if values is None else -1 - values.astype(np.int64)
         self._batch = np.broadcast_to(own, self._programs.shape)
 
-    def access(
-        self,
-        kind: Access,
-        addresses: Sequence[npt.NDArray[np.int64]],
-        mask: Sequence[npt.NDArray[np.bool_]],
-        item_bytes: int,
-        active: npt.NDArray[np.bool_],
-        site: int | None = None,
-    ) -> int:
-        """The active programs access a block; as of `TraceRecorder`."""
-        rows = np.flatnonzero(active)
-        used = [term if len(term) == 1 else term[rows] for term in addresses]
-        low, high = (sum(int(end(term)) for term in used) for end in (np.min, np.max))
-        last = np.searchsorted(self._sectors, (high + item_bytes - 1) // SECTOR_BYTES, side="right")
+    def access(self, block: BlockAccess) -> int:
+        """The active programs access a block."""
+        low, high = block.span()
+        beyond = (high + block.item_bytes - 1) // SECTOR_BYTES
+        last = np.searchsorted(self._sectors, beyond, side="right")
         if last == np.searchsorted(self._sectors, low // SECTOR_BYTES):
             return 0  # no lane comes near
-        self._refine(self._bits(used), item_bytes)
+        self._refine(block)
         if self.finest < self._grain:
             return 0
-        for own, lanes, covered in lanes_in_pieces(addresses, mask, rows):
-            self._writers.note(kind, self._batch[own], lanes, covered, item_bytes)
+        for own, lanes, covered in block.lanes():
+            self._writers.note(block.kind, self._batch[own], lanes, covered, block.item_bytes)
         return 0
 
-    def _bits(self, addresses: Sequence[npt.NDArray[np.int64]]) -> int:
-        """All low bits that addresses have."""
-        bits = 0
-        for term in addresses:
-            bits |= int(np.bitwise_or.reduce(term, axis=None))
-        return bits
-
-    def _refine(self, address_bits: int, item_bytes: int) -> None:
+    def _refine(self, block: BlockAccess) -> None:
         """Takes note of what addresses and size are multiples of."""
-        while (int(address_bits) | item_bytes) & (self.finest - 1):
+        bits = block.item_bytes
+        for term in block.used():
+            bits |= int(np.bitwise_or.reduce(term, axis=None))
+        while bits & (self.finest - 1):
             self.finest //= 2
 
-    def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
-        """A batch is over: programs that left it make the same accesses in another one."""
-
-    def observe(
-        self,
-        program: int,
-        kind: Access,
-        addresses: npt.NDArray[np.uint64],
-        mask: npt.NDArray[np.bool_],
-        item_bytes: int,
-    ) -> None:
-        """One access of one program; `addresses` of any shape, in C order."""
-        self._refine(int(np.bitwise_or.reduce(addresses, axis=None)), item_bytes)
-        lanes = np.ascontiguousarray(addresses).reshape(1, -1).view(np.int64)
-        covered = np.broadcast_to(mask, addresses.shape).reshape(1, -1)
-        self._writers.note(kind, np.array([program]), lanes, covered, item_bytes)
+    def observe(self, program: int, block: BlockAccess) -> None:
+        """One access of one program."""
+        self._refine(block)
+        _, lanes, covered = next(block.lanes())
+        self._writers.note(block.kind, np.array([program]), lanes, covered, block.item_bytes)
 
     def shared(self) -> Int64Array:
         """The sectors with a byte that one program writes and another one reads or stores."""

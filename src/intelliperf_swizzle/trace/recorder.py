@@ -24,9 +24,9 @@ from intelliperf_swizzle.records import (
     Trace,
 )
 from intelliperf_swizzle.trace.atomics import Atomics, Update
-from intelliperf_swizzle.trace.groups import Grouping, Groups
-from intelliperf_swizzle.trace.lanes import lanes_in_pieces
-from intelliperf_swizzle.trace.parts import (
+from intelliperf_swizzle.trace.groups import (
+    Grouping,
+    Groups,
     Part,
     RelativeLines,
     each_tile,
@@ -34,13 +34,14 @@ from intelliperf_swizzle.trace.parts import (
     spread_over,
     without_repeats,
 )
+from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
 from intelliperf_swizzle.trace.shapes import NO_SHAPE, ShapeTable, distinct, touched_lines
 
 OTHER_TILES = "programs take other tiles than they did when the loop was found"
 _LINE_SHIFT = LINE_BYTES.bit_length() - 1
 
 
-class TraceRecorder:
+class TraceRecorder(Observer):
     """Takes accesses from the interpreter, in batches or one by one.
 
     Args:
@@ -93,25 +94,17 @@ class TraceRecorder:
 
     # --- one by one ----------------------------------------------------------------------------
 
-    def observe(
-        self,
-        program: int,
-        kind: Access,
-        addresses: npt.NDArray[np.uint64],
-        mask: npt.NDArray[np.bool_],
-        item_bytes: int,
-    ) -> None:
-        """One access of one program; `addresses` of any shape, in C order."""
-        lanes = np.ascontiguousarray(addresses).reshape(1, -1).view(np.int64)
-        active = np.broadcast_to(mask, addresses.shape).reshape(1, -1)
-        first, shape, outside = self._spread(kind, lanes, active, item_bytes)
+    def observe(self, program: int, block: BlockAccess) -> None:
+        """One access of one program."""
+        _, lanes, active = next(block.lanes())
+        first, shape, outside = self._spread(block, lanes, active)
         self._single_outside[program] += int(outside[0])
         accesses = self._single.setdefault(program, [])
-        if kind == Access.ATOMIC:
+        if block.kind == Access.ATOMIC:
             words = lanes[active]
             if len(words):
                 self.atomics.note_update(int(words.min()), int(words.max()))
-            self.atomics.keep(np.full(len(words), program), words, item_bytes)
+            self.atomics.keep(np.full(len(words), program), words, block.item_bytes)
         if shape[0] != NO_SHAPE:
             accesses.append((int(first[0]), int(shape[0])))
 
@@ -137,19 +130,17 @@ class TraceRecorder:
         self._programs = programs
         self._accesses: list[tuple[Int64Array, Int32Array]] = []
         self._words: list[tuple[int, Int64Array, Int64Array, int]] = []
-        self._begun: list[tuple[int, Int64Array | None, npt.NDArray[np.bool_] | None]] = []
+        self._begun: list[tuple[int, Int64Array | None, Bits | None]] = []
         self._outside = np.zeros(len(programs), np.int64)
         self._grouping.begin()
         self._latest.clear()
 
-    def number(
-        self, values: Int64Array | None, taking: npt.NDArray[np.bool_] | None = None
-    ) -> bool:
+    def number(self, values: Int64Array | None, active: Bits | None = None) -> bool:
         """What follows belongs to the tiles of these numbers, one a program; None = to no tile.
 
         Args:
             values: the numbers, or one for all.
-            taking: bool[programs]; which of them take a tile; None = all.
+            active: bool[programs]; which of them take a tile; None = all.
 
         Returns:
             Whether it is wanted.
@@ -157,7 +148,7 @@ class TraceRecorder:
         Raises:
             TraceError: they are the numbers of none of these programs.
         """
-        self._begun.append((len(self._accesses), values, taking))
+        self._begun.append((len(self._accesses), values, active))
         if values is None or self._loop is None:
             return True
         inside = (values >= 0) & (values < self._loop.tiles)
@@ -167,42 +158,35 @@ class TraceRecorder:
         most = self._loop.most_turns
         return most is None or len(self._begun) <= most
 
-    def access(
-        self,
-        kind: Access,
-        addresses: Sequence[npt.NDArray[np.int64]],
-        mask: Sequence[npt.NDArray[np.bool_]],
-        item_bytes: int,
-        active: npt.NDArray[np.bool_],
-        site: int | None = None,
-    ) -> int:
-        """The active programs access a block; terms have shape `(programs or 1, *extents or 1)`.
+    def access(self, block: BlockAccess) -> int:
+        """The active programs access a block.
 
         A load that touches the very lines and sectors that the load before it at its `site` has
         touched is left out: threads that walk along rows would take as much memory as time.
         """
-        if kind == Access.ATOMIC:
-            self._note_words(addresses, mask, item_bytes, active)
-            used = [term if len(term) == 1 else term[active] for term in addresses]
-            low, high = (sum(int(end(term)) for term in used) for end in (np.min, np.max))
-            self.atomics.note_update(low, high)
+        active, site = block.active, block.site
+        if block.kind == Access.ATOMIC:
+            self._note_words(block)
+            self.atomics.note_update(*block.span())
         selected = None if active.all() else np.flatnonzero(active)
         count = len(active) if selected is None else len(selected)
-        grouped = [self._grouping.groups(term, selected) for term in addresses]
+        grouped = [self._grouping.groups(term, selected) for term in block.addresses]
         if not all(groups.regular for groups in grouped):
-            first, shape = self._irregular(kind, addresses, mask, item_bytes, selected, count)
+            first, shape = self._irregular(
+                block, np.arange(count) if selected is None else selected
+            )
         else:
-            masks = [self._grouping.groups(term, selected) for term in mask]
-            first, shape = self._by_groups(kind, grouped, masks, item_bytes)
-            self._check_inside(kind, addresses, mask, item_bytes, selected, first, shape, grouped)
+            masks = [self._grouping.groups(term, selected) for term in block.mask]
+            first, shape = self._by_groups(block, grouped, masks)
+            self._check_inside(block, selected, first, shape)
         if self.site_outside is None and self._outside.any():
             self.site_outside = site
-        if site is not None and kind == Access.READ:
+        if site is not None and block.kind == Access.READ:
             first, shape = without_repeats(self._latest, site, first, shape)
         self._accesses.append(spread_over(first, shape, selected, len(active)))
         return len(self._accesses) - 1
 
-    def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
+    def end(self, active: Bits, value_loads: Mapping[int, int]) -> None:
         """A batch is over: keep what the active programs did."""
         for number, origin in value_loads.items():
             whole_base, whole_shape = self._broadcast(number)
@@ -233,9 +217,7 @@ class TraceRecorder:
             Part(own, touching.sum(axis=1), base.T[touching], shape.T[touching], outside)
         )
 
-    def _tiles(
-        self, active: npt.NDArray[np.bool_]
-    ) -> Iterator[tuple[int, int, Int64Array, Int64Array]]:
+    def _tiles(self, active: Bits) -> Iterator[tuple[int, int, Int64Array, Int64Array]]:
         """Ranges of accesses, rows of the programs that make them, and their tiles.
 
         What programs do outside of the loop comes after all tiles of the loop.
@@ -253,24 +235,18 @@ class TraceRecorder:
             if begin < end or begin == 0:
                 yield begin, end, rows, own
 
-    def _note_words(
-        self,
-        addresses: Sequence[npt.NDArray[np.int64]],
-        mask: Sequence[npt.NDArray[np.bool_]],
-        item_bytes: int,
-        programs: npt.NDArray[np.bool_],
-    ) -> None:
+    def _note_words(self, block: BlockAccess) -> None:
         """Keep row number in the batch and address of every active lane of an atomic."""
-        extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
+        extents = block.extents
         common = (len(self._programs), *extents)
         if not self.atomics.has_room(int(np.prod(common))):
             return
-        lanes = np.broadcast_to(sum(addresses), common)
-        active = np.broadcast_to(programs.reshape(-1, *(1,) * len(extents)), common).copy()
-        for bits in mask:
+        lanes = np.broadcast_to(sum(block.addresses), common)
+        active = np.broadcast_to(block.active.reshape(-1, *(1,) * len(extents)), common).copy()
+        for bits in block.mask:
             active &= bits
         rows = np.nonzero(active)[0]
-        self._words.append((len(self._accesses), rows, lanes[active], item_bytes))
+        self._words.append((len(self._accesses), rows, lanes[active], block.item_bytes))
 
     def _broadcast(self, number: int) -> tuple[Int64Array, Int32Array]:
         base, shape = self._accesses[number]
@@ -278,7 +254,7 @@ class TraceRecorder:
         return np.broadcast_to(base, count), np.broadcast_to(shape, count)
 
     def _by_groups(
-        self, kind: Access, addresses: Sequence[Groups], masks: Sequence[Groups], item_bytes: int
+        self, block: BlockAccess, addresses: Sequence[Groups], masks: Sequence[Groups]
     ) -> tuple[Int64Array, Int32Array]:
         """First line and shape per program (or one for all), computed once per kind of program."""
         base: Any = sum(groups.first for groups in addresses)
@@ -288,7 +264,7 @@ class TraceRecorder:
                 code = code * len(groups.patterns) + groups.group
         kinds, which = distinct(np.atleast_1d(code))
         found = [
-            self._lines_of(kind, addresses, masks, item_bytes, int(at), int(base[at % len(base)]))
+            self._lines_of(block, addresses, masks, int(at), int(base[at % len(base)]))
             for at in kinds
         ]
         shape = np.array([lines.shape for lines in found], np.int32)[which]
@@ -299,10 +275,9 @@ class TraceRecorder:
 
     def _lines_of(
         self,
-        kind: Access,
+        block: BlockAccess,
         addresses: Sequence[Groups],
         masks: Sequence[Groups],
-        item_bytes: int,
         at: int,
         base: int,
     ) -> RelativeLines:
@@ -311,7 +286,7 @@ class TraceRecorder:
         chosen = [groups.of_row(at) for groups in addresses]
         covered = [groups.of_row(at) for groups in masks]
         key = (
-            int(kind), item_bytes, residue,
+            int(block.kind), block.item_bytes, residue,
             tuple(g.patterns[i] for g, i in zip(addresses, chosen, strict=True)),
             tuple(g.patterns[i] for g, i in zip(masks, covered, strict=True)),
         )  # fmt: skip
@@ -323,17 +298,12 @@ class TraceRecorder:
             active: Any = np.ones((1,) * lanes.ndim, np.bool_)
             for groups, i in zip(masks, covered, strict=True):
                 active = active & groups.rows[i]
-            lines = self._compute(kind, lanes, active, item_bytes, residue)
+            lines = self._compute(block, lanes, active, residue)
             self._regular[key] = lines
         return lines
 
     def _compute(
-        self,
-        kind: Access,
-        lanes: npt.NDArray[np.int64],
-        active: npt.NDArray[np.bool_],
-        item_bytes: int,
-        residue: int,
+        self, block: BlockAccess, lanes: npt.NDArray[np.int64], active: Bits, residue: int
     ) -> RelativeLines:
         common = np.broadcast_shapes(lanes.shape, active.shape)
         lanes = np.broadcast_to(lanes, common).reshape(1, -1)
@@ -343,25 +313,19 @@ class TraceRecorder:
         touched = lanes[active]
         # Lines are counted from one that is below all lanes, because numbers must not be negative.
         raised = -(int(touched.min()) // LINE_BYTES) * LINE_BYTES
-        offset, line, mark = touched_lines(lanes + raised, active, item_bytes, self._wave_lanes)
-        first, shape = self._shapes.add(kind, offset, line, mark)
+        offset, line, mark = touched_lines(
+            lanes + raised, active, block.item_bytes, self._wave_lanes
+        )
+        first, shape = self._shapes.add(block.kind, offset, line, mark)
         return RelativeLines(
             int(shape[0]),
             int(first[0]) - raised // LINE_BYTES,
             int(touched.min()) - residue,
-            int(touched.max()) + item_bytes - residue,
+            int(touched.max()) + block.item_bytes - residue,
         )
 
     def _check_inside(
-        self,
-        kind: Access,
-        addresses: Sequence[npt.NDArray[np.int64]],
-        mask: Sequence[npt.NDArray[np.bool_]],
-        item_bytes: int,
-        selected: Int64Array | None,
-        first: Int64Array,
-        shape: Int32Array,
-        grouped: Sequence[Groups],
+        self, block: BlockAccess, selected: Int64Array | None, first: Int64Array, shape: Int32Array
     ) -> None:
         """Redo, lane by lane, the programs with lanes outside the storage of their others."""
         place = np.searchsorted(self._begin, self._low, side="right") - 1
@@ -370,43 +334,28 @@ class TraceRecorder:
             return
         rows = np.flatnonzero(np.broadcast_to(wrong, np.broadcast_shapes(first.shape, shape.shape)))
         programs = rows if selected is None else selected[rows]
-        first[rows], shape[rows] = self._irregular(
-            kind, addresses, mask, item_bytes, programs, len(programs)
-        )
+        first[rows], shape[rows] = self._irregular(block, programs)
 
-    def _irregular(
-        self,
-        kind: Access,
-        addresses: Sequence[npt.NDArray[np.int64]],
-        mask: Sequence[npt.NDArray[np.bool_]],
-        item_bytes: int,
-        selected: Int64Array | None,
-        count: int,
-    ) -> tuple[Int64Array, Int32Array]:
+    def _irregular(self, block: BlockAccess, programs: Int64Array) -> tuple[Int64Array, Int32Array]:
         """First line and shape per program, from all its lanes."""
-        first, shape = np.empty(count, np.int64), np.empty(count, np.int32)
-        programs = np.arange(count) if selected is None else selected
+        first, shape = np.empty(len(programs), np.int64), np.empty(len(programs), np.int32)
         done = 0
-        for rows, lanes, active in lanes_in_pieces(addresses, mask, programs):
+        for rows, lanes, active in block.lanes(programs):
             piece = slice(done, done + len(rows))
-            spread = self._spread(kind, lanes, active, item_bytes)
+            spread = self._spread(block, lanes, active)
             first[piece], shape[piece] = spread[:2]
             self._outside[rows] += spread[2]
             done = piece.stop
         return first, shape
 
     def _spread(
-        self,
-        kind: Access,
-        lanes: npt.NDArray[np.int64],
-        active: npt.NDArray[np.bool_],
-        item_bytes: int,
+        self, block: BlockAccess, lanes: npt.NDArray[np.int64], active: Bits
     ) -> tuple[Int64Array, Int32Array, Int64Array]:
         """First line and shape of each row of lanes inside a storage; how many lie outside all."""
         place = np.searchsorted(self._begin, lanes, side="right") - 1
         inside = active & (place >= 0) & (lanes < self._end[place])
-        touched = touched_lines(lanes, inside, item_bytes, self._wave_lanes)
-        first, shape = self._shapes.add(kind, *touched)
+        touched = touched_lines(lanes, inside, block.item_bytes, self._wave_lanes)
+        first, shape = self._shapes.add(block.kind, *touched)
         outside = np.count_nonzero(active & ~inside, axis=1)
         if outside.any():
             self.unresolved[self._where()] = None

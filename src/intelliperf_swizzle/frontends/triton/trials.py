@@ -11,14 +11,7 @@ from intelliperf_swizzle.frontends.ports import GpuOutcome, RecordRequest
 from intelliperf_swizzle.frontends.trials.outcomes import RACE_SECONDS, outcome_of
 from intelliperf_swizzle.frontends.triton.gpu import Rig, Task, Trial
 from intelliperf_swizzle.hardware import Device, Target
-from intelliperf_swizzle.records import (
-    Access,
-    Launch,
-    Padding,
-    TensorArgument,
-    Timing,
-    Trace,
-)
+from intelliperf_swizzle.records import Access, Launch, Padding, TensorArgument, Timing, Trace
 from intelliperf_swizzle.trace.touched import touched_storages
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from intelliperf_swizzle.context import readings
 from intelliperf_swizzle.rank import beats, describe_rank, kind_of, order
-from intelliperf_swizzle.records import Attempt
+from intelliperf_swizzle.records import Attempt, Certificate
 from intelliperf_swizzle.units import percent, points
 
 IDLE_ITERATIONS = 2
@@ -191,6 +191,8 @@ def _whole(
     if attempt.measurement is not None:
         read = [f"{name} {value}" for name, value in readings(attempt.measurement, counters)]
         lines.append(f"Report: {', '.join(read)}")
+    if attempt.proof is not None and (elsewhere := _elsewhere(attempt.proof)):
+        lines.append(f"At other sizes: {elsewhere}")
     text = _clipped(attempt.candidate.text.strip(), LONGEST_TEXT)
     return "\n".join([*lines, *(f"    {line}" for line in text.splitlines())])
 
@@ -230,6 +232,13 @@ def _members(answer: ModelAnswer, attempt: Attempt, rank: Sequence[str]) -> list
     return lines
 
 
+def _elsewhere(proof: Certificate) -> str | None:
+    """For which sizes it is a permutation; None if nobody has looked."""
+    if proof.extent == "every size":
+        return "a permutation at each"
+    return f"a permutation where {proof.condition}, which is tested" if proof.condition else None
+
+
 def _few(told: Sequence[str]) -> str:
     """The first ones of a list, and the last."""
     if len(told) > MOST_MEMBERS:
@@ -250,10 +259,11 @@ def _values(attempt: Attempt) -> str:
 
 def _line(answer: ModelAnswer) -> str:
     leader = answer.leader
+    rate = f", {percent(_rate(leader))}" if _rate(leader) else ""
     idea = _clipped(answer.idea or leader.candidate.name, 160)
     members = len(answer.attempts)
     best = f" (first of {members}: {_values(leader)})" if members > 1 else ""
-    return f"- {leader.number} [{_kind(leader)}{_percent(leader)}]: {idea}{best}"
+    return f"- {leader.number} [{_kind(leader)}{rate}]: {idea}{best}"
 
 
 def _verdict(attempt: Attempt) -> str:
@@ -274,11 +284,6 @@ def _beside(attempt: Attempt, best: Attempt | None) -> str:
     if not rate or not highest or best is None or attempt.number == best.number:
         return ""
     return f"; L2 hit rate {points(highest, rate)} against attempt {best.number}, the one to beat"
-
-
-def _percent(attempt: Attempt) -> str:
-    rate = _rate(attempt)
-    return f", {100 * rate:.1f} %" if rate else ""
 
 
 def _rate(attempt: Attempt) -> float:

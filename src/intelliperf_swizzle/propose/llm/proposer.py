@@ -180,9 +180,10 @@ class _Conversation:
         return [one for one in self.problem.attempts() if one.candidate.origin == "llm"]
 
     def best(self) -> Attempt | None:
-        """The best attempt that is better than the unmodified kernel, of whatever origin."""
+        """The best that is better and, if one is, validated, of whatever origin."""
         ranked = order(self.problem.attempts(), self.proposer.formula.rank)
-        return next((one for one in ranked if one.verdict.kind == "better"), None)
+        better = [one for one in ranked if one.verdict.kind == "better"]
+        return next((one for one in better if one.validation), next(iter(better), None))
 
     def first_iteration(self) -> int:
         """The iteration to go on with; 1 unless the history is a resumed one."""
@@ -213,21 +214,18 @@ class _Conversation:
         least = self.problem.baseline_l2_hit_rate - SCREEN_SLACK
         for refusals in range(1 + self.proposer.formula.budgets.refusals):
             again = f", {refusals} refused" if refusals else ""
-            total = self.problem.iterations
             most = (1 + self.proposer.formula.budgets.refusals) * self.proposer.samples
             answers = f"up to {most} answer{'s' if most > 1 else ''} each"
             self.proposer.progress.phase(
-                f"asking: iteration {iteration} of {total}, {answers}{again}"
+                f"asking: iteration {iteration} of {self.problem.iterations}, {answers}{again}"
             )
             offered = self._propose(iteration)
             leader = yield from self._offer(offered, least)
             if leader is not None and leader.rate >= least:
                 if self.proposer.tunes:
                     leader = yield from self._tune(leader, offered)
-                best = leader.attempt
-                self.proposer.progress.note(
-                    f"attempt {best.number}: {best.verdict.kind}, {best.verdict.reason}"
-                )
+                best, note = leader.attempt, self.proposer.progress.note
+                note(f"attempt {best.number}: {best.verdict.kind}, {best.verdict.reason}")
                 if not not_judged(best):
                     return
 

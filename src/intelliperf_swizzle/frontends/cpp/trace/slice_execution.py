@@ -23,8 +23,9 @@ from intelliperf_swizzle.frontends.cpp.code.llvm import Instruction, Value, iden
 from intelliperf_swizzle.frontends.cpp.execute import native
 from intelliperf_swizzle.frontends.cpp.record.device_code import STANDIN, DeviceKernel, recording_of
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer
-from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import AccessObserver, CurrentUpdate
+from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpdate
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Launch, UInt8Array
+from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
 _MOST_LANES = 1 << 22
 """Lanes of an access of the workgroups that are executed together (32 MB of addresses)."""
@@ -93,7 +94,7 @@ class SliceExecution:
         if not self._library.sw_trace(_pointer(np.array(request, np.int64))):
             raise TraceError(f"there is no room for the memory of {launch.kernel}")
 
-    def run(self, programs: Int64Array, recorder: AccessObserver) -> int:
+    def run(self, programs: Int64Array, recorder: Observer) -> int:
         """Executes the first of these workgroups; as many as memory is meant for.
 
         Args:
@@ -124,7 +125,7 @@ class SliceExecution:
             rows = np.where(bits, rows, rows.max(axis=1, keepdims=True))  # alike where masks are
             shape = (count, bz, by, bx)
             terms, masks = [rows.reshape(shape)], [bits.reshape(shape)]
-            recorder.access(Access(kind), terms, masks, size, everyone, site=site)
+            recorder.access(BlockAccess(Access(kind), terms, masks, size, everyone, site))
         recorder.end(everyone, {})
         return int(count)
 

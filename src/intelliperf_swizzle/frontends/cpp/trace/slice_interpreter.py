@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.cpp.trace import terms
@@ -18,32 +17,12 @@ from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory, 
 from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum
 from intelliperf_swizzle.records import Access, Grid, Int64Array
 from intelliperf_swizzle.trace.atomics import Update
+from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
 _MOST_PENDING = 8
 """Ways into a block that are joined at once."""
 _MOST_STEPS = 4_000_000
 """Instructions of a batch, some minutes."""
-
-
-class AccessObserver(Protocol):
-    """Takes accesses; `trace.recorder.TraceRecorder` does, and `trace.overwrites.ByteWatch`."""
-
-    def begin(self, programs: Int64Array) -> None:
-        """A batch begins."""
-
-    def access(
-        self,
-        kind: Access,
-        addresses: Sequence[npt.NDArray[np.int64]],
-        mask: Sequence[npt.NDArray[np.bool_]],
-        item_bytes: int,
-        active: npt.NDArray[np.bool_],
-        site: int | None = None,
-    ) -> int:
-        """The active programs access a block."""
-
-    def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
-        """A batch is over."""
 
 
 class CurrentUpdate:
@@ -92,7 +71,7 @@ class Interpreter:
         self._block_mask = np.ones((1, block[2], block[1], block[0]), np.bool_)
 
     def run(
-        self, programs: Int64Array, recorder: AccessObserver, *, most_steps: int = _MOST_STEPS
+        self, programs: Int64Array, recorder: Observer, *, most_steps: int = _MOST_STEPS
     ) -> int:
         """Runs these workgroups and tells the recorder what they access; returns how many.
 
@@ -213,7 +192,9 @@ class Interpreter:
         self._update.code = update
         parts = [np.full(terms.ONE, terms.signed(address.c)), *address.terms.values()]
         masks = [*terms.arrays_of(mask), self._block_mask]
-        number = self._recorder.access(Access(kind), parts, masks, size, self._everyone, site=site)
+        number = self._recorder.access(
+            BlockAccess(Access(kind), parts, masks, size, self._everyone, site)
+        )
         if kind == Access.READ:
             self._loaded[self._uncast(step.operands[0])] = number
 

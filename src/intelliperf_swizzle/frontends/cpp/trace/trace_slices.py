@@ -19,7 +19,6 @@ from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, d
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
 from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
-    AccessObserver,
     CurrentUpdate,
     Interpreter,
 )
@@ -33,6 +32,7 @@ from intelliperf_swizzle.records import (
     TensorArgument,
     Trace,
 )
+from intelliperf_swizzle.trace.observer import Observer
 from intelliperf_swizzle.trace.overwrites import with_sharing
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import reads_what_is_written, writes_any
@@ -173,7 +173,7 @@ class _Tracing:
             return reads_what_is_written(trace, self._memory.all_places, recorder.value_loads)
         return writes_any(trace, self._execution.read)
 
-    def _run(self, recorder: AccessObserver, counted: TraceRecorder | None) -> None:
+    def _run(self, recorder: Observer, counted: TraceRecorder | None) -> None:
         programs, done, batch = self._launch.programs, 0, _FIRST_BATCH
         while done < programs:
             Sum.largest = 1

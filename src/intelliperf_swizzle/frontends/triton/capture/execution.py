@@ -14,16 +14,15 @@ from intelliperf_swizzle.frontends.triton.capture import unknown
 from intelliperf_swizzle.frontends.triton.capture.accessed import accessed_by
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
-from intelliperf_swizzle.frontends.triton.walk.arguments import bind_arguments
-from intelliperf_swizzle.frontends.triton.walk.memory import Memory
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
 from intelliperf_swizzle.frontends.triton.walk.run import (
     Live,
-    Nobody,
     run_one_by_one,
     run_together,
 )
 from intelliperf_swizzle.frontends.triton.walk.slicing import everything
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
+from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
 _GROWTH = 4
 """Each batch has so many times as many programs as the one before; the first has one."""
@@ -73,18 +72,18 @@ def _prepare(ttir: str) -> tuple[Kernel, Plan]:
     return kernel, Plan(kernel, everything(kernel))
 
 
-class _Progress(Nobody):
+class _Progress(Observer):
     """Asks at each access of programs: those before `done` are done."""
 
     def __init__(self, programs: int, ask: Ask, done: int = 0) -> None:
         self._programs, self._ask, self._done = programs, ask, done
 
-    def access(self, *_: object) -> int:
+    def access(self, block: BlockAccess) -> int:
         """Programs of a batch access memory."""
         self._ask((self._done + 0.5) / self._programs)
         return 0
 
-    def observe(self, program: int, *_: object) -> None:
+    def observe(self, program: int, block: BlockAccess) -> None:
         """A program accesses memory."""
         self._done = max(self._done, program)
         self._ask((self._done + 0.5) / self._programs)

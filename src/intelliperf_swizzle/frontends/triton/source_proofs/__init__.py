@@ -2,23 +2,27 @@
 # SPDX-License-Identifier: MIT
 """The remap that a kernel's own source computes from its program ids: is it a permutation?
 
-`observe` executes the kernel's IR (`child`), while `stores` notes who stores each element and
-`accessed_parts` who accesses which part; `judge` draws the verdict; `other_sizes` makes a launch
-anew at other sizes.
+`observe` executes the kernel's IR in a child process and notes who stores each element,
+`accessed_parts` who accesses which part; `judge` draws the verdict and words it; `other_sizes`
+makes a launch anew at other sizes.
 """
 
 from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
+    cautions,
     launches_of,
     prove_calls,
+    prove_launches,
     prove_source,
 )
-from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict, SizesTried
+from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
+    RemapVerdict,
+    SizesTried,
+    described,
+)
 from intelliperf_swizzle.frontends.triton.source_proofs.other_sizes import (
     retile_launch,
     scale_launch,
 )
-from intelliperf_swizzle.frontends.triton.source_proofs.parent import cautions, prove_launches
-from intelliperf_swizzle.frontends.triton.source_proofs.verdict_text import described
 
 __all__ = [
     "RemapVerdict",

@@ -19,6 +19,7 @@ from intelliperf_swizzle.frontends.triton.ir.parse import Op
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Parts
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.records import Access, Int64Array, Launch, TensorArgument
+from intelliperf_swizzle.trace.observer import BlockAccess
 
 _Bits: TypeAlias = npt.NDArray[np.bool_]
 MOST_PARTS = 1 << 24
@@ -107,27 +108,17 @@ class PartWatch:
         """A batch begins."""
         self._batch.clear()
 
-    def access(
-        self,
-        kind: Access,
-        addresses: Sequence[npt.NDArray[np.int64]],
-        item_bytes: int,
-        what: tuple[Op, str, Origin],
-        touched: _Bits,
-        active: _Bits,
-    ) -> None:
-        """The active programs of a batch access a block (terms as in `walk.batch.Recorder`).
+    def access(self, block: BlockAccess, what: tuple[Op, str, Origin], touched: _Bits) -> None:
+        """The active programs of a batch access a block.
 
         Args:
-            kind: of the access.
-            addresses: of the block.
-            item_bytes: of a lane.
+            block: what they access.
             what: the operation, its file and line, and what its address is computed from.
             touched: programs of which not all lanes are masked, as far as that is known.
-            active: those that make the access.
         """
         if self._pairs > MOST_PARTS:
             return
+        addresses = block.addresses
         first = sum(term.reshape(len(term), -1)[:, 0] for term in addresses)
         base = np.atleast_1d(np.asarray(first, np.int64))
         places = np.searchsorted(self._memory.begin, base, side="right") - 1
@@ -135,8 +126,8 @@ class PartWatch:
         extents = np.broadcast_shapes(*(term.shape[1:] for term in addresses))
         strides = tuple(_stride(addresses, axis - len(extents)) for axis in range(len(extents)))
         op, line, origin = what
-        key = _Key(place, kind, op, line, extents, strides, item_bytes, origin)
-        self._batch.append((key, base, touched, active))
+        key = _Key(place, block.kind, op, line, extents, strides, block.item_bytes, origin)
+        self._batch.append((key, base, touched, block.active))
 
     def end(self, programs: Int64Array) -> None:
         """A batch is over."""

@@ -7,20 +7,167 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from intelliperf_swizzle.children import CallError, call
+from intelliperf_swizzle.codec import load_arrays
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     RemapVerdict,
+    SizesTried,
+    judge,
+    summarise,
 )
-from intelliperf_swizzle.frontends.triton.source_proofs.parent import prove_launches
+from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation
+from intelliperf_swizzle.frontends.triton.source_proofs.other_sizes import scale_launch
+from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.kept import Kept, kept_for_user
+from intelliperf_swizzle.launch_files import as_text, save_launch
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Grid, Launch
+
+LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
+"""Blocks along a size that is changed."""
+MOST_BYTES = 1 << 30
+"""Of the tensors of a launch that is made."""
+LOOK_SECONDS = 20.0
+"""For finding out unasked whether a kernel drops tiles."""
+
+
+def cautions(launches: Sequence[Launch], prove_command: str, kept: Kept) -> tuple[str, ...]:
+    """Says so if the remap that the kernel's source has already drops tiles."""
+    verdicts = prove_launches(launches, timeout_seconds=LOOK_SECONDS, kept=kept)
+    return tuple(
+        f"{launch.kernel} computes some tiles twice and others never, unmodified: "
+        f"{verdict.reason}, {verdict.evidence[0]} ({prove_command})"
+        for launch, verdict in zip(launches, verdicts, strict=True)
+        if verdict.drops_tiles
+    )
+
+
+def prove_launches(
+    launches: Sequence[Launch],
+    *,
+    sweep: bool = False,
+    timeout_seconds: float = 600.0,
+    kept: Kept | None = None,
+) -> tuple[RemapVerdict, ...]:
+    """For each launch, whether its own source computes each of its tiles exactly once.
+
+    Costs a child process of about a second, and then some tenths of a second a launch; more where
+    outputs are large. A launch at which the child process dies is tried once more in its own.
+
+    Args:
+        launches: as recorded.
+        sweep: also look at each launch at other sizes.
+        timeout_seconds: for all of them.
+        kept: verdicts of earlier runs, which take the place of new ones.
+    """
+    return (kept or Kept(None)).call(
+        "remap",
+        ([(as_text(one), one.count) for one in launches], sweep),
+        lambda: _prove(launches, sweep, timeout_seconds),
+        is_final=lambda them: not sweep and all(one.kind != "not told" for one in them),
+    )
+
+
+def _prove(
+    launches: Sequence[Launch], sweep: bool, timeout_seconds: float
+) -> tuple[RemapVerdict, ...]:
+    seen = _observe(launches, timeout_seconds)
+    verdicts = [_verdict(*pair) for pair in zip(launches, seen, strict=True)]
+    if sweep:
+        tried = [_try_sizes(*pair, timeout_seconds) for pair in zip(launches, seen, strict=True)]
+        verdicts = [replace(one, sizes=sizes) for one, sizes in zip(verdicts, tried, strict=True)]
+    return tuple(verdicts)
+
+
+def _try_sizes(launch: Launch, seen: Observation | _Unseen, timeout_seconds: float) -> SizesTried:
+    """The verdicts on a launch at other sizes; as `not_tried` says, where there are none."""
+    if isinstance(seen, _Unseen) or seen.places_loaded:
+        return SizesTried(not_tried="what a program does depends on what its tensors hold")
+    made = [
+        one
+        for one in scale_launch(launch, lambda count: (*LADDER, count))
+        if sum(storage.bytes for storage in one.storages.values()) <= MOST_BYTES
+    ]
+    if not made:
+        return SizesTried(not_tried="the grid does not follow from the sizes that are passed")
+    found = [
+        _verdict(one, sight)
+        for one, sight in zip(made, _observe(made, timeout_seconds), strict=True)
+        if isinstance(sight, Observation)
+    ]
+    same = [one.kind for one in found if one.grid == launch.grid]
+    if same != [_verdict(launch, seen).kind]:
+        return SizesTried(not_tried="the launch cannot be made anew from its sizes")
+    return summarise(found)
+
+
+@dataclass(frozen=True)
+class _Unseen:
+    """Why a launch could not be observed."""
+
+    reason: str
+
+
+def _observe(
+    launches: Sequence[Launch], timeout_seconds: float
+) -> tuple[Observation | _Unseen, ...]:
+    with temporary_folder("source") as place:
+        folders = [place / "all" / f"{number:06}" for number in range(len(launches))]
+        for launch, folder in zip(launches, folders, strict=True):
+            folder.mkdir(parents=True)
+            save_launch(replace(launch, loop=None), folder / "launch.json")
+        died = _watch(place / "all", timeout_seconds)
+        seen = []
+        for folder in folders:
+            why = died
+            if died and len(launches) > 1 and not _is_done(folder):
+                alone = place / folder.name
+                alone.mkdir()
+                why = _watch(folder.rename(alone / "0").parent, timeout_seconds)
+                folder = alone / "0"
+            seen.append(_read(folder, why))
+        return tuple(seen)
+
+
+def _watch(folder: Path, limit_seconds: float) -> str | None:
+    """Run the child process; why it died, or None."""
+    try:
+        call(
+            "intelliperf_swizzle.frontends.triton.source_proofs.observe:watch",
+            folder,
+            environment=CHILD_ENVIRONMENT,
+            limit_seconds=limit_seconds,
+        )
+    except CallError as error:
+        if error.too_late:
+            return f"it took longer than {limit_seconds:g} s"
+        return f"the interpreter {error.how}: {' '.join(error.ended.last_lines(1))}"
+    return None
+
+
+def _is_done(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ("observation.npz", "refusal.txt"))
+
+
+def _read(folder: Path, died: str | None) -> Observation | _Unseen:
+    if (folder / "observation.npz").exists():
+        return load_arrays(Observation, folder / "observation.npz")
+    refusal = folder / "refusal.txt"
+    return _Unseen(refusal.read_text() if refusal.exists() else died or "nothing was seen of it")
+
+
+def _verdict(launch: Launch, seen: Observation | _Unseen) -> RemapVerdict:
+    if isinstance(seen, Observation):
+        return judge(seen, launch.kernel, launch.grid, launch.count)
+    return RemapVerdict(launch.kernel, launch.grid, "not told", seen.reason, (), launch.count)
 
 
 def prove_source(

@@ -16,20 +16,111 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from intelliperf_swizzle.frontends.triton.source_proofs.evidence import (
-    describe_collision,
-    describe_idle,
-    describe_outputs,
-    describe_parts,
-)
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import (
     Observation,
     Output,
     Parts,
 )
-from intelliperf_swizzle.frontends.triton.source_proofs.suspects import find_suspects, is_balanced
 from intelliperf_swizzle.mapping import condition
 from intelliperf_swizzle.records import Grid
+
+
+def find_suspects(seen: Observation) -> tuple[Parts, ...]:
+    """Parts that are accessed twice while others are left, as the program's own number would not.
+
+    Not among them are scratch, padding and halos: what lies at the same place for all programs or
+    where a digit of a number says that is right elsewhere (`Parts.plain`), what is loaded by an
+    index, and what many programs load or update evenly.
+    """
+    return tuple(parts for parts in seen.parts or () if _is_suspect(parts))
+
+
+def is_balanced(parts: Parts) -> bool:
+    """Whether there are as many parts too many as there are parts left.
+
+    Then numbers that are not remapped would take each part once. Programs of a persistent loop may
+    differ by one part, and so may those that are repeated and those that are left.
+    """
+    wrong, left = parts.repeats + parts.outside, parts.left
+    if wrong == left:
+        return wrong > 0
+    if parts.most - parts.least != 1 or not wrong or left <= 0:
+        return False
+    return parts.least * max(wrong, left) <= parts.most * min(wrong, left)
+
+
+def _is_suspect(parts: Parts) -> bool:
+    if parts.left <= 0 or not parts.numbered | parts.gathered:
+        return False
+    if parts.plain:  # whole blocks of a tensor with one for each program are no scratch
+        return parts.access == "stored" and not parts.single and is_balanced(parts)
+    if parts.access == "stored":
+        missed = parts.outside and parts.gaps and not parts.ordered
+        return bool(is_balanced(parts) or missed or parts.repeats)
+    if parts.gathered or not parts.repeats:
+        return False
+    uneven = not parts.even and not parts.ordered and parts.least == parts.most
+    return is_balanced(parts) or uneven
+
+
+def describe_outputs(seen: Observation) -> list[str]:
+    """What is written of each tensor."""
+    if seen.outputs is None:
+        return ["the tensors are too large to look at each element"]
+    lines = [line for output in seen.outputs for line in _lines_of_output(output)]
+    if seen.lanes_outside:
+        lines.append(f"{seen.lanes_outside} elements are written outside every tensor")
+    return lines
+
+
+def _lines_of_output(output: Output) -> list[str]:
+    shape = " × ".join(map(str, output.shape)) or "scalar"
+    whole = f"`{output.name}` ({shape})"
+    lines = []
+    if output.unwritten:
+        share = 100 * output.unwritten / output.elements
+        place = ", ".join(f"{a}:{b + 1}" for a, b in output.unwritten_range)
+        lines.append(
+            f"{whole}: {output.unwritten} of {output.elements} elements ({share:.2f} %) are "
+            f"written by no program, within [{place}]"
+        )
+    if output.shared:
+        line = f"{whole}: {output.shared} elements are stored by several programs"
+        if output.clash:
+            index, one, other = output.clash
+            line += f", {list(index)} by {one} and {other}"
+        lines.append(line)
+    if not lines:
+        verb = "updated" if output.updated else "stored by exactly one program"
+        lines.append(f"{whole}: each of {output.elements} elements is {verb}")
+    return lines
+
+
+def describe_idle(seen: Observation) -> list[str]:
+    """Says so where programs write nothing; nothing else."""
+    idle = int((~seen.writes).sum())
+    return [f"{idle} of {len(seen.writes)} programs write nothing"] if idle else []
+
+
+def describe_collision(seen: Observation) -> list[str]:
+    """Two programs that do the same."""
+    working = np.flatnonzero(seen.writes)
+    _, group, counts = np.unique(seen.work[working], return_inverse=True, return_counts=True)
+    first = int(np.argmax(counts[group] > 1))
+    second = first + 1 + int(np.argmax(group[first + 1 :] == group[first]))
+    one, other = working[first], working[second]
+    return [f"programs {one} and {other} access the same addresses in the same order"]
+
+
+def describe_parts(parts: Parts) -> list[str]:
+    """Which parts of a tensor are accessed more than once, how many never."""
+    line = f"`{parts.name}`: {parts.taken} of {parts.room} parts are {parts.access} ({parts.line})"
+    if parts.clash:
+        line += f", one of them by programs {parts.clash[0]} and {parts.clash[1]}"
+    if parts.outside:
+        line += f", {parts.outside} outside it"
+    return [f"{line}; {parts.left} are {parts.access} by no program"]
+
 
 RemapKind: TypeAlias = Literal["permutation", "not a permutation", "not told"]
 
@@ -323,3 +414,38 @@ RULES = (
     ),
 )
 """In this order: the first that holds decides."""
+
+
+def described(verdict: RemapVerdict) -> str:
+    """The verdict and its evidence, in lines."""
+    times = f" (launched {verdict.count} times)" if verdict.count > 1 else ""
+    what = f"`{verdict.kernel}` on grid {_extents(verdict.grid)}{times}"
+    first = {
+        "permutation": f"Permutation. {what}: {verdict.reason}",
+        "not a permutation": f"Refused: {what} is not a permutation: {verdict.reason}",
+        "not told": f"Not told: {what}: {verdict.reason}",
+    }[verdict.kind]
+    lines = [*verdict.evidence, *(_describe_sizes(verdict.sizes) if verdict.sizes else ())]
+    return "\n".join([first, *(f"  {line}" for line in lines)])
+
+
+def _describe_sizes(sizes: SizesTried) -> list[str]:
+    if sizes.not_tried:
+        return [f"other sizes were not tried: {sizes.not_tried}"]
+    tried = f"{len(sizes.grids)} grids were tried, {_extents(sizes.grids[0])} to "
+    tried += _extents(sizes.grids[-1])
+    if sizes.condition is None:
+        return [f"other sizes: a permutation on all ({tried})"]
+    where = sizes.condition
+    where = f"only where {where}" if "%" in where else f"only on {where}"
+    lines = [f"other sizes: a permutation {where} ({tried})"]
+    if sizes.witness:
+        lines.append(f"on grid {_extents(sizes.witness)} it is not: {sizes.reason}")
+    return lines
+
+
+def _extents(grid: Grid) -> str:
+    extents = [str(extent) for extent in grid]
+    while len(extents) > 1 and extents[-1] == "1":
+        extents.pop()
+    return " × ".join(extents)

@@ -5,23 +5,138 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.codec import save_arrays
+from intelliperf_swizzle.errors import TraceError
+from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.source_proofs.accessed_parts import Origin, PartWatch
-from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation
-from intelliperf_swizzle.frontends.triton.source_proofs.stores import Written
-from intelliperf_swizzle.frontends.triton.walk.arguments import bind_arguments
+from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation, Output
+from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, align
-from intelliperf_swizzle.frontends.triton.walk.elements import Array
-from intelliperf_swizzle.frontends.triton.walk.memory import Memory
-from intelliperf_swizzle.frontends.triton.walk.run import Live, Nobody, run_together
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_arguments
+from intelliperf_swizzle.frontends.triton.walk.run import Live, run_together
 from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, Sources, address_slice
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
-from intelliperf_swizzle.records import Access, Int64Array, Launch
+from intelliperf_swizzle.launch_files import load_launch
+from intelliperf_swizzle.records import (
+    Access,
+    Int32Array,
+    Int64Array,
+    Launch,
+    TensorArgument,
+)
+from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
+from intelliperf_swizzle.trace.writers import SHARED, STORED, UPDATED, Writers
+
+MOST_ELEMENTS = 1 << 28
+"""Elements of all tensors written to that are looked at one by one (1.3 GB)."""
+
+
+class Written:
+    """Notes who writes each element; complete as soon as all programs have been seen.
+
+    Args:
+        launch: whose tensors.
+        memory: where they lie.
+    """
+
+    def __init__(self, launch: Launch, memory: Memory) -> None:
+        self._memory = memory
+        self._views = list(launch.tensors())
+        self._writers: dict[int, Writers] = {}
+        self._elements = 0
+        self.lanes_outside = 0
+
+    def write(self, block: BlockAccess, programs: Int64Array) -> Bits:
+        """The active programs of a batch write; returns which of the batch write at all."""
+        wrote = np.zeros(len(programs), np.bool_)
+        for rows, lanes, covered in block.lanes():
+            wrote[rows] = covered.any(axis=1)
+            if covered.any():
+                self._note(block, programs[rows], lanes, covered)
+        return wrote
+
+    def _note(
+        self, block: BlockAccess, programs: Int64Array, lanes: Int64Array, covered: Bits
+    ) -> None:
+        inside = 0
+        used = lanes if covered.all() else lanes[covered]
+        first, last = np.searchsorted(self._memory.begin, (used.min(), used.max()), side="right")
+        for place in range(max(0, int(first) - 1), int(last)):
+            writers = self._writers_of(place)
+            inside += writers.note(block.kind, programs, lanes, covered, block.item_bytes)
+        if self._elements <= MOST_ELEMENTS:  # else nothing is known
+            self.lanes_outside += used.size - inside
+
+    def _writers_of(self, place: int) -> Writers:
+        if place not in self._writers:
+            number = self._memory.numbers[place]
+            grain = min(view.item_bytes for _, view in self._views if view.storage == number)
+            begin, end = self._memory.begin[[place]], self._memory.end[[place]]
+            self._elements += -(-int(end[0] - begin[0]) // grain)
+            kept = end if self._elements <= MOST_ELEMENTS else begin
+            self._writers[place] = Writers(begin, kept, grain)
+        return self._writers[place]
+
+    def outputs(self) -> tuple[Output, ...] | None:
+        """The tensors that were written to; None where they have too many elements."""
+        if self._elements > MOST_ELEMENTS:
+            return None
+        found = []
+        for place, writers in sorted(self._writers.items()):
+            number = self._memory.numbers[place]
+            for name, view in self._views:
+                if view.storage == number:
+                    output = _output(name, view, writers)
+                    if output.unwritten < output.elements:
+                        found.append(output)
+        return tuple(found)
+
+
+def _output(name: str, view: TensorArgument, writers: Writers) -> Output:
+    state = _elements_of(view, writers.state, writers.grain)
+    missing = state == 0
+    axes = range(missing.ndim)
+    bounds = []
+    for axis in axes:
+        places = np.flatnonzero(missing.any(axis=tuple(other for other in axes if other != axis)))
+        bounds.append((int(places[0]), int(places[-1])) if len(places) else (0, -1))
+    element, one, other = (int(part) for part in writers.clash)
+    index = view.index(element * writers.grain) if element >= 0 else None
+    return Output(
+        name=name,
+        shape=view.shape,
+        elements=state.size,
+        unwritten=int(missing.sum()),
+        shared=int(((state & SHARED) != 0).sum()),
+        updated=int(((state & UPDATED) != 0).sum()),
+        programs=_distinct(_elements_of(view, writers.first, writers.grain)[(state & STORED) != 0]),
+        unwritten_range=tuple(bounds) if missing.any() else (),
+        clash=None if index is None else (index, one, other),
+    )
+
+
+def _distinct(first: Int32Array) -> int:
+    """How many programs there are among those that stored an element first."""
+    present = np.zeros(int(first.max(initial=0)) + 1, np.bool_)
+    present[first] = True
+    return int(present.sum())
+
+
+def _elements_of(view: TensorArgument, array: npt.NDArray[Any], grain: int) -> npt.NDArray[Any]:
+    """The entries of a tensor's elements, in the tensor's shape (no copy)."""
+    step = view.item_bytes // grain
+    return np.lib.stride_tricks.as_strided(
+        array[view.offset_bytes // grain :],
+        view.shape,
+        tuple(stride * step * array.itemsize for stride in view.strides),
+    )
 
 
 def observe(launch: Launch, kernel: Kernel) -> Observation:
@@ -71,8 +186,8 @@ def _numbers(kernel: Kernel, op: Op) -> list[str]:
     return found
 
 
-class Watcher(Nobody):
-    """Takes the accesses of batches; a `walk.batch.Recorder`.
+class Watcher(Observer):
+    """Takes the accesses of batches; see `Observer`.
 
     Args:
         launch: that is executed.
@@ -95,31 +210,22 @@ class Watcher(Nobody):
         self._wrote = np.zeros(len(programs), np.bool_)
         self._parts.begin()
 
-    def access(  # type: ignore[override]
-        self,
-        kind: Access,
-        addresses: Sequence[Array],
-        mask: Sequence[Array],
-        item_bytes: int,
-        active: npt.NDArray[np.bool_],
-    ) -> int:
+    def access(self, block: BlockAccess) -> int:
         """The active programs access a block."""
         op = self._live.now.op
         assert op is not None
         hashed = self._hash * _ODD[0] + _mixed(
-            _lanes_hash(addresses, mask) + np.uint64(int(kind) << 8 | item_bytes)
+            _lanes_hash(block) + np.uint64(int(block.kind) << 8 | block.item_bytes)
         )
         for name in self._numbers[op]:
             hashed = _mixed(hashed) * _ODD[1] + _value_hash(self._live.now.values[name])
-        self._hash = np.where(active, _mixed(hashed), self._hash)
-        touched = active
-        if kind != Access.READ:
-            touched = self._written.write(kind, addresses, mask, item_bytes, self._programs, active)
+        self._hash = np.where(block.active, _mixed(hashed), self._hash)
+        touched = block.active
+        if block.kind != Access.READ:
+            touched = self._written.write(block, self._programs)
             self._wrote |= touched
         line = self._live.plan.kernel.line(op)
-        self._parts.access(
-            kind, addresses, item_bytes, (op, line, self._origin(op)[0]), touched, active
-        )
+        self._parts.access(block, (op, line, self._origin(op)[0]), touched)
         return 0
 
     def _origin(self, op: Op) -> tuple[Origin, bool]:
@@ -168,17 +274,16 @@ def _weights_of(axis: int, extent: int) -> npt.NDArray[np.uint64]:
     return _weights[axis, extent]
 
 
-def _lanes_hash(addresses: Sequence[Array], mask: Sequence[Array]) -> npt.NDArray[np.uint64]:
+def _lanes_hash(block: BlockAccess) -> npt.NDArray[np.uint64]:
     """uint64[programs or 1]: equal where all addresses and all terms of the mask are.
 
     The hash of addresses is linear, so that it does not depend on how a sum is kept apart.
     """
-    extents = np.broadcast_shapes(*(term.shape[1:] for term in (*addresses, *mask)))
     hashed = np.zeros(1, np.uint64)
-    for term in addresses:
-        hashed = hashed + _weighted(term.view(np.uint64), extents)
-    for term in mask:
-        hashed = hashed + _mixed(_weighted(term.astype(np.uint64), extents))
+    for term in block.addresses:
+        hashed = hashed + _weighted(term.view(np.uint64), block.extents)
+    for bits in block.mask:
+        hashed = hashed + _mixed(_weighted(bits.astype(np.uint64), block.extents))
     return hashed
 
 
@@ -206,3 +311,22 @@ def _mixed(number: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     number = (number ^ number >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     number = (number ^ number >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     return number ^ number >> np.uint64(31)
+
+
+def watch(launches: Path, _: Path) -> None:
+    """Watch the launches in a folder, one after the other."""
+    for record in sorted(launches.glob("*/launch.json")):
+        _watch(record.parent)
+
+
+def _watch(folder: Path) -> None:
+    launch = load_launch(folder / "launch.json")
+    try:
+        observation = observe(launch, Kernel.parse(ttir_of(launch)))
+    except (NotKnownError, TraceError) as refusal:
+        (folder / "refusal.txt").write_text(str(refusal))
+    except Exception as error:  # whatever Triton may raise of a kernel
+        said = " ".join(str(error).split())[-300:]
+        (folder / "refusal.txt").write_text(f"it cannot be compiled: {said}")
+    else:
+        save_arrays(observation, folder / "observation.npz")

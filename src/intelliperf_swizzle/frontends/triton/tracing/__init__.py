@@ -46,5 +46,5 @@ def find_dependences(launches: Sequence[Launch], *, timeout_seconds: float) -> l
         launches: any.
         timeout_seconds: for all of them.
     """
-    function = "intelliperf_swizzle.frontends.triton.tracing.dependences:dependences_of"
+    function = "intelliperf_swizzle.frontends.triton.tracing.execute:dependences_of"
     return find_dependences_in_child(function, launches, CHILD_ENVIRONMENT, timeout_seconds)

@@ -4,16 +4,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from intelliperf_swizzle.dependence import Dependence, find_each
 from intelliperf_swizzle.errors import TraceError
-from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
-from intelliperf_swizzle.frontends.triton.tracing.tiles import find_tiles
-from intelliperf_swizzle.frontends.triton.walk.arguments import bind_arguments, scalar_values
+from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
-from intelliperf_swizzle.frontends.triton.walk.memory import Fill, Memory
+from intelliperf_swizzle.frontends.triton.walk.memory import (
+    Fill,
+    Memory,
+    bind_arguments,
+    scalar_values,
+)
 from intelliperf_swizzle.frontends.triton.walk.one_by_one import DeadlockError
 from intelliperf_swizzle.frontends.triton.walk.run import (
     Executed,
@@ -27,6 +32,40 @@ from intelliperf_swizzle.records import LINE_BYTES, Launch, TensorArgument, Trac
 from intelliperf_swizzle.trace.overwrites import ByteWatch, with_sharing
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import reads_what_is_written
+
+
+def find_tiles(kernel: Kernel, launch: Launch) -> tuple[Op, str] | None:
+    """The operation that is `launch.loop`, and the value that is the number of a tile.
+
+    Raises:
+        TraceError: there is none in the IR.
+    """
+    if launch.loop is None:
+        return None
+    entry = launch.source.entry
+    first = entry.first_line - 1
+    place = (entry.file, first + launch.loop.line)
+    for op in kernel.ops():
+        if op.name in ("scf.for", "scf.while") and kernel.place(op) == place:
+            number = _number(kernel, op, launch.loop.name, first + launch.loop.counters[0].line)
+            if number is not None:
+                return op, number
+    raise TraceError(f"the loop at line {place[1]} is not in the IR of {launch.kernel}")
+
+
+def _number(kernel: Kernel, loop: Op, name: str, read_from: int) -> str | None:
+    """The value that a variable holds in a loop's body before the line from which it is read."""
+    body = loop.regions[-1][0]
+    for value in body.args:
+        if re.fullmatch(rf"%{re.escape(name)}(_\d+|'\d+)*", value):
+            return value
+    made = [
+        op.results[0]
+        for op in body.ops
+        if op.results and kernel.name(op) == name and (kernel.place(op) or ("", 0))[1] < read_from
+    ]
+    return made[-1] if made else None
+
 
 MOST_BYTES = LINE_BYTES << 31
 """What 32-bit line numbers reach."""
@@ -164,3 +203,8 @@ def _one_by_one(launch: Launch, kernel: Kernel, note: str, inside_only: bool) ->
         make_live(launch, kernel, whole=True), observer=watch
     )
     return with_sharing(_trace(launch, live, recorder, run, "sequential", note), recorder, again)
+
+
+def dependences_of(launches: Sequence[Launch], folder: Path) -> Iterator[Dependence]:
+    """That of each launch, in order."""
+    return find_each(launches, lambda launch: trace_here(launch, folder))

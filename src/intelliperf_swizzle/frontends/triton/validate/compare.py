@@ -19,14 +19,7 @@ from intelliperf_swizzle.frontends.triton.validate.numbers import EditedLaunch
 from intelliperf_swizzle.frontends.triton.validate.request import EDITED, Answer, Request
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.mapping.sample import sample_tiles
-from intelliperf_swizzle.records import (
-    Access,
-    Int64Array,
-    Launch,
-    MappedLaunch,
-    Trace,
-    Validation,
-)
+from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation
 from intelliperf_swizzle.trace.touched import touched_storages
 
 ACCESS_SECONDS = 3e-4
@@ -46,11 +39,7 @@ FEW = 3
 
 
 def validate(
-    mapped: Sequence[MappedLaunch],
-    edit: Edit,
-    *,
-    tolerance: float,
-    budget_seconds: float,
+    mapped: Sequence[MappedLaunch], edit: Edit, *, tolerance: float, budget_seconds: float
 ) -> Validation:
     """Compares a kernel with its swizzled form on every distinct launch.
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.children.called import answer, begin
+from intelliperf_swizzle.children.warm import answer, begin
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.tracing.execute import kernel_of, make_live
@@ -29,11 +29,11 @@ from intelliperf_swizzle.frontends.triton.walk.batch import Active
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.frontends.triton.walk.run import (
     Live,
-    Nobody,
     run_one_by_one,
     run_together,
 )
 from intelliperf_swizzle.records import Access, Int64Array, Launch, Storage, UInt8Array
+from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 
 MOST_TIMES, MOST_SECONDS = 10, 20.0
 """The edited kernel may take so many times what the original took, and so many seconds more."""
@@ -56,7 +56,7 @@ def _answers(requests: Sequence[Request], folder: Path) -> Iterator[Answer]:
 
 
 @dataclass
-class WriteWatch(Nobody):
+class WriteWatch(Observer):
     """Fills memory when it is first touched, and notes what a program writes.
 
     Attributes:
@@ -73,25 +73,19 @@ class WriteWatch(Nobody):
     _now: int | None = None
     _filled: dict[int, npt.NDArray[np.bool_]] = field(default_factory=dict)
 
-    def observe(
-        self,
-        program: int,
-        kind: Access,
-        addresses: Int64Array,
-        mask: npt.NDArray[np.bool_],
-        item_bytes: int,
-    ) -> None:
+    def observe(self, program: int, block: BlockAccess) -> None:
         """Sees an access before it is made."""
-        active = addresses[np.broadcast_to(mask, addresses.shape)]
+        _, lanes, covered = next(block.lanes())
+        active = lanes[covered]
         places = np.searchsorted(self.memory.begin, active, side="right") - 1
         inside = (places >= 0) & (active < self.memory.end[places])
         active, places = active[inside], places[inside]
         for place in np.flatnonzero(np.bincount(places)):
             offsets = active[places == place] - self.memory.begin[place]
-            for last in (0, item_bytes - 1):
+            for last in (0, block.item_bytes - 1):
                 self._fill(self.memory.numbers[place], (offsets + last) // BLOCK_BYTES)
-        if kind != Access.READ and self.wanted in (None, self._now):
-            self.written += [active + byte for byte in range(item_bytes)]
+        if block.kind != Access.READ and self.wanted in (None, self._now):
+            self.written += [active + byte for byte in range(block.item_bytes)]
 
     def number(self, values: Int64Array | None, active: Active | None = None) -> None:
         """The program begins the tile of a number; None = its loop is over."""
@@ -155,7 +149,7 @@ class Comparison:
             begun = perf_counter()
             with self._ending_within(MOST_TIMES * seconds[0] + MOST_SECONDS if seconds else None):
                 if self._request.together:
-                    run_together(live, Nobody(), compute=True)
+                    run_together(live, Observer(), compute=True)
                     waits.append(False)
                 else:
                     waits.append(run_one_by_one(live).noticed.waits)
@@ -224,11 +218,9 @@ class Comparison:
                 programs = int(loop.program[tile]), int(loop.program[index])
                 seen.wanted, seen_edited.wanted = tile, index
             self._stage(ORIGINAL)
-            run_one_by_one(original, programs=programs[:1], observer=seen, recorder=seen)
+            run_one_by_one(original, programs=programs[:1], observer=seen)
             self._stage(EDITED)
-            run_one_by_one(
-                edited, programs=programs[1:], observer=seen_edited, recorder=seen_edited
-            )
+            run_one_by_one(edited, programs=programs[1:], observer=seen_edited)
             difference = self._tile_difference(seen, seen_edited)
             where = f"tile {tile}, program {index}: "
             yield Answer(self._number, 1, difference and where + difference)

@@ -12,10 +12,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from intelliperf_swizzle.records import (
-    Launch,
-    UInt8Array,
-)
+from intelliperf_swizzle.records import Launch, UInt8Array
 
 BLOCK_BYTES = 1 << 16
 _POISON_SEED, _VALUE_SEED = 1, 2

@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block
-from intelliperf_swizzle.frontends.triton.walk.elements import Array
-from intelliperf_swizzle.records import Access, Grid, Int64Array
+from intelliperf_swizzle.frontends.triton.walk.blocks import Array, Block
+from intelliperf_swizzle.records import Grid, Int64Array
 
 MOST_NUMBERS = 1 << 25
 """Numbers in one array (256 MB of addresses); a batch that needs more is cut into pieces."""
@@ -33,39 +31,6 @@ class EnoughError(Exception):
     """What comes after this is not wanted of any program of the batch."""
 
 
-class Recorder(Protocol):
-    """Who wants to know of every access of a batch."""
-
-    def begin(self, programs: Int64Array) -> None:
-        """A batch begins."""
-
-    def number(self, values: Int64Array | None, active: Active | None = None) -> bool | None:
-        """The active programs begin the tiles of these numbers; None = to no tile.
-
-        False ends the batch.
-        """
-
-    def access(
-        self,
-        kind: Access,
-        addresses: Sequence[Array],
-        mask: Sequence[Array],
-        item_bytes: int,
-        active: Active,
-    ) -> int:
-        """The active programs access the sum of `addresses` where the conjunction of `mask` holds.
-
-        Terms have shape `(programs or 1, *extents or 1)`. Returns the access's number in the batch.
-        """
-
-    def end(self, active: Active, value_loads: Mapping[int, int]) -> None:
-        """The batch is over.
-
-        `value_loads`: number of an access -> bit set of storages, for the loads whose values
-        decided something.
-        """
-
-
 class Programs:
     """The programs of a batch.
 
@@ -73,7 +38,7 @@ class Programs:
         numbers: linear indices, int64[n].
         coordinates: their program ids, an int32[n] for each axis.
         active: those that take part in what is executed now.
-        arithmetic: int64[n, 3]; what each has computed, see `counts`.
+        arithmetic: int64[n, 3]; what each has computed, see `walker.arithmetic_of`.
     """
 
     def __init__(self, grid: Grid, numbers: Int64Array) -> None:

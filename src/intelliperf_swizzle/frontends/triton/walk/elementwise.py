@@ -12,18 +12,16 @@ import numpy as np
 
 from intelliperf_swizzle.frontends.triton.walk.batch import Programs
 from intelliperf_swizzle.frontends.triton.walk.blocks import (
-    Block,
-    align,
-    merge,
-    sum_is_exact,
-    terms_of,
-)
-from intelliperf_swizzle.frontends.triton.walk.elements import (
     Array,
+    Block,
     Element,
+    align,
     decode,
     encode,
+    merge,
     rounded,
+    sum_is_exact,
+    terms_of,
 )
 
 Function = Callable[..., Array]

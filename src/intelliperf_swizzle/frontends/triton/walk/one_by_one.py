@@ -7,18 +7,15 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now, update_of
-from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError, Programs, Recorder
+from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError, Programs
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.records import Access
-
-if TYPE_CHECKING:
-    from intelliperf_swizzle.frontends.triton.walk.run import Observer
+from intelliperf_swizzle.trace.observer import Observer
 
 VAIN_POLLS = 50
 """Polls of an unchanged word after which a program is taken to wait for another."""
@@ -109,15 +106,14 @@ class OneByOne(Accesses):
     def __init__(
         self,
         memory: Memory,
-        recorder: Recorder,
+        observer: Observer,
         noticed: Noticed,
         programs: Programs,
         now: Now,
         scheduler: Scheduler,
-        observer: Observer | None,
     ) -> None:
-        super().__init__(memory, recorder, noticed, programs, now, compute=True)
-        self._scheduler, self._observer = scheduler, observer
+        super().__init__(memory, observer, noticed, programs, now, compute=True)
+        self._scheduler = scheduler
         self._last: tuple[object, ...] | None = None
         self._polls = 0
 
@@ -205,7 +201,5 @@ class OneByOne(Accesses):
 
     def _report(self, kind: Access, pointer: Block, mask: Block | None) -> None:
         self._last = None
-        if self._observer is not None:
-            addresses, lanes, _ = self.lanes(pointer, mask, np.zeros(1, np.bool_))
-            program, size = int(self.programs.numbers[0]), pointer.element.target.bytes
-            self._observer.observe(program, kind, addresses, lanes, size)
+        block = self.block(kind, pointer, mask)
+        self.recorder.observe(int(self.programs.numbers[0]), block)

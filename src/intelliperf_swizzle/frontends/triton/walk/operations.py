@@ -12,8 +12,8 @@ import numpy as np
 from intelliperf_swizzle.frontends.triton.ir.parse import Op
 from intelliperf_swizzle.frontends.triton.walk import elementwise, rearrange
 from intelliperf_swizzle.frontends.triton.walk.batch import Programs
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block
-from intelliperf_swizzle.frontends.triton.walk.elements import (
+from intelliperf_swizzle.frontends.triton.walk.blocks import (
+    Block,
     Element,
     decode,
     element_of,

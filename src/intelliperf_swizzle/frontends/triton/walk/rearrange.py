@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.walk.batch import Programs
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block, align
-from intelliperf_swizzle.frontends.triton.walk.elements import Array, Element, rounded
+from intelliperf_swizzle.frontends.triton.walk.blocks import Array, Block, Element, align, rounded
 
 Combine = Callable[[Sequence[Block], Sequence[Block]], Sequence[Block]]
 """The region of a reduction or scan."""

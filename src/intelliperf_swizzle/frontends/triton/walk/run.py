@@ -7,38 +7,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from intelliperf_swizzle.frontends.triton.walk.accesses import Accesses, Noticed, Now
 from intelliperf_swizzle.frontends.triton.walk.batch import (
     MOST_NUMBERS,
-    Active,
     EnoughError,
     NotKnownError,
     Programs,
-    Recorder,
     TooWideError,
 )
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block
-from intelliperf_swizzle.frontends.triton.walk.elements import Array
-from intelliperf_swizzle.frontends.triton.walk.memory import Lanes, Memory
+from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.frontends.triton.walk.one_by_one import OneByOne, Scheduler
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan, Walker
-from intelliperf_swizzle.records import Access, Grid, Int64Array
+from intelliperf_swizzle.records import Grid, Int64Array
+from intelliperf_swizzle.trace.observer import Observer
 
 MOST_PROGRAMS = 16384
 """Programs of one batch: enough that Python's share vanishes, few enough for the memory limit."""
-
-
-class Observer(Protocol):
-    """Who wants to know of every access of programs that run one by one."""
-
-    def observe(
-        self, program: int, kind: Access, addresses: Array, mask: Lanes, item_bytes: int
-    ) -> None:
-        """A program accesses `item_bytes` at each active address (any shape; C order)."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +35,7 @@ class Executed:
 
     Attributes:
         noticed: waits, what decided, what was accessed outside of every storage.
-        arithmetic: int64[programs of the launch, 3]; see `counts`.
+        arithmetic: int64[programs of the launch, 3]; see `walker.arithmetic_of`.
         batches: how often the kernel was executed.
     """
 
@@ -81,7 +69,7 @@ class Live:
 
 
 def run_together(
-    live: Live, recorder: Recorder, programs: Int64Array | None = None, *, compute: bool = False
+    live: Live, recorder: Observer, programs: Int64Array | None = None, *, compute: bool = False
 ) -> Executed:
     """Execute programs in batches.
 
@@ -125,30 +113,11 @@ def _most_programs(plan: Plan) -> int:
     return max(1, min(MOST_PROGRAMS, MOST_NUMBERS // 8 // largest))
 
 
-class Nobody:
-    """Who wants to know of no access."""
-
-    def begin(self, programs: Int64Array) -> None:
-        """A batch begins."""
-
-    def number(self, values: Int64Array | None, active: Active | None = None) -> bool | None:
-        """A tile begins."""
-        return None
-
-    def access(self, *_: object) -> int:
-        """An access."""
-        return 0
-
-    def end(self, active: Active, value_loads: Mapping[int, int]) -> None:
-        """The batch is over."""
-
-
 def run_one_by_one(
     live: Live,
     *,
     programs: Iterable[int] | None = None,
     observer: Observer | None = None,
-    recorder: Recorder | None = None,
 ) -> Executed:
     """Execute programs one after the other, in the given order; one that waits lets others run.
 
@@ -165,9 +134,8 @@ def run_one_by_one(
 
     def run(program: int) -> None:
         batch = Programs(live.grid, np.array([program], np.int64))
-        accesses = OneByOne(
-            live.memory, recorder or Nobody(), noticed, batch, live.now, scheduler, observer
-        )
+        told = observer or Observer()
+        accesses = OneByOne(live.memory, told, noticed, batch, live.now, scheduler)
         with np.errstate(all="ignore"):
             Walker(live.plan, batch, accesses, live.arguments).run()
         arithmetic[program] = batch.arithmetic[0]

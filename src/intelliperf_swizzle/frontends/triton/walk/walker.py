@@ -9,6 +9,7 @@ address, a mask, a branch or a loop bound, execution ends.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -24,12 +25,56 @@ from intelliperf_swizzle.frontends.triton.walk.batch import (
     Programs,
     TooWideError,
 )
-from intelliperf_swizzle.frontends.triton.walk.blocks import Block, choose, unknown
-from intelliperf_swizzle.frontends.triton.walk.counts import arithmetic_of
-from intelliperf_swizzle.frontends.triton.walk.elements import tensor_of
+from intelliperf_swizzle.frontends.triton.walk.blocks import Block, choose, tensor_of, unknown
 from intelliperf_swizzle.frontends.triton.walk.operations import OPERATIONS, Type, constant
 from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, Slice
 from intelliperf_swizzle.records import Int64Array
+
+SPECIAL = 16
+"""An SM begins 128 multiply-adds, which are two operations, or 16 special functions in a clock.
+Source: CUDA C++ programming guide, throughput of native arithmetic instructions, capability 9.0."""
+
+_PLAIN = (
+    "arith.subf arith.mulf arith.negf math.absf arith.minimumf arith.minnumf arith.maximumf "
+    "arith.maxnumf tt.clampf"
+)
+_SPECIAL = (
+    "arith.divf tt.precise_divf math.exp math.exp2 math.log math.log2 math.sqrt tt.precise_sqrt "
+    "math.rsqrt math.sin math.cos math.erf arith.remf"
+)
+_WEIGHTS = {
+    "arith.addf": 1,
+    "math.fma": 2,
+    **dict.fromkeys(_PLAIN.split(), 1),
+    **dict.fromkeys(_SPECIAL.split(), SPECIAL),
+}
+
+
+def arithmetic_of(kernel: Kernel, block: BasicBlock) -> Int64Array:
+    """int64[3]: matrix products; their operations; and operations on the lanes of blocks.
+
+    Those of products on 16-bit numbers count once and on 32-bit numbers twice, special functions
+    as `SPECIAL`. Adding a product to a block is part of it. Reductions and libdevice are not
+    counted, and that 64-bit and IEEE 32-bit products have no tensor cores on NVIDIA is not known
+    here. Operations inside of inner loops and branches belong to the blocks of these.
+    """
+    total = np.zeros(3, np.int64)
+    for op in block.ops:
+        if op.name in ("tt.dot", "tt.dot_scaled"):
+            element, left = tensor_of(kernel.types[op.operands[0]])
+            lanes = math.prod(tensor_of(kernel.types[op.results[0]])[1])
+            total += (1, 2 * lanes * left[-1] * element.bits // 16, 0)
+        elif op.name in _WEIGHTS:
+            lanes = math.prod(tensor_of(kernel.types[op.results[0]])[1])
+            if lanes > 1 and not (op.name == "arith.addf" and _adds_product(kernel, op)):
+                total[2] += _WEIGHTS[op.name] * lanes
+    return total
+
+
+def _adds_product(kernel: Kernel, op: Op) -> bool:
+    made = (kernel.defs.get(operand) for operand in op.operands)
+    return any(one is not None and one.name in ("tt.dot", "tt.dot_scaled") for one in made)
+
 
 _IGNORED = frozenset(("llvm.intr.assume", "tt.assert", "tt.print", "gpu.barrier", "ttg.barrier"))
 _ENDS = frozenset(("scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br",
@@ -48,7 +93,7 @@ class Plan:
 
     Attributes:
         steps: the operations of each basic block that are executed.
-        counts: int64[3] of each basic block; see `counts`.
+        counts: int64[3] of each basic block; see `arithmetic_of`.
     """
 
     def __init__(
@@ -96,11 +141,7 @@ class Walker:
     """
 
     def __init__(
-        self,
-        plan: Plan,
-        programs: Programs,
-        accesses: Accesses,
-        arguments: Mapping[str, Block],
+        self, plan: Plan, programs: Programs, accesses: Accesses, arguments: Mapping[str, Block]
     ) -> None:
         self.plan, self.programs, self.accesses = plan, programs, accesses
         self.values: dict[str, Block] = {**plan.constants, **arguments}
@@ -180,10 +221,7 @@ class Walker:
         return returned or []
 
     def _choose_all(
-        self,
-        active: Active,
-        new: Sequence[Block | None],
-        old: Sequence[Block | None] | None,
+        self, active: Active, new: Sequence[Block | None], old: Sequence[Block | None] | None
     ) -> list[Block | None]:
         if old is None:
             return list(new)

@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Asks what a run would choose, and looks at the rest of the machine part by part.
+"""What is here, what is missing, what would be used, and the command that closes each gap.
 
-Nothing heavy is imported and no GPU is started, and every tool has a time limit: a machine on
-which something hangs is the one that needs a diagnosis.
+Asks what a run would choose, and looks at the rest of the machine part by part. Nothing heavy is
+imported and no GPU is started, and every tool has a time limit: a machine on which something hangs
+is the one that needs a diagnosis.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import platform
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import metadata, util
 from pathlib import Path
+from typing import Any
 
-from intelliperf_swizzle.doctor.diagnosis import Diagnosis, Finding
+from intelliperf_swizzle import __version__
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import KernelLanguage, frontends
 from intelliperf_swizzle.hardware import Device, Target, devices, unknown
@@ -37,6 +40,50 @@ from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE, Endpoint, fi
 from intelliperf_swizzle.search.problem import proposer_kind
 from intelliperf_swizzle.search.setup import choose_device, choose_target
 from intelliperf_swizzle.units import size
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One part of the machine.
+
+    Attributes:
+        part: what was looked for.
+        found: what is there, None where it is not.
+        gap: what is missing or wrong, None where nothing is.
+        command: the one command that mends the gap, None where none does.
+        needed: whether what was asked for cannot work with the gap.
+    """
+
+    part: str
+    found: str | None = None
+    gap: str | None = None
+    command: str | None = None
+    needed: bool = False
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found, and what a run would use.
+
+    Attributes:
+        findings: part by part.
+        target: the GPU that a run would be for.
+        device: the GPU that would measure, None where all is modelled.
+        profiler: what hit rates would come from.
+        proposer: who would offer candidates.
+    """
+
+    findings: tuple[Finding, ...]
+    target: str
+    device: str | None
+    profiler: str
+    proposer: str
+
+    @property
+    def works(self) -> bool:
+        """Whether what was asked for can work."""
+        return not any(one.gap and one.needed for one in self.findings)
+
 
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 _FIRST = ("ncu", "rocprofv3")
@@ -283,3 +330,74 @@ def _language_model(
         yield Finding("language model", None, refusal, command, needed=True)
     else:
         yield Finding("language model", f"none: {KEY_VARIABLE} is not set")
+
+
+SCHEMA = 1
+WIDTH = 80
+_PART_WIDTH = 14
+
+
+def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
+    """The diagnosis as a JSON object; what is not there is null."""
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "works": diagnosis.works,
+        "would_use": {
+            "target": diagnosis.target,
+            "device": diagnosis.device,
+            "profiler": diagnosis.profiler,
+            "proposer": diagnosis.proposer,
+        },
+        "findings": [asdict(finding) for finding in diagnosis.findings],
+    }
+
+
+def as_text(diagnosis: Diagnosis) -> str:
+    """The diagnosis for people: what is there, what would be used, then gap by gap."""
+    lines = [f"intelliperf-swizzle {__version__}", ""]
+    for finding in diagnosis.findings:
+        lines += _row(finding.part, finding.found or "-")
+    if diagnosis.works:
+        lines += ["", *_row("would use", _would_use(diagnosis))]
+    for title, needed in (("needed", True), ("would help", False)):
+        gaps = [one for one in diagnosis.findings if one.gap and one.needed is needed]
+        if gaps:
+            lines += ["", f"{title}:", *(line for one in gaps for line in _gap(one))]
+    if not diagnosis.works:
+        lines += ["", "What was asked for cannot work here."]
+    return "\n".join(lines)
+
+
+def _would_use(diagnosis: Diagnosis) -> str:
+    rates = "modelled" if diagnosis.profiler == "model" else f"from {diagnosis.profiler}"
+    times = f"times from the {diagnosis.device}" if diagnosis.device else "times modelled"
+    return f"target {diagnosis.target}; hit rates {rates}, {times}; proposer {diagnosis.proposer}"
+
+
+def _row(part: str, found: str) -> list[str]:
+    """A part and what was found of it, in two columns."""
+    room = WIDTH - _PART_WIDTH - 4
+    first, *more = textwrap.wrap(found, room, break_on_hyphens=False) or [""]
+    blank = " " * _PART_WIDTH
+    return [f"  {part:<{_PART_WIDTH}}  {first}", *(f"  {blank}  {line}" for line in more)]
+
+
+def _gap(finding: Finding) -> Iterator[str]:
+    yield from textwrap.wrap(
+        f"{finding.part}: {finding.gap}",
+        WIDTH,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
+    if finding.command:
+        yield from _folded(finding.command)
+
+
+def _folded(command: str) -> Iterator[str]:
+    """A command over several lines that a shell reads as one."""
+    lines = textwrap.wrap(command, WIDTH - 8, break_long_words=False, break_on_hyphens=False)
+    for number, line in enumerate(lines):
+        start, end = ("$ " if number == 0 else "  "), (" \\" if number + 1 < len(lines) else "")
+        yield f"    {start}{line}{end}"

@@ -1,0 +1,250 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The small verbs, each a function of its arguments that returns the exit code.
+
+What is heavy is imported when its verb is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from intelliperf_swizzle import hook
+from intelliperf_swizzle.cli.arguments import (
+    PROGRAM,
+    SWIZZLE,
+    Parser,
+    parse_with_application,
+    progress_display,
+    swizzle_of,
+)
+from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.options import add_options, read_options
+from intelliperf_swizzle.readers import bindings
+
+
+def score(arguments: Sequence[str]) -> int:
+    """Prints the proof and the measurement; 1 where there is none."""
+    parser = Parser(prog=f"{PROGRAM} score", description="Prove and evaluate one swizzle.")
+    parser.add_argument("swizzle", help=SWIZZLE)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    add_options(parser, "score")
+    namespace, command = parse_with_application(parser, arguments)
+    options = read_options(namespace)
+
+    from intelliperf_swizzle.language import INPUTS
+    from intelliperf_swizzle.records import Candidate
+    from intelliperf_swizzle.report.terminal import scored, show
+    from intelliperf_swizzle.search.run import score
+    from intelliperf_swizzle.search.setup import prepare, run_build
+
+    bound = bindings(namespace.set, INPUTS)
+    pattern, text = swizzle_of(namespace.swizzle, bound)
+    for name in bound.keys() - pattern.parameters.keys():
+        raise UsageError(
+            f"`{pattern.name}` has no parameter `{name}`",
+            hint=f"its parameters are: {', '.join(pattern.parameters) or 'none'}",
+        )
+    with progress_display(options.quiet) as progress:
+        setup = prepare(options, command, progress)
+        run_build(setup)
+        subject, attempt = score(Candidate(text, pattern.name, "user"), setup, progress)
+    show(
+        scored(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions),
+        sys.stdout,
+    )
+    if attempt.verdict.kind == "not a swizzle":
+        return 2
+    return 0 if attempt.measurement else 1
+
+
+def explain(arguments: Sequence[str]) -> int:
+    """Prints the first calls whole, as DSPy sends them."""
+    parser = Parser(
+        prog=f"{PROGRAM} explain",
+        description="Say what the formula would tell a language model of the kernel.",
+    )
+    add_options(parser, "explain")
+    namespace, command = parse_with_application(parser, arguments)
+    options = read_options(namespace)
+
+    from intelliperf_swizzle.propose.llm.prompt import first_questions
+    from intelliperf_swizzle.propose.llm.transport import describe_question
+    from intelliperf_swizzle.search.run import explain
+    from intelliperf_swizzle.search.setup import prepare, run_build
+
+    with progress_display(options.quiet) as progress:
+        setup = prepare(options, command, progress)
+        run_build(setup)
+        context = explain(setup, progress)
+    for number, question in enumerate(first_questions(setup.formula, context), 1):
+        print(f"# call {number}\n\n{describe_question(question)}")
+    return 0
+
+
+def apply(arguments: Sequence[str]) -> int:  # noqa: RET503 (the process becomes another program)
+    """Becomes the application, in which each Python applies the swizzles once it imports Triton."""
+    from intelliperf_swizzle.frontends.ports import Overlay, frontends
+
+    parser = Parser(
+        prog=f"{PROGRAM} apply",
+        description="Run an application with the swizzles of a file: kernels change when they are"
+        " compiled, sources stay.",
+    )
+    parser.add_argument("swizzles", metavar="SWIZZLES.JSON", help="a run writes it")
+    parser.add_argument(
+        "--vendor",
+        action="store_true",
+        help="write the module that applies swizzles to this file instead, for your own project",
+    )
+    [able, *_] = [one for one in frontends() if isinstance(one, Overlay)]
+    if "--vendor" in arguments:
+        file = Path(parser.parse_args(arguments).swizzles)
+        shutil.copyfile(able.overlay_module, file)
+        print(f"{file}: `with applied('swizzles.json'):` applies a file of swizzles")
+        return 0
+    options, command = parse_with_application(parser, arguments)
+    file = Path(options.swizzles)
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}", hint="a run writes swizzles.json")
+    if shutil.which(command[0]) is None:
+        raise UsageError(f"there is no program `{command[0]}`")
+    sys.stdout.flush()
+    os.execvpe(command[0], command, able.applying(file, os.environ))
+
+
+def report(arguments: Sequence[str]) -> int:
+    """Renders a result file; nothing is run."""
+    parser = Parser(
+        prog=f"{PROGRAM} report", description="Show the result of an earlier run; runs nothing."
+    )
+    parser.add_argument("result", nargs="?", help="the result file, result.json")
+    parser.add_argument("-o", "--output_file", help="write it here (default: standard output)")
+    parser.add_argument(
+        "--format", choices=("text", "html", "md"), help="(default: by -o's ending, else text)"
+    )
+    parser.add_argument(
+        "--schema", action="store_true", help="print the JSON schema of result files instead"
+    )
+    options = parser.parse_args(arguments)
+
+    from intelliperf_swizzle.report.files import FACES, face_name, write
+    from intelliperf_swizzle.report.result import read_run, schema_text
+    from intelliperf_swizzle.report.terminal import show, summary
+
+    if options.schema:
+        text = schema_text()
+    elif options.result is None:
+        raise UsageError("no result file is given", hint=f"{PROGRAM} report result.json")
+    else:
+        face = face_name(options.format, options.output_file)
+        finished = read_run(Path(options.result))
+        if face == "text" and not options.output_file:
+            show(summary(finished), sys.stdout)
+            return 0
+        text = FACES[face](finished)
+    if options.output_file:
+        write(Path(options.output_file), text)
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def mcp(arguments: Sequence[str]) -> int:
+    """Serves on standard input and output until the client leaves."""
+    Parser(
+        prog=f"{PROGRAM} mcp",
+        description="Serve the verbs to a coding agent by the Model Context Protocol (stdio).",
+    ).parse_args(arguments)
+    if find_spec("mcp") is None:
+        raise UsageError(
+            "the MCP server needs the package `mcp`", hint="pip install 'intelliperf-swizzle[mcp]'"
+        )
+
+    from intelliperf_swizzle.mcp.server import make_server
+
+    make_server().run("stdio")
+    return 0
+
+
+def patterns(arguments: Sequence[str]) -> int:
+    """Prints the catalogue."""
+    Parser(prog=f"{PROGRAM} patterns", description="List the catalogue.").parse_args(arguments)
+    from intelliperf_swizzle.formulas import patterns
+    from intelliperf_swizzle.report.terminal import catalogue, show
+
+    show(catalogue(patterns()), sys.stdout)
+    return 0
+
+
+def targets(arguments: Sequence[str]) -> int:
+    """Prints the GPUs."""
+    Parser(prog=f"{PROGRAM} targets", description="List the GPUs.").parse_args(arguments)
+    from intelliperf_swizzle.hardware import load_target, targets
+    from intelliperf_swizzle.report.terminal import gpus, show
+
+    show(gpus([load_target(name) for name in targets()]), sys.stdout)
+    return 0
+
+
+def doctor(arguments: Sequence[str]) -> int:
+    """Prints the diagnosis; 1 where what is asked for cannot work."""
+    parser = Parser(
+        prog=f"{PROGRAM} doctor",
+        usage=f"{PROGRAM} doctor [--json] [options of a run] [-- python app.py ...]",
+        description="Report what is installed, what a run would use, and how to get the rest.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    add_options(parser, "doctor")
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    namespace = parser.parse_args(own)
+
+    from intelliperf_swizzle.doctor import as_json, as_text, diagnose
+
+    diagnosis = diagnose(read_options(namespace))
+    print(json.dumps(as_json(diagnosis), indent=2) if namespace.json else as_text(diagnosis))
+    return 0 if diagnosis.works else 1
+
+
+def validate_model(arguments: Sequence[str]) -> int:
+    """Prints the comparison; the exit code is 1 if something measured could not be compared."""
+    benchmarks = Path(__file__).resolve().parents[3] / "benchmarks"
+    if not (benchmarks / "accuracy").is_dir():
+        raise UsageError(
+            "validate-model is no part of an installed package",
+            hint="pip install -e . in a checkout of intelliperf-swizzle",
+        )
+    sys.path.append(str(benchmarks))
+    return int(import_module("accuracy.command").main(arguments))
+
+
+def install_hook(arguments: Sequence[str]) -> int:
+    """Installs the hook and prints its files."""
+    Parser(
+        prog=f"{PROGRAM} install-hook",
+        description="Write a start-up file into this Python environment, which adds our formulas to"
+        f" IntelliPerf's command line. `{PROGRAM} remove-hook` undoes it.",
+    ).parse_args(arguments)
+    for path in hook.install_hook():
+        print(f"written: {path}")
+    return 0
+
+
+def remove_hook(arguments: Sequence[str]) -> int:
+    """Removes the hook and prints its files."""
+    Parser(
+        prog=f"{PROGRAM} remove-hook",
+        description=f"Remove the start-up file that `{PROGRAM} install-hook` wrote.",
+    ).parse_args(arguments)
+    for path in hook.remove_hook():
+        print(f"removed: {path}")
+    return 0

@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""What programs access, and who takes note of it, whatever language they are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from intelliperf_swizzle.records import Access, Int64Array
+
+Bits: TypeAlias = npt.NDArray[np.bool_]
+_MOST_LANES = 1 << 22
+"""Lanes that are spread out at once where programs are irregular (32 MB of addresses)."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockAccess:
+    """A block that programs of a batch access at once.
+
+    Attributes:
+        kind: of the access.
+        addresses: terms of a sum, each int64 of shape `(programs or 1, *extents or 1)`.
+        mask: terms of a conjunction that says which lanes take part, bool of such shapes.
+        item_bytes: of a lane.
+        active: bool[programs]; which of them make the access.
+        site: where in the source, as a number; None = not told.
+    """
+
+    kind: Access
+    addresses: Sequence[npt.NDArray[np.int64]]
+    mask: Sequence[Bits]
+    item_bytes: int
+    active: Bits
+    site: int | None = None
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Of the block."""
+        return np.broadcast_shapes(*(term.shape[1:] for term in (*self.addresses, *self.mask)))
+
+    def used(self) -> list[npt.NDArray[np.int64]]:
+        """The terms of the addresses of the active programs."""
+        return [term if len(term) == 1 else term[self.active] for term in self.addresses]
+
+    def span(self) -> tuple[int, int]:
+        """Addresses of the active programs: none is below the first or above the second."""
+        ends: tuple[Callable[..., Any], ...] = (np.min, np.max)
+        low, high = (sum(int(end(term)) for term in self.used()) for end in ends)
+        return low, high
+
+    def lanes(
+        self, rows: Int64Array | None = None
+    ) -> Iterator[tuple[Int64Array, Int64Array, Bits]]:
+        """All lanes of some programs, by default the active ones, in pieces that fit memory.
+
+        Yields:
+            rows int64[n], addresses int64[n, lanes], which take part bool[n, lanes].
+        """
+        rows, extents = np.flatnonzero(self.active) if rows is None else rows, self.extents
+        step = max(1, _MOST_LANES // max(1, int(np.prod(extents))))
+        for start in range(0, len(rows), step):
+            at = rows[start : start + step]
+            lanes: Any = sum(_rows(term, at) for term in self.addresses)
+            active: Any = np.ones((1,) * (1 + len(extents)), np.bool_)
+            for term in self.mask:
+                active = active & _rows(term, at)
+            whole = [np.broadcast_to(one, (len(at), *extents)) for one in (lanes, active)]
+            spread = [np.ascontiguousarray(one).reshape(len(at), -1) for one in whole]
+            yield at, spread[0], spread[1]
+
+
+def _rows(term: npt.NDArray[Any], at: Int64Array) -> npt.NDArray[Any]:
+    return term if len(term) == 1 else term[at]
+
+
+class Observer:
+    """Takes the accesses of programs that run together, in batches, or one by one.
+
+    This one takes note of none; others override what they want to know.
+    """
+
+    def begin(self, programs: Int64Array) -> None:
+        """A batch begins."""
+
+    def number(self, values: Int64Array | None, active: Bits | None = None) -> bool | None:
+        """The active programs begin the tiles of these numbers; None = of no tile, or of all.
+
+        False ends the batch.
+        """
+        return None
+
+    def access(self, block: BlockAccess) -> int:
+        """The active programs access a block; returns the access's number in the batch."""
+        return 0
+
+    def observe(self, program: int, block: BlockAccess) -> None:
+        """A program that runs alone is about to access a block; the block has one row."""
+
+    def end(self, active: Bits, value_loads: Mapping[int, int]) -> None:
+        """The batch is over.
+
+        `value_loads`: number of an access -> bit set of storages, for the loads whose values
+        decided something.
+        """
