@@ -175,8 +175,10 @@ def _patch_constructors() -> None:
         *((torch.Tensor, name) for name in ("new_empty", "new_empty_strided")),
     ):
         setattr(owner, name, _cleared(getattr(owner, name)))
-    for name in ("empty", "zeros"):
-        setattr(torch, name, _from_calloc(getattr(torch, name)))
+    zeros = torch.zeros
+    torch.zeros = lambda *arguments, **options: (  # whose pages take no memory until written
+        zeros if "out" in options or "zeros" in standin_operators.overridden else torch.empty
+    )(*arguments, **options)
     torch.from_numpy = lambda array: _on_host(_wrap_numpy(array))
 
 
@@ -222,23 +224,6 @@ def _cleared(construct: _Constructor) -> _Constructor:
         if made.nbytes <= random_memory.LARGE_BYTES:  # larger comes from the system, as zeros
             ctypes.memset(made.data_ptr(), 0, made.untyped_storage().nbytes())
         return made
-
-    return make
-
-
-def _from_calloc(construct: _Constructor) -> _Constructor:
-    """`empty` and `zeros` whose pages take no memory until they are written, and start as zeros."""
-
-    @functools.wraps(construct)
-    def make(*arguments: object, **options: object) -> torch.Tensor:
-        shape = _shape(arguments)
-        device = options.get("device") or _default_device()
-        plain = set(options) <= {"dtype", "device", "requires_grad", "pin_memory"}
-        if shape is None or 0 in shape or not plain or torch.device(_real(device)) != CPU:
-            return construct(*arguments, **options)
-        made = _zeros(shape, options.get("dtype") or torch.get_default_dtype())
-        made.requires_grad_(bool(options.get("requires_grad", False)))
-        return made if is_cuda(device) else _on_host(made)
 
     return make
 
