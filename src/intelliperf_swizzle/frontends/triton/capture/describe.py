@@ -222,7 +222,9 @@ def base_of(value: Any) -> torch.Tensor:
         UnreadableKernelError: no attribute of the object is a tensor.
     """
     while not hasattr(value, "storage_offset"):
-        inside = [one for one in getattr(value, "__dict__", {}).values() if hasattr(one, "data_ptr")]
+        inside = [
+            one for one in getattr(value, "__dict__", {}).values() if hasattr(one, "data_ptr")
+        ]
         if not inside:
             raise UnreadableKernelError(f"a {type(value).__name__} shows memory of no known tensor")
         value = inside[0]

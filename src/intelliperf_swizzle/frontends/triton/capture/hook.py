@@ -15,10 +15,7 @@ import sys
 from pathlib import Path
 
 from intelliperf_swizzle.frontends.trials import journal
-from intelliperf_swizzle.frontends.triton.capture.settings import (
-    FOLDER_VARIABLE,
-    load_settings,
-)
+from intelliperf_swizzle.frontends.triton.capture.settings import FOLDER_VARIABLE, load_settings
 
 _imported: set[str] = set()
 _noted: set[str] = set()

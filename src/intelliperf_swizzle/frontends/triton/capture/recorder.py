@@ -31,11 +31,7 @@ from intelliperf_swizzle.frontends.triton.capture.ledger import (
     Ledger,
     RecordedLaunch,
 )
-from intelliperf_swizzle.frontends.triton.capture.settings import (
-    MOST_VARIANTS,
-    Execution,
-    Settings,
-)
+from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution, Settings
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 
 PROBE_SECONDS = 0.5

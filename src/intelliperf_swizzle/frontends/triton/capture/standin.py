@@ -40,11 +40,7 @@ LARGE_OPERATIONS = 2e11
 
 
 def install(
-    gpu: Gpu,
-    *,
-    multiply: bool,
-    on_skip: Callable[[str], None],
-    on_missing: Callable[[str], None],
+    gpu: Gpu, *, multiply: bool, on_skip: Callable[[str], None], on_missing: Callable[[str], None]
 ) -> None:
     """Make torch behave as if there were one GPU.
 

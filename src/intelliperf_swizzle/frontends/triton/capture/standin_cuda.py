@@ -173,12 +173,7 @@ def install(gpu: Gpu) -> None:
     _install_accelerator(stream)
 
 
-_BYTES_HELD = (
-    "memory_allocated",
-    "max_memory_allocated",
-    "memory_reserved",
-    "max_memory_reserved",
-)
+_BYTES_HELD = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
 _DO_NOTHING = (
     "synchronize",
     "init",

@@ -38,9 +38,7 @@ def install(is_on_gpu: Callable[[torch.Tensor], bool]) -> None:
     register = library.impl
     host: dict[tuple[str, str], Callable[..., Any]] = {}
 
-    def impl(
-        self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any
-    ) -> None:
+    def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> None:
         key = dispatch_key or self.dispatch_key
         name = f"{self.ns}::{self._resolve_op_name(op_name, 'impl').rpartition('::')[2]}"
         place = (name, _HERE.get(key, key))

@@ -29,11 +29,7 @@ def rules_of(launch: Launch, swizzle: Swizzle, target: Target) -> tuple[Mapping[
         return ()
     axes = max((axis for axis, extent in enumerate(launch.grid, 1) if extent > 1), default=1)
     code = emit_triton(
-        swizzle,
-        range(axes),
-        axes=axes,
-        num_xcds=target.num_xcds,
-        cus_per_xcd=target.cus_per_xcd,
+        swizzle, range(axes), axes=axes, num_xcds=target.num_xcds, cus_per_xcd=target.cus_per_xcd
     )
     rule = {
         **launch.source.identity,

@@ -485,10 +485,7 @@ def _rewritten(source: KernelSource, changes: dict[str, _Change], before: str) -
         end = start + len(function.text.rstrip("\n").split("\n"))
         _check_unchanged(function, lines[start:end])
         lines[start:end] = change_lines(
-            lines[start:end],
-            change.replacements,
-            change.insertions,
-            indent=function.indent,
+            lines[start:end], change.replacements, change.insertions, indent=function.indent
         )
     return "".join(lines)
 
