@@ -30,7 +30,7 @@ class _Plan:
     def __init__(self, kernel: JitFunction, values: Sequence[object]) -> None:
         self.kernel = kernel  # kept alive, so that no other one gets its `id`
         plain = [at for at, one in enumerate(values) if type(one) in _PLAIN]
-        self.tensors = [at for at, one in enumerate(values) if _is_tensor(one)]
+        self.tensors = [at for at, one in enumerate(values) if hasattr(one, "storage_offset")]
         self.others = sorted(set(range(len(values))) - {*plain, *self.tensors})
         self.numbers = itemgetter(*plain) if plain else None
         parameters = inspect.signature(kernel.fn).parameters.values()
@@ -83,13 +83,9 @@ class Identity:
         )
 
 
-def _is_tensor(value: Any) -> bool:
-    return hasattr(value, "storage_offset")
-
-
 def _look_into(value: Any, tensors: list[Any]) -> Hashable:
     """What tells a value from another of its type; the tensors in it are listed."""
-    if _is_tensor(value):
+    if hasattr(value, "storage_offset"):
         tensors.append(value)
         return None
     if hasattr(value, "block_shape") and hasattr(value, "base"):  # a descriptor
@@ -97,9 +93,9 @@ def _look_into(value: Any, tensors: list[Any]) -> Hashable:
         return (*map(str, extents), _look_into(value.base, tensors))
     if hasattr(value, "data_ptr"):  # a tensor seen in another way
         base = base_of(value)
-        shape, strides = getattr(value, "shape", ()), getattr(value, "stride", tuple)()
+        sizes = (*getattr(value, "shape", ()), *getattr(value, "stride", lambda: ())())
         ahead = value.data_ptr() - base.data_ptr()
-        return (str(value.dtype), *shape, *strides, ahead, _look_into(base, tensors))
+        return (str(value.dtype), sizes, ahead, _look_into(base, tensors))
     if isinstance(value, (tuple, list)):
         return tuple([(type(item), _look_into(item, tensors)) for item in value])
     if is_jit_function(value):

@@ -10,13 +10,11 @@ per thread and are not active inside `autograd.Function.backward`.)
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
-import math
 import types
 import warnings
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -163,9 +161,9 @@ def _patch_constructors() -> None:
             ):
                 setattr(module, name, _placed(function))
     for name in _LIKE:
-        setattr(torch, name, _placed_like(getattr(torch, name)))
+        setattr(torch, name, _placed(getattr(torch, name), like=True))
     for name in _NEW:
-        setattr(torch.Tensor, name, _placed_like(getattr(torch.Tensor, name)))
+        setattr(torch.Tensor, name, _placed(getattr(torch.Tensor, name), like=True))
     for owner, name in (
         *((torch, name) for name in ("empty", "empty_like", "empty_strided")),
         *((torch.Tensor, name) for name in ("new_empty", "new_empty_strided")),
@@ -175,11 +173,17 @@ def _patch_constructors() -> None:
     torch.zeros = lambda *arguments, **options: (  # whose pages take no memory until written
         zeros if "out" in options or "zeros" in standin_operators.overridden else torch.empty
     )(*arguments, **options)
-    torch.from_numpy = lambda array: _on_host(_wrap_numpy(array))
+    from_numpy = torch.from_numpy
+    torch.from_numpy = lambda array: _on_host(from_numpy(array))
 
 
-def _placed(construct: _Constructor) -> _Constructor:
-    """A constructor that takes `device="cuda"`; where none is given, the default one decides."""
+def _placed(construct: _Constructor, *, like: bool = False) -> _Constructor:
+    """A constructor that takes `device="cuda"`; where none is given, the default one decides.
+
+    Args:
+        construct: of torch.
+        like: whether its tensor is by default where its first argument is.
+    """
 
     @functools.wraps(construct)
     def placed(*arguments: object, **options: object) -> torch.Tensor:
@@ -187,26 +191,11 @@ def _placed(construct: _Constructor) -> _Constructor:
         options.pop("pin_memory", None)
         if device is not None:
             options["device"] = _real(device)
-        on_gpu = is_cuda(device or _default_device())
+        first: Any = (arguments[0] if arguments else options["input"]) if like else None
+        on_gpu = is_cuda(device or (first.device if like else _default_device()))
         with standin_operators.making(on_gpu=on_gpu):
             made = construct(*arguments, **options)
         return made if on_gpu else _on_host(made)
-
-    return placed
-
-
-def _placed_like(construct: _Constructor) -> _Constructor:
-    """A constructor whose tensor is by default where its first argument is."""
-
-    @functools.wraps(construct)
-    def placed(*arguments: object, **options: object) -> torch.Tensor:
-        like: torch.Tensor = arguments[0] if arguments else options["input"]
-        device = options.pop("device", None)
-        options.pop("pin_memory", None)
-        if device is not None and not is_cuda(device):
-            options["device"] = device
-        made = construct(*arguments, **options)
-        return made if is_cuda(device or like.device) else _on_host(made)
 
     return placed
 
@@ -217,9 +206,9 @@ def _cleared(construct: _Constructor) -> _Constructor:
     @functools.wraps(construct)
     def make(*arguments: object, **options: object) -> torch.Tensor:
         made = construct(*arguments, **options)
-        if made.nbytes <= random_memory.LARGE_BYTES:  # larger comes from the system, as zeros
-            ctypes.memset(made.data_ptr(), 0, made.untyped_storage().nbytes())
-        return made
+        with torch.no_grad(), standin_operators.making(on_gpu=False):
+            # large memory comes from the system, as zeros
+            return made.zero_() if made.nbytes <= random_memory.LARGE_BYTES else made
 
     return make
 
@@ -231,14 +220,6 @@ def _shape(arguments: tuple[object, ...]) -> tuple[int, ...] | None:
         given = tuple(arguments[0])
     shape = tuple(int(n) for n in given if isinstance(n, (int, np.integer)) and n >= 0)
     return shape if arguments and len(shape) == len(given) else None
-
-
-_wrap_numpy = torch.from_numpy
-
-
-def _zeros(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    memory = np.zeros(math.prod(shape) * dtype.itemsize, np.uint8)
-    return _wrap_numpy(memory).view(dtype).view(shape)
 
 
 # --- devices by other names ---------------------------------------------------------------------
@@ -254,7 +235,6 @@ def _patch_devices() -> None:
 
     context.__init__ = __init__
     torch.get_default_device = _default_device
-
     torch.Generator = standin_cuda.Generator
 
     autocast = torch.autocast.__init__
@@ -327,7 +307,7 @@ def _patch_products(on_skip: Callable[[str], None] | None) -> None:
 
 
 def _not_computed(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    made = _zeros(shape, dtype)
+    made = torch.zeros(shape, dtype=dtype, device=CUDA)
     unknown.mark_tensor(made)
     return made
 

@@ -42,20 +42,20 @@ def install(is_on_gpu: Callable[[torch.Tensor], bool]) -> None:
         key = dispatch_key or self.dispatch_key
         name = f"{self.ns}::{self._resolve_op_name(op_name, 'impl').rpartition('::')[2]}"
         place = (name, _HERE.get(key, key))
-        here = key in _HERE and not options.get("with_keyset")
-        if not here or not hasattr(torch.library, "get_kernel"):
-            if place in host:  # a library's own for the CPU, after that for CUDA
-                host[place] = lambda _, *args, **kwargs: fn(*args, **kwargs)
+        own = lambda _, *args, **kwargs: fn(*args, **kwargs)  # noqa: E731
+        if key not in _HERE or "with_keyset" in options or not hasattr(torch.library, "get_kernel"):
+            if place in host:
+                host[place] = own  # a library's own for the CPU, after that for CUDA
             else:
                 register(self, op_name, fn, dispatch_key, **options)
             return
-        host.setdefault(place, _present(*place) or (lambda _, *args, **kwargs: fn(*args, **kwargs)))
+        host.setdefault(place, _present(*place) or own)
         overridden.add(name.rpartition("::")[2].partition(".")[0])
 
         def called(keys: Any, *args: Any, **kwargs: Any) -> Any:
             wanted = getattr(_now, "on_gpu", None)
             if wanted is None:
-                wanted = any(map(is_on_gpu, _tensors((*args, *kwargs.values()))))
+                wanted = any(map(is_on_gpu, tensors_of((*args, *kwargs.values()))))
             if not wanted:
                 return host[place](keys, *args, **kwargs)
             if kwargs.get("device") is not None:  # the CPU, by now
@@ -74,27 +74,21 @@ def _present(name: str, key: str) -> Callable[..., Any] | None:
         found = torch.library.get_kernel(name, key)
     except RuntimeError:
         return None
-    space, _, operator = name.partition("::")
-    operator, _, overload = operator.partition(".")
-    packet = getattr(getattr(torch.ops, space), operator)
-    wanted = [str(one.type) for one in getattr(packet, overload or "default")._schema.arguments]
+    operator, _, overload = name.partition(".")
+    wanted = [str(x.type) == "Tensor" for x in torch._C._get_schema(operator, overload).arguments]
 
     def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
-        numbers = (bool, int, float, complex)  # the dispatcher has made them of tensors
-        tensors = [
-            torch.scalar_tensor(value, dtype=torch.tensor(value).dtype)
-            if kind == "Tensor" and isinstance(value, numbers)
-            else value
-            for kind, value in zip(wanted, args, strict=False)
-        ]
-        return found.call_boxed(keys, *tensors, **kwargs)
+        kinds = zip(wanted, args, strict=False)  # the dispatcher has made numbers of tensors
+        made = [torch.tensor(x) if y and not isinstance(x, torch.Tensor) else x for y, x in kinds]
+        return found.call_boxed(keys, *made, **kwargs)
 
     return call
 
 
-def _tensors(values: Iterable[object]) -> Iterator[torch.Tensor]:
+def tensors_of(values: Iterable[object]) -> Iterator[torch.Tensor]:
+    """The tensors of an operator's arguments."""
     for value in values:
         if isinstance(value, torch.Tensor):
             yield value
         elif isinstance(value, (tuple, list)):
-            yield from _tensors(value)
+            yield from tensors_of(value)

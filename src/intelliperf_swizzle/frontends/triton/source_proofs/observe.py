@@ -24,13 +24,7 @@ from intelliperf_swizzle.frontends.triton.walk.run import Live, run_together
 from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, Sources, address_slice
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.launch_files import load_launch
-from intelliperf_swizzle.records import (
-    Access,
-    Int32Array,
-    Int64Array,
-    Launch,
-    TensorArgument,
-)
+from intelliperf_swizzle.records import Access, Int32Array, Int64Array, Launch, TensorArgument
 from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
 from intelliperf_swizzle.trace.writers import SHARED, STORED, UPDATED, Writers
 

@@ -75,9 +75,7 @@ def scale_launch(launch: Launch, counts: Callable[[int], Iterable[int]]) -> tupl
 
 
 def _shrunk_alone(
-    launch: Launch,
-    explained: Sequence[tuple[_Factor, ...]],
-    counts: Callable[[int], Iterable[int]],
+    launch: Launch, explained: Sequence[tuple[_Factor, ...]], counts: Callable[[int], Iterable[int]]
 ) -> list[Launch]:
     """The launch with one of several equal sizes made a part of itself: M alone, where M = N.
 
@@ -257,9 +255,7 @@ def _elements(view: TensorArgument) -> int:
 
 
 def _renewed(
-    argument: Argument,
-    numbers: Mapping[int, int],
-    views: Mapping[TensorArgument, TensorArgument],
+    argument: Argument, numbers: Mapping[int, int], views: Mapping[TensorArgument, TensorArgument]
 ) -> Argument:
     if isinstance(argument, TensorArgument):
         return views[argument]

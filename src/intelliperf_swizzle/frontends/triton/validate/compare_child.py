@@ -27,11 +27,7 @@ from intelliperf_swizzle.frontends.triton.validate.fill import BLOCK_BYTES, Cont
 from intelliperf_swizzle.frontends.triton.validate.request import EDITED, ORIGINAL, Answer, Request
 from intelliperf_swizzle.frontends.triton.walk.batch import Active
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
-from intelliperf_swizzle.frontends.triton.walk.run import (
-    Live,
-    run_one_by_one,
-    run_together,
-)
+from intelliperf_swizzle.frontends.triton.walk.run import Live, run_one_by_one, run_together
 from intelliperf_swizzle.records import Access, Int64Array, Launch, Storage, UInt8Array
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 

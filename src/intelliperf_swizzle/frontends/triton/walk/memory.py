@@ -295,6 +295,11 @@ def _paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument
         if name not in launch.constexprs
         for leaf in _leaves(name, argument)
     ]
+    present = [(n, one) for n, one in leaves if one is not None and (type(one), one) != (int, 1)]
+    simple = all(isinstance(one, TensorArgument | int | float | None) for _, one in leaves)
+    if simple and len(present) == len(kernel.args):  # one that is assigned to is renamed by that
+        yield from ((value, *leaf) for value, leaf in zip(kernel.args, present, strict=True))
+        return
     at = 0
     for value, kind in zip(kernel.args, kernel.arg_types, strict=True):
         wanted = value.removeprefix("%")

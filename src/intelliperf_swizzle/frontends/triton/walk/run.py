@@ -114,10 +114,7 @@ def _most_programs(plan: Plan) -> int:
 
 
 def run_one_by_one(
-    live: Live,
-    *,
-    programs: Iterable[int] | None = None,
-    observer: Observer | None = None,
+    live: Live, *, programs: Iterable[int] | None = None, observer: Observer | None = None
 ) -> Executed:
     """Execute programs one after the other, in the given order; one that waits lets others run.
 
