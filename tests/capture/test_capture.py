@@ -762,3 +762,23 @@ print(view.base_tensor.sum())
     assert (tensor.offset_bytes, launch.storages[tensor.storage].bytes) == (128, 256)
     (caution,) = run.cautions
     assert "a Foreign shows memory of no known tensor" in caution
+
+
+def test_an_argument_that_a_kernel_assigns_to_another_name_is_still_known(tmp_path: Path) -> None:
+    """Triton prints it by that name, which may be another argument's."""
+    text = """
+@triton.jit
+def pick_kernel(out, a, b, n, rows, BLOCK: tl.constexpr):
+    if tl.program_id(1) == 0:
+        b = a
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + tl.program_id(1) * n + at, tl.load(b + at, mask=at < n * rows))
+
+first, second = torch.ones(64, device="cuda"), torch.full((64,), 2.0, device="cuda")
+out = torch.empty(128, device="cuda")
+pick_kernel[2, 2](out, first, second, 64, 1, BLOCK=32)
+print(out.tolist() == [1.0] * 64 + [2.0] * 64)
+"""
+    application(tmp_path, text)
+    run = capture(RecordRequest([sys.executable, "app.py"], folder=tmp_path / "out", cwd=tmp_path))
+    assert run.last_lines[-1] == "True", (run.last_lines, run.notes)

@@ -34,8 +34,7 @@ def making(*, on_gpu: bool | None) -> Iterator[None]:
 
 def install(is_on_gpu: Callable[[torch.Tensor], bool]) -> None:
     """Has `torch.library` register for the CPU what is for CUDA."""
-    library = torch.library.Library
-    register = library.impl
+    register = torch.library.Library.impl
     host: dict[tuple[str, str], Callable[..., Any]] = {}
 
     def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> None:
@@ -65,7 +64,7 @@ def install(is_on_gpu: Callable[[torch.Tensor], bool]) -> None:
 
         register(self, op_name, called, place[1], with_keyset=True)
 
-    library.impl = impl
+    torch.library.Library.impl = impl
 
 
 def _present(name: str, key: str) -> Callable[..., Any] | None:

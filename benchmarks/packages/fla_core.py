@@ -8,21 +8,21 @@ import importlib
 
 import fla.ops
 import torch
-import torch.nn.functional as F
 from calls import DEVICE, by_name, call, half, single
 from fla import modules
+from torch.nn import functional
 
 B, T, H, D = 1, 2048, 8, 64
 
 
 def unit() -> torch.Tensor:
     """Keys of length 1."""
-    return F.normalize(half(B, T, H, D, grad=False), dim=-1).requires_grad_()
+    return functional.normalize(half(B, T, H, D, grad=False), dim=-1).requires_grad_()
 
 
 def gate(*shape: int) -> torch.Tensor:
     """Logarithms of numbers below 1."""
-    return F.logsigmoid(single(*shape, grad=False)).requires_grad_()
+    return functional.logsigmoid(single(*shape, grad=False)).requires_grad_()
 
 
 def share(*shape: int) -> torch.Tensor:

@@ -10,4 +10,5 @@ from cut_cross_entropy import linear_cross_entropy
 
 targets = torch.randint(32000, (2048,), device=DEVICE)
 for options in ({}, {"softcap": 30.0}, {"filter_eps": None}, {"reduction": "none"}):
-    call(f"{options}", linear_cross_entropy, half(2048, 2048), half(32000, 2048), targets, **options)
+    inputs = half(2048, 2048), half(32000, 2048), targets
+    call(f"{options}", linear_cross_entropy, *inputs, **options)
