@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import sys
@@ -27,12 +28,13 @@ from typing import Any
 import jinja2
 
 from accuracy import FolderOfMeasurements, Measurements, compare
-from accuracy.agreement import kendall_tau_b, spread_points
+from accuracy.agreement import kendall_tau_b, order_agreement, spread_points
 from accuracy.measured import numbers, records_of
-from accuracy.summary import ORDERED_SPREAD_POINTS
+from accuracy.summary import ORDERED_SPREAD_POINTS, TIME_NOISE_FRACTION
 from accuracy.tables import as_table
 from intelliperf_swizzle.cache import ABLATIONS, Physics
-from intelliperf_swizzle.hardware import load_target
+from intelliperf_swizzle.cache.accuracy import COMPARED, MATRICES, OTHERS
+from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.report.terminal import Lines
 from model_truth.ablation import AblatedMeasurements
 from model_truth.published import PublishedMeasurements
@@ -41,6 +43,7 @@ from model_truth.runs import MeasuredRuns
 BENCHMARKS = Path(__file__).parent
 MEASURED = BENCHMARKS / "measured"
 RECORD = BENCHMARKS / "records" / "model_accuracy.json"
+GEMMS = BENCHMARKS / "records" / "amd_gemms.json"
 SPEED = BENCHMARKS / "records" / "simulators.json"
 TEMPLATES = BENCHMARKS / "templates"
 DOCS = BENCHMARKS.parent / "docs"
@@ -340,8 +343,58 @@ def accuracy_line(record: Mapping[str, Any]) -> str:
     return f"Accuracy: mean error of the L2 hit rate in points: {errors}; docs/model-accuracy.md."
 
 
+def accuracies() -> dict[str, dict[str, Any]]:
+    """Target -> kind of kernel -> what a run says of the model, from the stored records.
+
+    The orders of `amd_gemms.json` are timed by memory or arithmetic, whichever takes longer.
+    """
+    orders: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = {}
+    for name, stored in json.loads(RECORD.read_text(encoding="utf-8"))["sets"].items():
+        for pair in stored["pairs"]:
+            kind = MATRICES if pair["config"].startswith(("gemm", "attn", "attention")) else OTHERS
+            known = orders.setdefault((stored["target"], kind), {})
+            known.setdefault(f"{name}: {pair['config']}", []).append(pair)
+    for order in json.loads(GEMMS.read_text(encoding="utf-8"))["orders"]:
+        computing = arithmetic_ms(order["gemm"], load_target("mi355x"))
+        timed = {"modelled_time_ms": max(computing, order["modelled_memory_time_ms"]), **order}
+        known = orders.setdefault(("mi355x", MATRICES), {})
+        known.setdefault(order["gemm"], []).append(timed)
+    found: dict[str, dict[str, Any]] = {}
+    for (target, kind), configurations in sorted(orders.items()):
+        found.setdefault(target, {})[kind] = {"kernels": kind, **_agreement(configurations)}
+    return found
+
+
+def _agreement(configurations: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    errors, agreeing, different = [], 0, 0
+    for pairs in configurations.values():
+        errors += [abs(one["predicted_hit_rate"] - one["measured_hit_rate"]) for one in pairs]
+        timed = [one for one in pairs if one["modelled_time_ms"] and one["measured_time_ms"]]
+        modelled = [one["modelled_time_ms"] for one in timed]
+        measured = [one["measured_time_ms"] for one in timed]
+        counted = order_agreement(modelled, measured, TIME_NOISE_FRACTION) if timed else (0, 0)
+        agreeing, different = agreeing + counted[0], different + counted[1]
+    return {
+        "orders": len(errors),
+        "mean_error_points": round(100 * fmean(errors), 2),
+        "pairs": different,
+        "pairs_in_order": agreeing,
+    }
+
+
+def arithmetic_ms(gemm: str, target: Target) -> float:
+    """What the products of whole 256 x 256 x 64 tiles of a GEMM, `MxNxK`, take on all CUs."""
+    m, n, k = (math.ceil(int(size) / tile) * tile for size, tile in zip(
+        gemm.split("x"), (256, 256, 64), strict=True
+    ))  # fmt: skip
+    assert target.flops_per_clock_cu
+    assert target.clock_ghz
+    return 2 * m * n * k / (target.flops_per_clock_cu * target.cus * target.clock_ghz * 1e6)
+
+
 def write(record: Mapping[str, Any]) -> None:
-    """Write the page and its pictures."""
+    """Write the page, its pictures, and what runs say of the model."""
+    COMPARED.write_text(json.dumps(accuracies(), indent=1) + "\n", encoding="utf-8")
     for path, text in pages(record).items():
         (DOCS / path).parent.mkdir(exist_ok=True)
         (DOCS / path).write_text(text, encoding="utf-8")

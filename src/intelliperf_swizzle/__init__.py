@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from intelliperf_swizzle.api import Run, Score, explain, optimize, prove, prove_source, score
     from intelliperf_swizzle.errors import SwizzleError
-    from intelliperf_swizzle.frontends.triton.source_proofs import RemapVerdict
+    from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict
     from intelliperf_swizzle.hardware import Target, load_target
     from intelliperf_swizzle.language import Swizzle, parse
     from intelliperf_swizzle.records import Proof, Witness
@@ -45,7 +45,7 @@ _ROOMS = {
     "hardware": ("Target", "load_target"),
     "language": ("Swizzle", "parse"),
     "records": ("Proof", "Witness"),
-    "frontends.triton.source_proofs": ("RemapVerdict",),
+    "frontends.triton.source_proofs.judge": ("RemapVerdict",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

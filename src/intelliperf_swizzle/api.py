@@ -19,21 +19,16 @@ from intelliperf_swizzle import mapping
 from intelliperf_swizzle.edit import Edit, apply
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.frontends.triton.source_proofs import prove_source as prove_source
+from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
+    prove_source as prove_source,
+)
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.options import DEFAULT_TARGET, Options, options_of
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose.llm.prompt import first_questions
 from intelliperf_swizzle.readers import grid_of, refuse_reserved
-from intelliperf_swizzle.records import (
-    Attempt,
-    Candidate,
-    Ceiling,
-    Measurement,
-    Proof,
-    Witness,
-)
+from intelliperf_swizzle.records import Attempt, Candidate, Ceiling, Measurement, Proof, Witness
 from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.report import words
 from intelliperf_swizzle.report.files import writable
@@ -63,8 +58,7 @@ def prepare_call(
     """
     if isinstance(command, str) or not command:
         raise UsageError(
-            f"`{command}` is no argument list",
-            hint=f'["{Path(sys.executable).name}", "app.py"]',
+            f"`{command}` is no argument list", hint=f'["{Path(sys.executable).name}", "app.py"]'
         )
     known = {option.name for option in options_of(verb)}
     unknown = sorted(set(given) - known)

@@ -4,9 +4,9 @@
 
 A dataclass is an object with exactly its fields; a field marked `INLINE` lends its own fields to
 the object around it, and one marked `named(...)` has another name there. Tuples and sets are lists,
-mappings are objects, arrays lie beside the JSON. Where a hint leaves the type open (`Any`, a union
-of several types), a value that JSON cannot say is an object with the key `$`: a dataclass by its
-name, a tuple, a mapping whose keys are not strings, a float that is not finite.
+mappings are objects. Where a hint leaves the type open (`Any`, a union of several types), a value
+that JSON cannot say is an object with the key `$`: a dataclass by its name, a tuple, a mapping
+whose keys are not strings, a float that is not finite.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import functools
 import json
 import math
 import operator
-import os
 import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,13 +33,9 @@ from typing import (
 )
 from typing import get_type_hints as _hints
 
-import numpy as np
-import numpy.typing as npt
-
 from intelliperf_swizzle.errors import RecordError
 
 Type = TypeVar("Type")
-_Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 _SEQUENCES = (tuple, list, frozenset)
 
@@ -134,32 +129,31 @@ def _refuse(constant: str) -> NoReturn:
 # --- records to JSON ----------------------------------------------------------------------------
 
 
-def encode(record: object, arrays: _Arrays | None = None) -> Any:
+def encode(record: object) -> Any:
     """A dataclass as a JSON object.
 
     Args:
         record: an instance.
-        arrays: takes the record's arrays, by their place in it.
 
     Raises:
         TypeError: a value is of a kind that JSON cannot carry, or no float of JSON.
     """
-    return _object(record, "", arrays)
+    return _object(record, "")
 
 
-def _object(record: object, where: str, arrays: _Arrays | None) -> dict[str, object]:
+def _object(record: object, where: str) -> dict[str, object]:
     encoded: dict[str, object] = {}
     kind: type = type(record)
     for member in members(kind):
         value = getattr(record, member.attribute)
         if member.inline:
-            encoded |= _object(value, where, arrays)
+            encoded |= _object(value, where)
         else:
-            encoded[member.name] = _encode(member.kind, value, _inside(where, member.name), arrays)
+            encoded[member.name] = _encode(member.kind, value, _inside(where, member.name))
     return encoded
 
 
-def _encode(kind: Any, value: Any, where: str, arrays: _Arrays | None) -> object:
+def _encode(kind: Any, value: Any, where: str) -> object:
     kind, _ = _plain(kind)
     if value is None:
         return None
@@ -167,24 +161,18 @@ def _encode(kind: Any, value: Any, where: str, arrays: _Arrays | None) -> object
         return _encode_open(value, where)
     if get_origin(kind) in (Union, types.UnionType):
         [inner] = [one for one in get_args(kind) if one is not type(None)]
-        return _encode(inner, value, where, arrays)
+        return _encode(inner, value, where)
     origin = get_origin(kind) or kind
     if dataclasses.is_dataclass(kind):
-        return _object(value, where, arrays)
-    if origin is np.ndarray:
-        if arrays is None:
-            raise TypeError(f"{where}: JSON alone cannot carry an array")
-        arrays[where] = value
-        return where
+        return _object(value, where)
     if origin in _SEQUENCES:
         items = sorted(value) if origin is frozenset else value
         types_of = _items(kind, len(items))
-        return [_encode(types_of[i], one, f"{where}[{i}]", arrays) for i, one in enumerate(items)]
+        return [_encode(types_of[i], one, f"{where}[{i}]") for i, one in enumerate(items)]
     if isinstance(origin, type) and issubclass(origin, Mapping):
         item = get_args(kind)[1]
         return {
-            str(key): _encode(item, one, _inside(where, str(key)), arrays)
-            for key, one in value.items()
+            str(key): _encode(item, one, _inside(where, str(key))) for key, one in value.items()
         }
     if origin is float:
         return _finite(float(value), where)
@@ -193,7 +181,7 @@ def _encode(kind: Any, value: Any, where: str, arrays: _Arrays | None) -> object
 
 def _encode_open(value: object, where: str) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {"$": type(value).__name__, **_object(value, where, None)}
+        return {"$": type(value).__name__, **_object(value, where)}
     if isinstance(value, tuple):
         return {"$": "tuple", "items": [_encode_open(one, where) for one in value]}
     if isinstance(value, list):
@@ -222,14 +210,7 @@ def _finite(value: float, where: str) -> float:
 # --- JSON to records ----------------------------------------------------------------------------
 
 
-def decode(
-    kind: type[Type],
-    value: object,
-    where: str = "",
-    *,
-    nouns: Sequence[type] = (),
-    arrays: Mapping[str, npt.NDArray[Any]] | None = None,
-) -> Type:
+def decode(kind: type[Type], value: object, where: str = "", *, nouns: Sequence[type] = ()) -> Type:
     """A JSON value as a record.
 
     Args:
@@ -238,12 +219,11 @@ def decode(
         value: as `loads` reads it.
         where: names the value in messages (`attempt`).
         nouns: the dataclasses that may stand where a hint leaves the type open.
-        arrays: the record's arrays, by their place in it.
 
     Raises:
         RecordError: a value is missing, surplus, of another type, or out of range; it says where.
     """
-    reader = _Decoder({one.__name__: one for one in nouns}, arrays or {})
+    reader = _Decoder({one.__name__: one for one in nouns})
     try:
         decoded: Type = reader.decode(kind, value, where)
     except RecursionError:
@@ -254,7 +234,6 @@ def decode(
 @dataclass(frozen=True)
 class _Decoder:
     nouns: Mapping[str, type]
-    arrays: Mapping[str, npt.NDArray[Any]]
 
     def decode(self, kind: Any, value: object, where: str) -> Any:
         kind, constraint = _plain(kind)
@@ -267,8 +246,6 @@ class _Decoder:
             return self._dataclass(kind, value, where)
         if origin is Literal:
             return _literal(get_args(kind), value, where)
-        if origin is np.ndarray:
-            return self._array(kind, value, where)
         if origin in _SEQUENCES:
             return self._sequence(kind, value, where)
         if isinstance(origin, type) and issubclass(origin, Mapping):
@@ -320,14 +297,6 @@ class _Decoder:
         decoded = (self.decode(inner[i], one, f"{where}[{i}]") for i, one in enumerate(items))
         return get_origin(kind)(decoded)
 
-    def _array(self, kind: Any, value: object, where: str) -> npt.NDArray[Any]:
-        array = self.arrays.get(_expect(str, value, where))
-        dtype = np.dtype(get_args(get_args(kind)[1])[0])
-        if array is None or array.dtype != dtype:
-            got = "nothing" if array is None else array.dtype
-            raise RecordError(f"{where}: expected an array of {dtype}, got {got}")
-        return array
-
     def _open(self, value: object, where: str) -> Any:
         if isinstance(value, list):
             return [self._open(one, where) for one in value]
@@ -361,13 +330,7 @@ def _names(kind: type) -> Iterator[str]:
 
 
 def _plain(kind: Any) -> tuple[Any, Constraint | None]:
-    """A hint without its annotation, and what this states.
-
-    `NDArray[int32]` is an alias as of Python 3.12 from NumPy 2.5 on; what it stands for is taken.
-    """
-    alias = getattr(get_origin(kind), "__value__", None)
-    if alias is not None:
-        kind = alias[get_args(kind)]
+    """A hint without its annotation, and what this states."""
     if get_origin(kind) is not Annotated:
         return kind, None
     inner, *stated = get_args(kind)
@@ -450,24 +413,3 @@ def _kind(value: object) -> str:
 
 def _inside(where: str, name: str) -> str:
     return f"{where}.{name:.60}" if where else f"{name:.60}"
-
-
-# --- records with arrays on disk ----------------------------------------------------------------
-
-
-def save_arrays(record: object, path: str | os.PathLike[str]) -> None:
-    """Writes a record that has arrays as an uncompressed `.npz`."""
-    arrays: _Arrays = {}
-    stated = dumps(encode(record, arrays)).encode()
-    np.savez(path, np.frombuffer(stated, np.uint8), **arrays)  # type: ignore[arg-type]
-
-
-def load_arrays(kind: type[Type], path: str | os.PathLike[str]) -> Type:
-    """Reads what `save_arrays` wrote.
-
-    Raises:
-        RecordError: it is no such record.
-    """
-    with np.load(path) as stored:
-        arrays = {name: stored[name] for name in stored}
-    return decode(kind, loads(arrays["arr_0"].tobytes()), arrays=arrays)

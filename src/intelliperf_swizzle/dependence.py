@@ -74,7 +74,7 @@ def find_dependence(trace: Trace, launch: Launch) -> Dependence:
         return not_known(f"{trace.unresolved[0]} reaches outside of every tensor")
     if not trace.shared_writes and not trace.waits:
         return Dependence(NO_PAIRS)
-    found = _found(_ByIdentity(trace))
+    found = _found(trace)
     if trace.program is not None and len(found.chains):
         return not_known("tiles that programs take in a loop depend on each other")
     return found
@@ -181,22 +181,9 @@ def _type(scalar: Argument) -> str:
     return f"{type(scalar).__name__} of {bits if bits > 31 else 31} bits"
 
 
-@dataclass(frozen=True, eq=False)
-class _ByIdentity:
-    """A trace as a key: equal to itself only, for it is too large to compare."""
-
-    trace: Trace
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and other.trace is self.trace
-
-    def __hash__(self) -> int:
-        return id(self.trace)
-
-
 @lru_cache(maxsize=32)
-def _found(key: _ByIdentity) -> Dependence:
-    return Dependence(_chains(key.trace), key.trace.waits, key.trace.shared_writes)
+def _found(trace: Trace) -> Dependence:
+    return Dependence(_chains(trace), trace.waits, trace.shared_writes)
 
 
 def _chains(trace: Trace) -> Int64Array:

@@ -8,9 +8,8 @@ import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy.typing as npt
+import numpy as np
 
 from intelliperf_swizzle.codec import decode, dumps, encode, loads
 from intelliperf_swizzle.errors import RecordError, UsageError
@@ -73,11 +72,14 @@ def as_text(launch: Launch) -> str:
         for number, storage in launch.storages.items()
     }
     storages = {number: replace(one, contents=None) for number, one in launch.storages.items()}
-    alike = replace(launch, storages=storages, count=1, computed=False, ordinal=0, ttir=None)
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    text = dumps(encode(alike, arrays))
-    held = {name: hashlib.blake2b(one.tobytes()).hexdigest() for name, one in arrays.items()}
-    return repr((text, sorted(digests.items()), sorted(held.items())))
+    alike = replace(
+        launch, storages=storages, count=1, computed=False, ordinal=0, ttir=None, loop=None
+    )
+    loop = {
+        name: hashlib.blake2b(one.tobytes()).hexdigest() if isinstance(one, np.ndarray) else one
+        for name, one in (vars(launch.loop) if launch.loop else {}).items()
+    }
+    return repr((dumps(encode(alike)), sorted(digests.items()), loop))
 
 
 def _digest(path: str) -> str:

@@ -18,15 +18,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, cast
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.readers import (
-    integer,
-    natural,
-    positive,
-    seconds,
-    shown,
-    tolerance,
-    utf8,
-)
+from intelliperf_swizzle.readers import integer, natural, positive, seconds, shown, tolerance, utf8
 
 DEFAULT_TARGET = "mi300x"
 FORMULAS = ("swizzle", "swizzle-unaware", "swizzle-overload")

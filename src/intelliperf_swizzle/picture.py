@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from intelliperf_swizzle.cache.stream import one_of_each, stream_of
+from intelliperf_swizzle.cache.stream import one_of_each, shared_lines, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
@@ -303,25 +303,11 @@ def _tensor_pictures(
 
 def _shared(trace: Trace, place: Int64Array, axis: int) -> dict[int, float]:
     """By segment, the share of a tile's lines that the next one along an axis touches, too."""
-    stream = stream_of(trace)
-    touches = stream.touches
     one, other = (place[:, :-1], place[:, 1:]) if axis else (place[:-1], place[1:])
     both = (one >= 0) & (other >= 0)
     after = np.full(trace.tiles, -1, np.int64)
     after[one[both]] = other[both]
-    inner = after[touches.tile] >= 0
-    if not inner.any():
-        return {}
-    pairs = touches.unit * trace.tiles + touches.tile
-    wanted = touches.unit[inner] * trace.tiles + after[touches.tile[inner]]
-    at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-    lines = touches.lines[inner]
-    segment = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])[touches.unit[inner]]
-    found = np.bincount(segment, lines * (pairs[at] == wanted), len(trace.segments))
-    every = np.bincount(segment, lines, len(trace.segments))
-    return {
-        number: float(found[number] / every[number]) for number in np.flatnonzero(every).tolist()
-    }
+    return shared_lines(trace, after)
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from intelliperf_swizzle.language.parse import MAX_CHARACTERS
 from intelliperf_swizzle.records import Attempt, Candidate, Measurement, Timing, Verdict
+from intelliperf_swizzle.units import milliseconds
 
 NOISE_BAND = 0.005
 """L2 hit rates closer than this are equal: modelled rates of one mapping differ by up to 0.4
@@ -41,13 +42,14 @@ TIMING_NOISE = 0.005
 (`docs/gpu.md`)."""
 
 
-def judge(measured: Measurement, baseline: Measurement) -> Verdict:
+def judge(measured: Measurement, baseline: Measurement, launch_ms: float = 0.0) -> Verdict:
     """Compares a measurement with the baseline's; both from the same profiler and device.
 
     Where a GPU has timed both, its time comes first: less time is better, more time is refused
     whatever the hit rate. Within the noise a measured hit rate decides, but a higher one does not
     make up for a loss of time, however small, that the interval is sure of, or for one of more than
-    `TIME_TOLERANCE` that it leaves possible.
+    `TIME_TOLERANCE` that it leaves possible. A modelled time below `launch_ms`, what launching
+    takes, is no gain.
     """
     gain = measured.l2_hit_rate - baseline.l2_hit_rate
     source = "modelled " if measured.profiler == "model" and measured.timing else ""
@@ -59,7 +61,8 @@ def judge(measured: Measurement, baseline: Measurement) -> Verdict:
         return _judge_timed(measured, measured.timing, gain, change)
     slower = _relative_loss(measured, baseline)
     if measured.time_ms is None and measured.profiler == "model" and slower is not None:
-        return _judge_modelled(measured, slower, gain, change)
+        short = (baseline.modelled_time_ms or 0.0) < launch_ms
+        return _judge_modelled(measured, slower, gain, change, short=short)
     if slower is not None and slower > TIME_TOLERANCE:
         what = "time" if measured.time_ms is not None else "modelled time"
         return Verdict("slower", f"{change}, {_link(gain)} {what} grows by {100 * slower:.1f} %")
@@ -69,13 +72,19 @@ def judge(measured: Measurement, baseline: Measurement) -> Verdict:
     return Verdict("better" if gain > 0 else "worse", change)
 
 
-def _judge_modelled(measured: Measurement, slower: float, gain: float, change: str) -> Verdict:
+def _judge_modelled(
+    measured: Measurement, slower: float, gain: float, change: str, *, short: bool
+) -> Verdict:
     """By modelled time, the larger of memory and arithmetic, and what the model can tell of it."""
     if slower > TIME_TOLERANCE:
         grows = f"modelled time grows by {100 * slower:.1f} %"
         return Verdict("slower", f"{change}, {_link(gain)} {grows}")
     if slower < -least_gain(measured):
-        return Verdict("better", f"modelled time falls by {-100 * slower:.1f} %, {change}")
+        falls = f"modelled time falls by {-100 * slower:.1f} %, {change}"
+        if short:
+            now = milliseconds(measured.modelled_time_ms)
+            return Verdict("no difference", f"{falls}; {now} is less than launching takes")
+        return Verdict("better", falls)
     if gain <= -NOISE_BAND:
         return Verdict("worse", change)
     told = f"modelled time {100 * slower:+.1f} %: no difference that the model can tell"
@@ -293,7 +302,9 @@ def finalists(attempts: Sequence[Attempt], places: int) -> list[Attempt]:
     return chosen
 
 
-def contenders(attempts: Sequence[Attempt], baseline: Measurement, places: int) -> list[Attempt]:
+def contenders(
+    attempts: Sequence[Attempt], baseline: Measurement, places: int, by_hand: Collection[int] = ()
+) -> list[Attempt]:
     """The attempts worth a place on the hardware: those predicted best, and of all kinds.
 
     Half of the places go to those predicted to be better, round the kinds, and then to the best of
@@ -304,6 +315,7 @@ def contenders(attempts: Sequence[Attempt], baseline: Measurement, places: int) 
         attempts: screened, some of them predicted.
         baseline: the prediction for the unmodified kernel.
         places: how many there are.
+        by_hand: numbers of what people try by hand.
     """
     judged = [
         replace(one, measurement=one.predicted, verdict=judge(one.predicted, baseline))
@@ -315,25 +327,10 @@ def contenders(attempts: Sequence[Attempt], baseline: Measurement, places: int) 
     best = (*_round(order(likely)), *_round(order(unlikely)))
     chosen = [one.number for one in best][: (places + 1) // 2]
     others = [one for one in by_screen(attempts) if one.number not in chosen]
-    by_hand = _by_hand(others)
-    rest = [one for one in _round(others) if one not in by_hand]
-    chosen += [one.number for one in (*by_hand, *rest)][: places - len(chosen)]
+    rest = sorted(_round(others), key=lambda one: one.number not in by_hand)
+    chosen += [one.number for one in rest][: places - len(chosen)]
     originals = {one.number: one for one in attempts}
     return [originals[number] for number in chosen]
-
-
-BY_HAND = tuple(f"group={rows}" for rows in (8, 16, 4, 32, 2))
-"""Groups of rows that people try, as the last word of such a candidate's name."""
-
-
-def _by_hand(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Of each of these groups the first attempt."""
-    found: dict[str, Attempt] = {}
-    for one in attempts:
-        words = one.candidate.name.split()
-        if words[0] == "grouped-rows":
-            found.setdefault(words[-1], one)
-    return [found[group] for group in BY_HAND if group in found]
 
 
 def _round(attempts: Sequence[Attempt]) -> list[Attempt]:

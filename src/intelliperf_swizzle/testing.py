@@ -9,7 +9,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from intelliperf_swizzle.api import AnySwizzle, AnyTarget, loaded_target, prove, prove_source
-from intelliperf_swizzle.frontends.triton.source_proofs import RemapVerdict, described, prove_calls
+from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import prove_calls
+from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict, described
 from intelliperf_swizzle.mapping import refusal
 from intelliperf_swizzle.options import DEFAULT_TARGET
 from intelliperf_swizzle.readers import grid_of

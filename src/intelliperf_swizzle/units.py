@@ -33,7 +33,14 @@ def factor(value: float | None) -> str:
 
 
 def milliseconds(time_ms: float | None) -> str:
-    """Milliseconds, three significant digits or all before the point; None as `not measured`."""
+    """Three significant digits in s, ms or µs; None as `not measured`.
+
+    >>> milliseconds(0.0000619), milliseconds(0.841), milliseconds(2.5), milliseconds(12000.0)
+    ('0.0619 µs', '841 µs', '2.5 ms', '12 s')
+    """
     if time_ms is None:
         return "not measured"
-    return f"{time_ms:.0f} ms" if time_ms >= 1000 else f"{time_ms:.3g} ms"
+    for unit, scale in (("s", 1e-3), ("ms", 1.0)):
+        if float(f"{time_ms * scale:.3g}") >= 1:
+            return f"{time_ms * scale:.3g} {unit}"
+    return f"{time_ms * 1e3:.3g} µs"

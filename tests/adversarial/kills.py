@@ -27,6 +27,7 @@ KERNEL = Path(__file__).parents[2] / "benchmarks" / "kernels" / "gemm.py"
 TARGET = """\
 base: mi300x
 name: small
+launch_us: 0
 l2_bytes_per_xcd: 65536
 l2_channels_per_xcd: 1
 l2_channel_bits: hashed

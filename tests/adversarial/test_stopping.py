@@ -63,7 +63,7 @@ def project(tmp_path: Path) -> Path:
     (folder / "never_ends.py").write_text(NEVER_ENDS)
     (folder / "endless.py").write_text(ENDLESS)
     (tmp_path / "small.yaml").write_text(
-        "base: mi300x\nname: small\nl2_bytes_per_xcd: 65536\nl2_channels_per_xcd: 1\n"
+        "base: mi300x\nname: small\nlaunch_us: 0\nl2_bytes_per_xcd: 65536\nl2_channels_per_xcd: 1\n"
         "l2_channel_bits: hashed\nl2_set_bits: hashed\ncus_per_xcd: 4\n"
     )
     return folder

@@ -136,7 +136,8 @@ def test_the_patch_is_for_the_project_directory(tmp_path: Path) -> None:
     shutil.copy(CHECKOUT / "tests" / "host" / "application.py", project / "app.py")
     shutil.copy(GEMM, project)
     (tmp_path / "small.yaml").write_text(
-        "base: mi300x\nname: mi300x-small\nl2_bytes_per_xcd: 65536\nl2_channels_per_xcd: 1\n"
+        "base: mi300x\nname: mi300x-small\nlaunch_us: 0\nl2_bytes_per_xcd: 65536\n"
+        "l2_channels_per_xcd: 1\n"
         "l2_channel_bits: hashed\nl2_set_bits: hashed\ncus_per_xcd: 4\nllc_gb_s: 400\n"
         "memory_gb_s: 100\n"
     )

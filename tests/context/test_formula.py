@@ -6,7 +6,7 @@ import pytest
 
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import Budgets, load_formula
-from intelliperf_swizzle.propose.llm.prompts import words
+from intelliperf_swizzle.propose.llm.prompt import words
 from intelliperf_swizzle.rank import RANK
 
 

@@ -264,7 +264,7 @@ def test_the_plain_command_measures(
     run = optimize(
         ["./app"], project_directory=str(bed.file.parent),
         build_command=f"{bed.compiler} {bed.file.name} -o app",
-        target=bed.language.default_target, candidates=8, measure=3,
+        target=bed.language.default_target, candidates=8, measure=3, all=True,
         report_dir=str(tmp_path / "out"),
     )  # fmt: skip
     timed = [one for one in run.attempts if one.measurement and one.measurement.timing]
@@ -303,7 +303,7 @@ def test_it_is_said_if_nvcc_does_not_build(
 ) -> None:
     launch, target = bed.traced[0][0], load_target("h200")
     recording = recording_of(launch)
-    shutil.copytree(recording, tmp_path / "copy", ignore=shutil.ignore_patterns("gpu", "project"))
+    shutil.copytree(recording, tmp_path / "copy", ignore=shutil.ignore_patterns("gpu", "around"))
     moved = launch.options["device_kernel"].replace(str(recording), str(tmp_path / "copy"))
     bed.enter(monkeypatch, FAKE_LANGUAGE="none")
     build = CUDA.build(replace(launch, options={**launch.options, "device_kernel": moved}), target)

@@ -148,7 +148,7 @@ def test_the_plain_command_measures(
         monkeypatch.setenv(name, value)
     run = optimize(
         COMMAND, project_directory=str(bed.project), target="h200", candidates=8, measure=2,
-        unittest_command=f"{sys.executable} app.py", report_dir=str(tmp_path / "out"),
+        all=True, unittest_command=f"{sys.executable} app.py", report_dir=str(tmp_path / "out"),
     )  # fmt: skip
     timed = [one for one in run.attempts if one.measurement and one.measurement.timing]
     assert timed

@@ -330,7 +330,7 @@ def test_a_failed_build_shows_its_end(tmp_path: Path) -> None:
     with pytest.raises(SwizzleError, match="failed with exit code") as refused:
         record(tmp_path, tmp_path / "records", ["./wrong"], "hipcc wrong.hip -o wrong")
     assert any("thrust/device_vector.h" in line for line in refused.value.details)
-    assert "ROCm" in str(refused.value.hint)
+    assert "rocthrust" in str(refused.value.hint)
 
 
 def test_a_search_finds_proves_compares_and_patches(tmp_path: Path) -> None:

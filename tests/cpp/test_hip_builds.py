@@ -11,6 +11,7 @@ import pytest
 from recorded_programs import record
 
 import intelliperf_swizzle.frontends.cpp.compile.toolchain as tools
+from intelliperf_swizzle.edit.copy import PLACE
 from intelliperf_swizzle.errors import SwizzleError
 
 pytestmark = pytest.mark.hip
@@ -104,7 +105,7 @@ def test_a_program_that_an_earlier_build_made_is_not_taken_for_this_ones(tmp_pat
     write(project)
     build = "cmake -S . -B build && make -C build"
     record(project, tmp_path / "records", ["./build/halves"], build)
-    shutil.copytree(tmp_path / "records" / "capture" / "project" / "build", project / "build")
+    shutil.copytree(tmp_path / "records" / "capture" / PLACE / "build", project / "build")
     (project / "halves.hip").write_text("this is no C++\n")
     with pytest.raises(SwizzleError, match="build command failed"):
         record(project, tmp_path / "again", ["./build/halves"], build)

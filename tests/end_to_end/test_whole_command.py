@@ -28,6 +28,7 @@ SMALL_GEMM = [
 SMALL_CACHE = """\
 base: mi300x
 name: mi300x-small
+launch_us: 0
 l2_bytes_per_xcd: 65536
 l2_channels_per_xcd: 1
 l2_channel_bits: hashed

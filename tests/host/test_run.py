@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 SMALL_CACHE = """\
 base: mi300x
 name: mi300x-small
+launch_us: 0
 l2_bytes_per_xcd: 65536
 l2_channels_per_xcd: 1
 l2_channel_bits: hashed
@@ -381,7 +382,7 @@ def test_host_without_its_core_is_refused(host, project, tmp_path):
 def test_host_that_drives_formulas_itself(host, project, small, read_result):
     """Its passes come in its order, and it passes our options on."""
     ran = host.run(
-        *FORMULA, *small, "-o", "out.json", "-k", "copy_kernel", "--", "python", "copying.py",
+        *FORMULA, *small, "-o", "out.json", "--", "python", "copying.py",
         cwd=project, DOUBLE_PATCHED="1",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr

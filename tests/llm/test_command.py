@@ -24,6 +24,7 @@ pid_1 = block // half * 2 + slot // 2 % 2
 SMALL = """\
 base: mi300x
 name: small
+launch_us: 0
 l2_bytes_per_xcd: 262144
 llc_bytes: null
 llc_gb_s: null

@@ -37,6 +37,7 @@ KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(
     load_target("mi300x"), l2_bytes_per_xcd=65536, l2_channels_per_xcd=1,
     l2_channel_bits=None, l2_set_bits=None, cus_per_xcd=4, flops_per_clock_cu=20480.0,
+    launch_us=0.0,
 )  # fmt: skip
 SIZES = {"m": 512, "n": 512, "k": 64, "block-m": 32, "block-n": 32, "block-k": 32}
 

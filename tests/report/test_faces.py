@@ -10,10 +10,12 @@ from dataclasses import replace
 
 import pytest
 
-from intelliperf_swizzle.records import Run
+from intelliperf_swizzle.records import Cure, Cures, Run
+from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.files import FACES
 from intelliperf_swizzle.report.html import fragment
 from intelliperf_swizzle.report.result import result
+from intelliperf_swizzle.report.words import outcome
 
 ALL = {**FACES, "notebook": fragment, "json": lambda run: said(run)}
 
@@ -27,7 +29,7 @@ def words_of(face: str, run: Run) -> str:
     """The face's text, as one line."""
     text = ALL[face](run)
     if face in ("html", "notebook"):
-        text = html.unescape(text)
+        text = html.unescape(re.sub(r"</?(p|code)>", " ", text))
     return " ".join(text.split())
 
 
@@ -53,9 +55,31 @@ def test_a_domain_has_the_name_that_the_vendor_gives_it(
         assert "L2 partition" in words_of(face, partitions)
 
 
-def test_the_verdict_speaks_of_time(run: Run) -> None:
-    times = r"modelled time \d+\.\d+ \S?s → \d+\.\d+ \S?s \(-\d+\.\d %.*\), L2 hit rate"
-    assert re.match(rf"Modelled: Better\. Recommended: apply the patch\. .* {times}", said(run))
+def test_the_verdict_is_four_lines_and_begins_with_what_to_do_and_its_time(run: Run) -> None:
+    advised = replace(run, cures=None)
+    first, proved, validated, patch = outcome(advised)
+    times = r"modelled time [\d.]+ \S?s → [\d.]+ \S?s \(-\d+\.\d %.*\), L2 hit rate"
+    assert re.match(rf"Modelled: Better\. Recommended: apply the patch\. .* {times}", first)
+    assert first.endswith("over 8 orders, 3 of 9 pairs of times in order.")
+    assert "not compared with counters" in outcome(replace(advised, accuracy=None))[0]
+    assert proved.startswith("Proved: a permutation")
+    assert validated.startswith("Validated: ")
+    assert "Not established: " in validated
+    assert patch.startswith("Patch: patch -p1")
+    assert "`" not in re.sub(r"(?s)<style>.*?</style>", "", fragment(advised))
+
+
+def test_a_cheaper_cure_is_recommended_before_the_patch(run: Run) -> None:
+    cures = Cures(0.5, 2.0, (Cure("parameter", 0.9, 1.5, arguments={"GROUP_M": 4}),))
+    first, *_ = outcome(replace(run, cures=cures))
+    told = "pass GROUP_M = 4 in the call, no source change (modelled time -25.0 %)"
+    assert first.startswith(f"Modelled: Better. Recommended: {told}. ")
+    [line] = outcome(replace(run, best=None, cures=cures))
+    assert line.startswith(f"Modelled: nothing found. Recommended: {told}. ")
+    assert establish(replace(run, cures=cures)).recommended == "argument"
+
+
+def test_what_is_bound_by_arithmetic_says_so(run: Run) -> None:
     bound = replace(run.baseline, arithmetic_time_ms=2.0, modelled_memory_time_ms=1.5)
     text = said(replace(run, best=None, nothing_to_gain=True, baseline=bound))
     assert "nothing to gain" in text

@@ -103,7 +103,7 @@ SUMS = Sums()
 def small_target() -> Target:
     """An MI300X with caches so small that rows and columns do not fit."""
     return replace(
-        load_target("mi300x"), l2_bytes_per_xcd=65536, l2_channels_per_xcd=1,
+        load_target("mi300x"), launch_us=0.0, l2_bytes_per_xcd=65536, l2_channels_per_xcd=1,
         l2_channel_bits=None, l2_set_bits=None, cus_per_xcd=4,
     )  # fmt: skip
 

@@ -29,6 +29,7 @@ TARGET = """
 base: mi300x
 name: {value: two-cus, source: "made for this test"}
 cus_per_xcd: {value: 2, source: "made for this test"}
+launch_us: {value: 0, source: "made for this test"}
 """
 
 

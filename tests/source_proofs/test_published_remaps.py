@@ -13,11 +13,8 @@ import pytest
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
-from intelliperf_swizzle.frontends.triton.source_proofs import (
-    RemapVerdict,
-    described,
-    prove_launches,
-)
+from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import prove_launches
+from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict, described
 
 APPLICATIONS = Path(__file__).parent / "applications"
 

@@ -3,7 +3,7 @@
 """Runs the zoo: as Triton's own interpreter does, or traced and then executed one by one.
 
 `python zoo_child.py FOLDER` writes with TRITON_INTERPRET=1 `<case>.json` (per program: kind, lines
-and sectors of each access of the plain interpreter), else `<case>.npz` (the trace),
+and sectors of each access of the plain interpreter), else `<case>.pickle` (the trace),
 `<case>.alone.json` and `arithmetic.json` (what each program computes by itself, by case).
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ import torch
 import triton.runtime.interpreter as triton_interpreter
 from zoo import Case, Descriptor, cases, record
 
-from intelliperf_swizzle.codec import save_arrays
 from intelliperf_swizzle.frontends.triton.tracing.execute import (
     kernel_of,
     make_live,
@@ -148,7 +148,7 @@ def main(folder: Path, *, plain: bool) -> None:
             (folder / f"{name}.json").write_text(json.dumps(touched))
     alone = {}
     for name, launch in launches.items() if not plain else ():
-        save_arrays(trace_here(launch, folder), folder / f"{name}.npz")
+        (folder / f"{name}.pickle").write_bytes(pickle.dumps(trace_here(launch, folder)))
         touched, alone[name] = accesses_one_by_one(launch)
         (folder / f"{name}.alone.json").write_text(json.dumps(touched))
     if not plain:

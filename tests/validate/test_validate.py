@@ -39,7 +39,7 @@ from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.triton.source import splice
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.frontends.triton.validate import compare, validate
-from intelliperf_swizzle.frontends.triton.validate.request import EDITED, Request
+from intelliperf_swizzle.frontends.triton.validate.compare_child import EDITED, Request
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.language import parse

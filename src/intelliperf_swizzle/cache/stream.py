@@ -315,3 +315,27 @@ def _line_range(trace: Trace) -> tuple[int, int]:
     highest = np.array([lines.max(initial=0) for lines in shapes], np.int64)
     base, shape = trace.access_base, trace.access_shape
     return int((base + lowest[shape]).min()), int((base + highest[shape]).max()) + 1
+
+
+def shared_lines(trace: Trace, after: Int64Array) -> dict[int, float]:
+    """By segment, the share of a tile's lines that its neighbour touches, too; 0 to 1.
+
+    Args:
+        trace: of a launch.
+        after: int64[tiles]; the neighbour of each tile, -1 = it has none.
+    """
+    stream = stream_of(trace)
+    touches = stream.touches
+    inner = after[touches.tile] >= 0
+    if not inner.any():
+        return {}
+    pairs = touches.unit * trace.tiles + touches.tile
+    wanted = touches.unit[inner] * trace.tiles + after[touches.tile[inner]]
+    at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+    lines = touches.lines[inner]
+    segment = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])[touches.unit[inner]]
+    found = np.bincount(segment, lines * (pairs[at] == wanted), len(trace.segments))
+    every = np.bincount(segment, lines, len(trace.segments))
+    return {
+        number: float(found[number] / every[number]) for number in np.flatnonzero(every).tolist()
+    }

@@ -59,7 +59,8 @@ def _run_source(arguments: Sequence[str]) -> int:
     )  # fmt: skip
     options, command = parse_with_application(parser, arguments)
 
-    from intelliperf_swizzle.frontends.triton.source_proofs import described, prove_source
+    from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import prove_source
+    from intelliperf_swizzle.frontends.triton.source_proofs.judge import described
 
     with progress_display() as progress:
         verdicts = prove_source(

@@ -43,6 +43,7 @@ def score(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.language import INPUTS
     from intelliperf_swizzle.records import Candidate
     from intelliperf_swizzle.report.terminal import scored, show
+    from intelliperf_swizzle.report.words import of_model
     from intelliperf_swizzle.search.run import score
     from intelliperf_swizzle.search.setup import prepare, run_build
 
@@ -58,7 +59,14 @@ def score(arguments: Sequence[str]) -> int:
         run_build(setup)
         subject, attempt = score(Candidate(text, pattern.name, "user"), setup, progress)
     show(
-        scored(subject.kernel, subject.baseline, subject.ceiling, attempt, subject.cautions),
+        scored(
+            subject.kernel,
+            subject.baseline,
+            subject.ceiling,
+            attempt,
+            subject.cautions,
+            of_model(subject.accuracy(setup.target), setup.target.name),
+        ),
         sys.stdout,
     )
     if attempt.verdict.kind == "not a swizzle":

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.cache.stream import Touches, stream_of
+from intelliperf_swizzle.cache.stream import Touches, shared_lines, stream_of
 from intelliperf_swizzle.context.record import (
     HardwareContext,
     IntegerInput,
@@ -23,6 +23,7 @@ from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     Ceiling,
+    Grid,
     Int64Array,
     Launch,
     Measurement,
@@ -115,7 +116,7 @@ def hardware_context(
     if not target.deals_in_turn:  # who meets where is not known, so the L2 is taken for one
         domain_of, resident = np.zeros_like(domain_of), target.cus * occupancy
     wave_of = _waves(trace, domain_of, resident)
-    tensors = _tensors(trace, touches)
+    tensors = _tensors(trace, touches, domain_of)
     return HardwareContext(
         launch=launch,
         launches=tuple(launches) or (launch,),
@@ -134,22 +135,31 @@ def hardware_context(
 # --- tensors ------------------------------------------------------------------------------------
 
 
-def _tensors(trace: Trace, touches: Touches) -> tuple[TensorUse, ...]:
+def _tensors(trace: Trace, touches: Touches, domain_of: Int64Array) -> tuple[TensorUse, ...]:
     stream = stream_of(trace)
+    shared = [shared_lines(trace, _neighbours(trace, axis)) for axis in range(len(trace.grid))]
     segment_of = trace.segment_of(stream.unit_line[stream.unit_offset[:-1]])
     used = [
-        _tensor(trace, touches, number, segment_of == number)
+        _tensor(trace, touches, domain_of, shared, number, segment_of == number)
         for number in np.unique(segment_of[touches.unit]).tolist()
     ]
     return tuple(sorted(used, key=lambda one: (-one.traffic_share, one.names)))
 
 
-def _tensor(trace: Trace, touches: Touches, number: int, units: npt.NDArray[np.bool_]) -> TensorUse:
+def _tensor(
+    trace: Trace,
+    touches: Touches,
+    domain_of: Int64Array,
+    shared: Sequence[Mapping[int, float]],
+    number: int,
+    units: npt.NDArray[np.bool_],
+) -> TensorUse:
     segment = trace.segments[number]
     mine = units[touches.unit]
     unit, tile, lines = touches.unit[mine], touches.tile[mine], touches.lines[mine]
     reads, writes, atomics = touches.kinds[units].sum(axis=0).tolist()
     first = np.flatnonzero(np.diff(unit, prepend=-1))
+    _, apart = np.unique(unit * (int(domain_of.max()) + 1) + domain_of[tile], return_index=True)
     line_touches, distinct = int(lines.sum()), int(lines[first].sum())
     all_lines = int(stream_of(trace).unit_lines[units].sum())
     return TensorUse(
@@ -163,28 +173,22 @@ def _tensor(trace: Trace, touches: Touches, number: int, units: npt.NDArray[np.b
         passes=(reads + writes + atomics) / (line_touches * touches.step),
         traffic_share=(reads + writes + atomics) / max(1, int(touches.kinds.sum())),
         tiles_per_line=line_touches / distinct,
+        domains_per_line=float(lines[apart].sum() / distinct),
         most_tiles_per_line=int(np.diff(np.append(first, len(unit))).max()),
         shared_with_neighbour=tuple(
-            _shared(trace, unit, tile, lines, axis) for axis in range(len(trace.grid))
+            one.get(number, 0.0) if extent > 1 else None
+            for one, extent in zip(shared, trace.grid, strict=True)
         ),
         next_tiles=_next_tiles(unit, tile, lines),
     )
 
 
-def _shared(
-    trace: Trace, unit: Int64Array, tile: Int64Array, lines: Int64Array, axis: int
-) -> float | None:
-    """The share of its lines that a tile has in common with the next one along an axis."""
-    extent = trace.grid[axis]
-    if extent == 1:
-        return None
-    stride = int(np.prod(trace.grid[:axis], dtype=np.int64))
-    inner = tile // stride % extent < extent - 1
-    pairs = unit * trace.tiles + tile
-    wanted = pairs[inner] + stride
-    place = np.searchsorted(pairs, wanted)
-    found = pairs[np.minimum(place, len(pairs) - 1)] == wanted
-    return float(lines[inner][found].sum() / max(1, lines[inner].sum()))
+def _neighbours(trace: Trace, axis: int) -> Int64Array:
+    """The next tile along an axis of each: int64[tiles], -1 where there is none."""
+    extent, stride = trace.grid[axis], int(np.prod(trace.grid[:axis], dtype=np.int64))
+    tiles = np.arange(trace.tiles)
+    inner = (tiles // stride % extent < extent - 1) & (tiles + stride < trace.tiles)
+    return np.where(inner, tiles + stride, -1)
 
 
 def _next_tiles(unit: Int64Array, tile: Int64Array, lines: Int64Array) -> tuple[NextTile, ...]:
@@ -294,6 +298,29 @@ def _mean_domains(unit: Int64Array, lines: Int64Array) -> float:
     _, first = np.unique(unit, return_index=True)
     return float(lines.sum() / lines[first].sum()) if len(unit) else 0.0
 
+
+def placement(
+    names: Sequence[str], domains: Sequence[float], grid: Grid, of: tuple[int, str]
+) -> str:
+    """On how many domains the users of a line of a tensor sit, before, and after a swizzle.
+
+    Args:
+        names: of the tensor's arguments.
+        domains: on average; one number, or two.
+        grid: of the launch.
+        of: how many domains there are, and what they are called.
+    """
+    what, (count, name) = ", ".join(names), of
+    told = " → ".join(f"{one:.1f}" for one in domains)
+    if domains[0] >= ALONE:
+        return f"users of a line of {what} sit on {told} of {count} {name}s"
+    why = f": grid_0 % {count} == 0" if grid[0] % count == 0 and grid[1] > 1 else ""
+    moved = f", with the swizzle on {domains[-1]:.1f}" if domains[-1] >= ALONE else ""
+    return f"users of a line of {what} already sit on one {name}{why}{moved}"
+
+
+ALONE = 1.05
+"""Domains a line, below which its users sit on one."""
 
 CLASSES: Mapping[str, str] = {
     "other_domain": "another {}",

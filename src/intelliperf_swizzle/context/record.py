@@ -38,6 +38,7 @@ class TensorUse:
         traffic_share: of the line accesses of all tensors; 0 to 1.
         passes: how often a tile accesses each of its lines, on average.
         tiles_per_line: how many tiles touch a line, on average.
+        domains_per_line: on how many domains they run, on average.
         most_tiles_per_line: the greatest number of tiles that touch one line.
         shared_with_neighbour: along each axis of the grid, what share of a tile's lines the next
             tile touches too; 0 to 1; None along an axis of one tile.
@@ -54,6 +55,7 @@ class TensorUse:
     passes: float
     traffic_share: float
     tiles_per_line: float
+    domains_per_line: float
     most_tiles_per_line: int
     shared_with_neighbour: tuple[float | None, ...]
     next_tiles: tuple[NextTile, ...]

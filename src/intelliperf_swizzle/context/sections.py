@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from intelliperf_swizzle.context.locality import describe_tensors, describe_values
+from intelliperf_swizzle.context.locality import describe_tensors, describe_values, placement
 from intelliperf_swizzle.context.record import HardwareContext, TensorUse
 from intelliperf_swizzle.hardware import BitRule, Target, load_target, targets
 from intelliperf_swizzle.hardware.registry import FOLDER
@@ -270,7 +270,7 @@ def _locality(context: HardwareContext, _: Collection[str]) -> str:
             "Computed from a trace of the launch; numbers after `about` are estimates, from one "
             f"line in {context.sampled}."
         ]
-    parts += [_tensor(tensor, context.launch, about) for tensor in context.tensors]
+    parts += [_tensor(tensor, context, about) for tensor in context.tensors]
     reuse, wave, target = context.reuse, context.wave, context.target
     domain = target.domain_name if target.deals_in_turn else "GPU"
     other = (
@@ -311,8 +311,9 @@ def _distance(context: HardwareContext, about: str) -> str:
     )
 
 
-def _tensor(tensor: TensorUse, launch: Launch, about: str) -> str:
+def _tensor(tensor: TensorUse, context: HardwareContext, about: str) -> str:
     """A paragraph on a tensor; `about` stands before what may be sampled."""
+    launch, target = context.launch, context.target
     counts = [(tensor.reads, "read"), (tensor.writes, "written"), (tensor.atomics, "updated")]
     kinds = " and ".join(word for count, word in counts if count)
     lines = [
@@ -322,6 +323,10 @@ def _tensor(tensor: TensorUse, launch: Launch, about: str) -> str:
         f"- a line is touched by {about}{tensor.tiles_per_line:.1f} tiles on average, "
         f"{about}{tensor.most_tiles_per_line} at most",
     ]
+    if target.deals_in_turn and target.num_xcds > 1 and tensor.tiles_per_line >= SHARED_FROM:
+        of = (target.num_xcds, target.domain_name)
+        placed = placement(tensor.names, [tensor.domains_per_line], launch.grid, of)
+        lines.append(f"- {about}{placed}")
     if tensor.tiles_per_line < SHARED_FROM and tensor.passes >= PASSES_FROM:
         lines.append(
             f"- each tile accesses its own lines {tensor.passes:.1f} times and shares them with no "

@@ -4,20 +4,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
 
-from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.hardware.target import BitRule, Target
+from intelliperf_swizzle.codec import decode, members
+from intelliperf_swizzle.errors import RecordError, UsageError
+from intelliperf_swizzle.hardware.target import Target
 from intelliperf_swizzle.records import LINE_BYTES
-
-_Item = TypeVar("_Item")
 
 FOLDER = Path(__file__).parent / "gpus"
 """Where the targets of this package lie, one YAML a GPU."""
@@ -77,7 +75,7 @@ def _value(path: Path, key: str, entry: object) -> object:
 
 
 def _target(facts: Mapping[str, object], where: str) -> Target:
-    fields = {field.name: str(field.type) for field in dataclasses.fields(Target)}
+    fields = {member.name: member.kind for member in members(Target)}
     for key in facts:
         if key not in fields:
             raise UsageError(f"target {where}: unknown key `{key}`", hint=_near(key, fields))
@@ -94,74 +92,28 @@ def _target(facts: Mapping[str, object], where: str) -> Target:
     return target
 
 
-def _near(key: str, fields: Mapping[str, str]) -> str:
+def _near(key: str, fields: Mapping[str, object]) -> str:
     near = difflib.get_close_matches(key, fields, 1, cutoff=0.5)
     if not near:
         return "the keys are the fields of `hardware.target.Target`"
     return f"did you mean `{near[0]}`? The unit is part of the key and cannot be changed"
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a text")
-    return value
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise TypeError("a whole number, not negative")
-    return value
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-        raise TypeError("a number, not negative")
-    return float(value)
-
-
-def _truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("true or false")
-    return value
-
-
-def _list_of(item: Callable[[object], _Item]) -> Callable[[object], tuple[_Item, ...]]:
-    def read(value: object) -> tuple[_Item, ...]:
-        if not isinstance(value, list):
-            raise TypeError("a list")
-        return tuple(item(entry) for entry in value)
-
-    return read
-
-
-def _optional(read: Callable[[object], _Item]) -> Callable[[object], _Item | None]:
-    return lambda value: None if value is None else read(value)
-
-
-def _bits(value: object) -> BitRule | None:
-    return None if value == "hashed" else _list_of(_list_of(_whole))(value)
-
-
-_READERS: Mapping[str, Callable[[object], Any]] = {
-    "str": _text,
-    "Backend": _text,
-    "str | int": lambda value: value if isinstance(value, int) else _text(value),
-    "int": _whole,
-    "int | None": _optional(_whole),
-    "float": _number,
-    "float | None": _optional(_number),
-    "bool": _truth,
-    "tuple[str, ...]": _list_of(_text),
-    "tuple[int, ...]": _list_of(_whole),
-    "BitRule | None": _bits,
-}
-
-
-def _checked(where: str, key: str, value: object, kind: str) -> Any:
+def _checked(where: str, key: str, value: object, kind: Any) -> Any:
     try:
-        return _READERS[kind](value)
-    except TypeError as error:
-        raise UsageError(f"target {where}: `{key}` is {value!r}, and must be {error}") from error
+        bits = key in ("l2_channel_bits", "l2_set_bits")
+        decoded = decode(kind, None if bits and value == "hashed" else value, f"`{key}`")
+        if _is_negative(decoded):
+            raise RecordError(f"`{key}`: expected nothing negative")
+    except RecordError as error:
+        raise UsageError(f"target {where}: `{key}` is {value!r}: {error.fact}") from error
+    return decoded
+
+
+def _is_negative(value: object) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_is_negative, value))
+    return isinstance(value, (int, float)) and value < 0
 
 
 def _check_whole(target: Target, where: str) -> None:
@@ -174,7 +126,6 @@ def _check_whole(target: Target, where: str) -> None:
 def _dispatch_demands(target: Target) -> dict[str, bool]:
     """What is wrong with the domains and the dispatch of workgroups -> whether it is not so."""
     return {
-        "`backend` is neither hip nor cuda": target.backend in ("hip", "cuda"),
         "`num_xcds`, `cus_per_xcd` and `l2_ways` must be at least 1": min(
             target.num_xcds, target.cus_per_xcd, target.l2_ways, target.l2_channels_per_xcd
         )

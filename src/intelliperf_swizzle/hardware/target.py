@@ -90,6 +90,7 @@ class Target:
         flops_per_clock_cu: operations of matrix products of 16-bit numbers that a CU gets through.
         lanes_per_clock_cu: operations of its vector units on 32-bit numbers; a multiply-add is two.
         clock_ghz: of a CU, for the time that arithmetic takes.
+        launch_us: that a launch takes at least, whatever it does.
         clocks_division: for a division in a swizzle by a number that the compiler does not know.
         accesses_in_flight: loads that a workgroup has issued and not yet used, at most.
         arbitration_randomness: from 0, workgroups of a CU have turns, to 1, lots are drawn.
@@ -153,6 +154,7 @@ class Target:
     flops_per_clock_cu: float | None
     lanes_per_clock_cu: int | None
     clock_ghz: float | None
+    launch_us: float
     clocks_division: int | None
     accesses_in_flight: int | None
     arbitration_randomness: float | None

@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError
 from intelliperf_swizzle.frontends.ports import Builder
 from intelliperf_swizzle.hardware import Device, Target
+from intelliperf_swizzle.host.requirements import probe
 from intelliperf_swizzle.profile import Application, TracedLaunch
 from intelliperf_swizzle.profile.application import carrying, check_edited, profiling_environment
 from intelliperf_swizzle.profile.readings import plain_name
@@ -230,7 +232,7 @@ def _ask_child(
         (folder / "gt" / "data").mkdir(exist_ok=True)
     try:
         profile: tuple[KernelReading, ...] = call(
-            "intelliperf_swizzle.host.profile_child:profile",
+            "intelliperf_swizzle.host.profiler:profile",
             request,
             environment={**environment, **own},
             limit_seconds=limit_seconds,
@@ -242,3 +244,14 @@ def _ask_child(
         lines = error.ended.last_lines(12)
         raise ProfileError("IntelliPerf's profiler failed", details=lines) from None
     return profile
+
+
+def profile(request: Mapping[str, Any], _: Path) -> tuple[KernelReading, ...]:
+    """Builds and profiles the application of the request."""
+    arguments = dict(request)
+    top_n = arguments.pop("top_n")
+    application = probe().application(instrument_command=None, unittest_command=None, **arguments)
+    built = application.build()
+    if built is not None and not built[0]:
+        sys.exit(f"the build command failed:\n{built[1]}")
+    return readings(application.profile(top_n=top_n))

@@ -67,8 +67,7 @@ def _with_host_profiler(setup: Setup, progress: Progress) -> Setup:
     if options.profiler == IntelliPerfProfiler.name:
         if reason is not None:
             raise ProfileError(
-                f"IntelliPerf cannot measure here: {reason}",
-                hint="--profiler model needs no GPU",
+                f"IntelliPerf cannot measure here: {reason}", hint="--profiler model needs no GPU"
             )
         setup = replace(setup, device=device)
         return replace(setup, profiler=IntelliPerfProfiler(setup))

@@ -13,7 +13,7 @@ import random
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from intelliperf_swizzle.formulas import Pattern, patterns
+from intelliperf_swizzle.formulas import Pattern, load_pattern, patterns
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
 from intelliperf_swizzle.propose.axes import axis_choices, column_expressions
 from intelliperf_swizzle.propose.nest import Nest, heaviest_first, neighbours, plain, upside_down
@@ -142,6 +142,20 @@ def pattern_candidates(problem: Problem) -> Iterator[Candidate]:
         for pattern, bound in filter(None, choices):
             name = " ".join([pattern.name, *(f"{key}={value}" for key, value in bound.items())])
             yield Candidate(pattern.bind(**bound), name, "pattern", rationale=pattern.summary)
+
+
+def by_hand(problem: Problem) -> dict[str, Candidate]:
+    """What people use without a search, as they call it -> the candidate."""
+    columns = column_expressions(problem.launches, problem.row_lengths)
+    cols = columns[0].expression if columns else "grid_0"
+    remap = load_pattern("aiter-remap-xcd")
+    found = {"remap_xcd of AITER": Candidate(remap.bind(), remap.name, "pattern")}
+    for name, title in (("grouped-rows", ""), ("xcd-contiguous-grouped", "remap_xcd, then ")):
+        for group in (4, 8, 16):
+            text = load_pattern(name).bind(cols=cols, group=group)
+            candidate = Candidate(text, f"{name} cols={cols} group={group}", "pattern")
+            found[f"{title}GROUP_M = {group}"] = candidate
+    return found
 
 
 def nearby(values: Mapping[str, int]) -> list[dict[str, int]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from intelliperf_swizzle.records.attempts import (
     Attempt,
+    ByHand,
     Candidate,
     Ceiling,
     Interval,
@@ -19,6 +20,7 @@ from intelliperf_swizzle.records.attempts import (
     VerdictKind,
 )
 from intelliperf_swizzle.records.established import (
+    Accuracy,
     Change,
     EqualWork,
     Established,
@@ -40,17 +42,19 @@ from intelliperf_swizzle.records.launches import (
     TensorArgument,
     TileLoop,
 )
-from intelliperf_swizzle.records.proofs import Certificate, Proof, Witness
 from intelliperf_swizzle.records.quantities import (
     LINE_BYTES,
     SECTOR_BYTES,
+    Certificate,
     Constants,
     Float64Array,
     Grid,
     Int32Array,
     Int64Array,
+    Proof,
     Rate,
     UInt8Array,
+    Witness,
 )
 from intelliperf_swizzle.records.runs import (
     Cure,
@@ -75,8 +79,10 @@ __all__ = [
     "LINE_BYTES",
     "SECTOR_BYTES",
     "Access",
+    "Accuracy",
     "Argument",
     "Attempt",
+    "ByHand",
     "Candidate",
     "Capture",
     "Ceiling",

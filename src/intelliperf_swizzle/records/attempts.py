@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
 from intelliperf_swizzle.codec import INLINE, named
-from intelliperf_swizzle.records.proofs import Certificate, Witness
-from intelliperf_swizzle.records.quantities import Rate
+from intelliperf_swizzle.records.quantities import Certificate, Rate, Witness
 
 
 @dataclass(frozen=True)
@@ -316,6 +315,25 @@ class Candidate:
     usage: Usage | None = None
     flaw: str | None = None
     family: str | None = None
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """What people use without a search, evaluated in full.
+
+    Attributes:
+        name: as people call it.
+        l2_hit_rate: modelled or measured, as those of attempts are.
+        time_ms: the same; None = not known.
+        verdict: beside the unmodified kernel.
+        attempt: the number of it; None of the unmodified kernel, and of another argument.
+    """
+
+    name: str
+    l2_hit_rate: Rate
+    time_ms: float | None
+    verdict: str
+    attempt: int | None = None
 
 
 @dataclass(frozen=True)

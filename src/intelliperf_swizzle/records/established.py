@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from intelliperf_swizzle.records.attempts import Level
-from intelliperf_swizzle.records.proofs import Certificate
-from intelliperf_swizzle.records.quantities import Rate
+from intelliperf_swizzle.records.quantities import Certificate, Rate
 
 Recommended: TypeAlias = Literal["argument", "patch", "padding", "none"]
 """What to do: pass another value in the call, apply the patch, lay rows out further apart."""
@@ -60,6 +59,25 @@ class SameBytes:
     of_launches: int
     where: Literal["CPU", "GPU"]
     tolerance: float | None
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How the model compares with counters and times of one GPU, for one kind of kernel.
+
+    Attributes:
+        kernels: of which kind.
+        orders: that were measured.
+        mean_error_points: of the modelled L2 hit rate.
+        pairs: of orders of one kernel whose measured times differ by more than 2 %.
+        pairs_in_order: of these those that the modelled times put in the measured order.
+    """
+
+    kernels: str
+    orders: int
+    mean_error_points: float
+    pairs: int
+    pairs_in_order: int
 
 
 @dataclass(frozen=True)

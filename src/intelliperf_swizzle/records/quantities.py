@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, TypeAlias
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,3 +26,81 @@ LINE_BYTES = 128
 """Bytes of a cache line; of every level of every supported GPU that a swizzle can matter to."""
 SECTOR_BYTES = 32
 """Bytes of a sector, the quarter of a line that NVIDIA counts and the grain of partial lines."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Why a mapping is not a permutation.
+
+    Attributes:
+        collision: two launch indices and the tile that both compute, or None.
+        missing: tiles that nobody computes (the first few).
+        missing_count: how many there are.
+        out_of_range: launch index and tile for programs without a tile (the first few).
+        computed_fraction: tiles computed at least once / tiles.
+        failure: message of the language where evaluation itself failed (division by zero, …).
+        coordinate: of the first program out of range, where a swizzle gives coordinates: the one
+            that is, its value, and how many programs there are along its axis.
+    """
+
+    collision: tuple[int, int, int] | None
+    missing: tuple[int, ...]
+    missing_count: int
+    out_of_range: tuple[tuple[int, int], ...]
+    computed_fraction: float
+    failure: str | None = None
+    coordinate: tuple[str, int, int] | None = None
+
+
+Extent: TypeAlias = Literal["every size", "under a condition", "the recorded sizes"]
+"""For which values of what a swizzle reads it was proved a permutation."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Certificate that the swizzle is a permutation.
+
+    Attributes:
+        holds: it does.
+        extent: for which values of all that it reads, each of them free.
+        condition: that the patch carries where it is not one at every size; None = none is needed.
+    """
+
+    holds: Literal[True] = field(default=True, kw_only=True)
+    extent: Extent = "the recorded sizes"
+    condition: str | None = None
+
+    @staticmethod
+    def renew(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What an earlier version wrote, which counted grids: that proves the recorded ones."""
+        counted = "grids_checked" in fields
+        return (
+            {"holds": True, "extent": "the recorded sizes", "condition": None}
+            if counted
+            else fields
+        )
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Proof that a swizzle is a permutation of a launch's tiles.
+
+    Attributes:
+        grid: the launch's grid.
+        tile: int64[programs]; launch index (axis 0 fastest) -> tile, a permutation.
+        fingerprint: hex digest of `tile`; equal for swizzles that are the same permutation.
+        extent: for which other sizes it is one, too, as of `Certificate`.
+        condition: under which it is one; as of `Certificate`.
+    """
+
+    grid: Grid
+    tile: Int64Array
+    fingerprint: str
+    extent: Extent = "the recorded sizes"
+    condition: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Proof) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from intelliperf_swizzle.codec import Between, Matching
-from intelliperf_swizzle.records.attempts import Attempt, Ceiling, Measurement, Timing, Usage
+from intelliperf_swizzle.records.attempts import (
+    Attempt,
+    ByHand,
+    Ceiling,
+    Measurement,
+    Timing,
+    Usage,
+)
+from intelliperf_swizzle.records.established import Accuracy
 from intelliperf_swizzle.records.quantities import Constants, Grid, Rate
 
 
@@ -81,7 +89,7 @@ class Cure:
     Attributes:
         kind: what is changed; a swizzle is the patch, all else is advice.
         l2_hit_rate: modelled.
-        memory_time_ms: modelled.
+        time_ms: modelled: memory or arithmetic, whichever takes longer.
         padding: of `padding` and `both`.
         arguments: of `parameter` and `tile size`: the one that changes, with its new value.
         timing: measured on that launch, on a GPU; None where it is modelled only.
@@ -89,7 +97,7 @@ class Cure:
 
     kind: CureKind
     l2_hit_rate: Rate
-    memory_time_ms: float
+    time_ms: float
     padding: Padding | None = None
     arguments: Mapping[str, int] | None = None
     timing: Timing | None = None
@@ -101,15 +109,18 @@ class Cures:
 
     Attributes:
         before: L2 hit rate of the unmodified kernel.
-        before_ms: its modelled memory time.
-        cures: those that gain, the recommended one first: the cheapest within 1 % of the best time.
+        before_ms: its modelled time.
+        cures: those that gain, the recommended one first: the cheapest that the model
+            cannot tell from the best.
         reason: why there is none; None if there is.
+        arguments: each value that was tried of a parameter.
     """
 
     before: Rate
     before_ms: float
     cures: tuple[Cure, ...]
     reason: str | None = None
+    arguments: tuple[Cure, ...] = ()
 
 
 Raster: TypeAlias = tuple[Annotated[str, Matching("[0-9a-z.]+")], ...]
@@ -230,8 +241,8 @@ class KernelSummary:
         baseline_l2_hit_rate: of the unmodified kernel, None if it could not be traced.
         ceiling_l2_hit_rate: no permutation exceeds it.
         l2_requests: of all its launches.
-        time_share: its part of the time of all recorded kernels, modelled memory time unless every
-            kernel was timed; None if it could not be traced.
+        time_share: its part of the time of all recorded kernels, modelled unless every kernel
+            was timed; None if it could not be traced.
         best_l2_hit_rate: with the best swizzle; None without one.
         time_saved: the part of the time of all recorded kernels that the best swizzle saves.
         verdict: what came of the search, or why there was none, in a few words.
@@ -284,6 +295,8 @@ class Run:
         interrupted: a signal ended the search; `best` is the best so far.
         cures: what could be done about the misses; None where it does not matter, or was not asked.
         sizes: how the best does at other sizes; None where there is none, or it is not known.
+        by_hand: what people use without a search, beside it; none where nothing was searched.
+        accuracy: of the model on this GPU and kind of kernel; None = it was never compared there.
     """
 
     kernel: str
@@ -313,6 +326,8 @@ class Run:
     interrupted: bool = False
     cures: Cures | None = None
     sizes: Sizes | None = None
+    accuracy: Accuracy | None = None
+    by_hand: tuple[ByHand, ...] = ()
 
     @property
     def modelled(self) -> bool:

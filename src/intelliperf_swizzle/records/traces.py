@@ -38,7 +38,7 @@ class Segment:
     bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """For each tile, the cache lines that it touches, in order.
 

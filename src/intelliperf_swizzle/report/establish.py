@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Literal
 
 from intelliperf_swizzle.records import (
     Certificate,
     Change,
+    Cure,
+    CureKind,
+    Cures,
     EqualWork,
     Established,
     Independence,
@@ -17,24 +22,21 @@ from intelliperf_swizzle.records import (
     SameBytes,
     Validation,
 )
-from intelliperf_swizzle.units import milliseconds, percent, points
+from intelliperf_swizzle.units import milliseconds, percent, points, size
 
 PROVED = "proved for all values of what it reads; 32 bits hold all up to 2**23 programs"
 """What a proof for all sizes says, and its bound."""
 
-SAME_TIME = 0.0005
-"""A change of time that is less is shown as none."""
-
 
 def establish(run: Run) -> Established:
     """What a run has established of its best swizzle, and what it recommends."""
-    best, recommended = run.best, _recommended(run)
+    best, (todo, _) = run.best, recommended(run)
     if best is None:
-        return Established(recommended)
+        return Established(todo)
     validation = best.validation
     looked_at = validation.distinct_launches or validation.launches if validation else 0
     return Established(
-        recommended,
+        todo,
         permutation=best.proof,
         independence=Independence(run.launches, run.launches) if looked_at else None,
         equal_work=_equal_work(validation) if validation else None,
@@ -44,13 +46,53 @@ def establish(run: Run) -> Established:
     )
 
 
-def _recommended(run: Run) -> Recommended:
-    first = run.cures.cures[0] if run.cures and run.cures.cures else None
-    if first is not None and first.kind in ("parameter", "tile size"):
-        return "argument"
-    if first is not None and first.kind == "padding":
-        return "padding"
-    return "patch" if run.best is not None else "none"
+def recommended(run: Run) -> tuple[Recommended, str]:
+    """What to do: in one word, and in a sentence."""
+    cure = run.cures.cures[0] if run.cures and run.cures.cures else None
+    if cure is None or (cure.timing and cure.timing.ratio.high >= 1):
+        cure = Cure("swizzle", 0.0, 0.0) if run.best is not None else None
+    kind = KINDS[cure.kind] if cure else "none"
+    if cure is None or (kind == "patch" and run.best is None):
+        return "none", "nothing"
+    what = describe_cure(cure, bool(run.best and run.best.diff))
+    return kind, what if kind == "patch" else f"{what} ({change_of(cure, run.cures)})"
+
+
+def change_of(cure: Cure, cures: Cures | None) -> str:
+    """By what part of the modelled time a cure changes it."""
+    before = cures.before_ms if cures else 0.0
+    return f"modelled time {100 * cure.time_ms / (before or math.inf) - 100:+.1f} %"
+
+
+KINDS: Mapping[CureKind, Recommended] = {
+    "parameter": "argument",
+    "tile size": "argument",
+    "swizzle": "patch",
+    "both": "patch",
+    "padding": "padding",
+}
+"""What a cure is as a recommendation."""
+
+
+def describe_cure(cure: Cure, patched: bool) -> str:
+    """What is to be changed, in words; `patched`: whether a patch carries the swizzle."""
+    swizzle = "apply the patch" if patched else "use the swizzle"
+    if cure.kind == "swizzle":
+        return swizzle
+    if cure.arguments:
+        given = ", ".join(f"{name} = {value}" for name, value in cure.arguments.items())
+        if cure.kind == "parameter":
+            return f"pass {given} in the call, no source change"
+        return f"tiles of {given}, no patch; time what that does to the arithmetic"
+    padding = cure.padding
+    if padding is None:
+        return cure.kind
+    given = ", ".join(f"{name} = {value}" for name, value in sorted(padding.arguments.items()))
+    rows = (
+        f"make rows of {', '.join(padding.tensors)} {padding.elements} elements longer "
+        f"({given}; {size(padding.bytes)} more memory)"
+    )
+    return f"{swizzle} and {rows}" if cure.kind == "both" else f"{rows}, no patch"
 
 
 def _equal_work(seen: Validation) -> EqualWork:
@@ -78,7 +120,8 @@ def _change(run: Run) -> Change | None:
     timed = before.time_ms is not None and after.time_ms is not None
     bound_by = after.longest
     if bound_by is None and after.modelled_memory_time_ms is not None:
-        bound_by = "arithmetic" if after.bound_by_arithmetic else "memory"
+        computing = after.arithmetic_time_ms or 0.0
+        bound_by = "arithmetic" if computing > after.modelled_memory_time_ms else "memory"
     return Change(
         source="measured" if timed else "modelled",
         gpu=before.device if timed else run.target,
@@ -92,15 +135,13 @@ def _change(run: Run) -> Change | None:
 
 
 def sentences(found: Established) -> list[str]:
-    """What was established, a line each; the last one lists what was not."""
-    told = [
-        f"Proved: {permutation(found.permutation)}.",
-        _independence(found.independence),
-        f"Validated: {_work(found.equal_work, found.same_bytes)}.",
-        f"Your test passed: `{found.unit_test}`." if found.unit_test else "",
+    """What was proved, and what was validated and was not: a line each."""
+    test = f" Your test passed: `{found.unit_test}`." if found.unit_test else ""
+    missing = f" Not established: {', '.join(found.missing)}." if found.missing else ""
+    return [
+        f"Proved: {permutation(found.permutation)}.{_independence(found.independence)}",
+        f"Validated: {_work(found.equal_work, found.same_bytes)}.{test}{missing}",
     ]
-    missing = f"Not established: {', '.join(found.missing)}." if found.missing else ""
-    return [one for one in (*told, missing) if one]
 
 
 def headline(change: Change | None) -> str:
@@ -143,7 +184,7 @@ def _independence(known: Independence | None) -> str:
     if known is None:
         return ""
     which = f"all {known.of} launches" if known.of > 1 else "the launch"
-    return f"Independence: the accesses of all programs of {which} were compared."
+    return f" Independence: the accesses of all programs of {which} were compared."
 
 
 def validation(seen: Validation | None) -> str:

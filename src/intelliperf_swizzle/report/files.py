@@ -87,11 +87,7 @@ def check_format(path: Path) -> str:
 
 
 def write_files(
-    finished: Finished,
-    folder: Path,
-    *,
-    output_file: str | None,
-    attempts_directory: str | None,
+    finished: Finished, folder: Path, *, output_file: str | None, attempts_directory: str | None
 ) -> list[str]:
     """Writes result, reports and patch; returns a line for each, for people.
 

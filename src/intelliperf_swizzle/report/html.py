@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import base64
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 from intelliperf_swizzle import __version__, drawing
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import LINE_BYTES, Picture, Placement, Run, TilePicture
-from intelliperf_swizzle.report import chart, why, words
-from intelliperf_swizzle.report.establish import establish, permutation, sentences, validation
+from intelliperf_swizzle.report import why, words
+from intelliperf_swizzle.report.establish import permutation, validation
 from intelliperf_swizzle.units import milliseconds, percent, size
 
 if TYPE_CHECKING:
     import jinja2
+    import markupsafe
 
 PAGE = Path(__file__).parent / "page"
 
@@ -69,20 +71,25 @@ def _template(name: str) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, size=size, milliseconds=milliseconds)
+    environment.filters.update(percent=percent, size=size, milliseconds=milliseconds, code=_code)
     environment.globals.update(
         describe=describe,
-        chart=chart,
         drawing=drawing,
         version=__version__,
         why=why,
         words=words,
-        establish=establish,
         permutation=permutation,
         validation=validation,
-        sentences=sentences,
     )
     return environment.get_template(name)
+
+
+def _code(text: str) -> markupsafe.Markup:
+    """Text as HTML, with what stands between backticks as code."""
+    import markupsafe
+
+    shown = re.sub(r"`([^`]*)`", r"<code>\1</code>", str(markupsafe.escape(text)))
+    return markupsafe.Markup(shown)
 
 
 def _view(run: Run) -> dict[str, Any]:
@@ -94,9 +101,6 @@ def _view(run: Run) -> dict[str, Any]:
         "source": "modelled" if run.modelled else "measured",
         "style": (PAGE / "style.css").read_text(encoding="utf-8"),
         "rows": rows,
-        "levels": _shares([row for row in rows if row.name.startswith("bytes")]),
-        "domains": _domains(run),
-        "progress": chart.progress_chart(run),
         "slices": _slices(picture) if picture else [],
         "about": "about " if picture and picture.sampled else "",
         "mapped": [one for one in picture.tensors if one.bytes >= MAPPED_BYTES] if picture else [],
@@ -171,49 +175,6 @@ def _labels(placement: Placement) -> Iterator[Label]:
         for ink, columns in by_ink.items():
             digits = "".join(row[column] for column in columns)
             yield Label(number, ink, tuple(columns), digits)
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A row of numbers before and after, with the length of their bars from 0 to 1."""
-
-    row: words.Row
-    before: float
-    after: float
-
-
-def _shares(rows: Sequence[words.Row]) -> list[Bar]:
-    longest = max((max(row.before or 0, row.after or 0) for row in rows), default=0) or 1
-    return [Bar(row, (row.before or 0) / longest, (row.after or 0) / longest) for row in rows]
-
-
-@dataclass(frozen=True)
-class Domain:
-    """One domain's share of the L2 requests, and its hit rate; each before and after, or None."""
-
-    number: int
-    requests: tuple[float | None, float | None]
-    hit_rate: tuple[float | None, float | None]
-
-
-def _domains(run: Run) -> list[Domain]:
-    pair = (run.baseline, run.best.measurement if run.best else None)
-    rates = [each.l2_hit_rate_per_domain if each else None for each in pair]
-    requests = [each.l2_requests_per_domain if each else None for each in pair]
-    count = max(len(each) for each in (*rates, *requests, ()) if each is not None)
-
-    def at(values: Sequence[float] | None, number: int, whole: float) -> float | None:
-        return values[number] / whole if values and whole else None
-
-    return [
-        Domain(
-            number,
-            (at(requests[0], number, sum(requests[0] or ())),
-             at(requests[1], number, sum(requests[1] or ()))),
-            (at(rates[0], number, 1), at(rates[1], number, 1)),
-        )
-        for number in range(count)
-    ]  # fmt: skip
 
 
 def _wave_bytes(picture: Picture) -> tuple[int, int]:

@@ -24,7 +24,9 @@ from intelliperf_swizzle.codec import Between, Constraint, Matching, decode, enc
 from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.readers import read_regular
 from intelliperf_swizzle.records import (
+    Accuracy,
     Attempt,
+    ByHand,
     Candidate,
     Ceiling,
     Certificate,
@@ -104,6 +106,8 @@ class OwnPart:
     established: Established | None
     cures: Cures | None
     sizes: Sizes | None
+    accuracy: Accuracy | None
+    by_hand: tuple[ByHand, ...]
     attempts: tuple[Attempt, ...]
     cautions: tuple[str, ...]
     notes: tuple[str, ...]
@@ -116,7 +120,8 @@ class OwnPart:
     def renew(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """What schema 4 was, as schema 5."""
         old = fields.get("schema") == 4
-        return {**fields, "schema": SCHEMA, "established": None} if old else fields
+        new = {"schema": SCHEMA, "established": None, "accuracy": None, "by_hand": ()}
+        return {**fields, **new} if old else fields
 
 
 @dataclass(frozen=True)
@@ -210,6 +215,8 @@ def _own(run: Run) -> OwnPart:
         established=establish(run),
         cures=run.cures,
         sizes=run.sizes,
+        accuracy=run.accuracy,
+        by_hand=run.by_hand,
         attempts=run.attempts,
         cautions=run.cautions,
         notes=run.notes,
@@ -411,6 +418,8 @@ def run_of(fields: object) -> Run:
         interrupted=own.interrupted,
         cures=own.cures,
         sizes=own.sizes,
+        accuracy=own.accuracy,
+        by_hand=own.by_hand,
     )
 
 

@@ -79,7 +79,8 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
         verbosity: -1 = what came of it and no more; 1 = the leading attempts and the first tiles
             of any grid too; 2 = all attempts.
     """
-    verdict = _verdict(words.outcome(run), run.cautions)
+    patch = next((one[7:] for one in written if one.startswith("patch: ")), "best.patch")
+    verdict = _verdict(words.outcome(run, patch), run.cautions)
     if verbosity < 0:
         return verdict
     parts: list[RenderableType] = []
@@ -87,8 +88,10 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
         parts += [Text(words.together(run)), kernels(run.kernels), ""]
     title = f"{run.kernel} on {run.baseline.device}"
     numbers = _comparison(title, words.numbers(run), run.ceiling, with_after=run.best is not None)
-    said = (*why.lines(run), *why.takes(run), *why.sizes(run), *why.cures(run))
+    said = (*why.lines(run), *why.placement(run), *why.takes(run), *why.sizes(run), *why.cures(run))
     parts += [verdict, *map(Text, said), "", numbers]
+    if run.by_hand:
+        parts += ["", _by_hand(run)]
     if run.picture:
         parts += tile_map(run.picture, run.domain_name, first_tiles=verbosity > 0)
     if run.best:
@@ -103,8 +106,21 @@ def summary(run: Run, written: Sequence[str] = (), verbosity: int = 0) -> Render
     return Group(*parts)
 
 
-def _verdict(outcome: str, cautions: Sequence[str]) -> RenderableType:
-    return Group(Text(outcome), *(_whole(line) for line in words.cautions(cautions)))
+def _verdict(outcome: Sequence[str], cautions: Sequence[str]) -> RenderableType:
+    lines = (_whole(one) if one.startswith("Patch: ") else Text(one) for one in outcome)
+    return Group(*lines, *(_whole(line) for line in words.cautions(cautions)))
+
+
+def _by_hand(run: Run) -> Table:
+    """What people use without a search, beside the best."""
+    table = Table(title="by hand", title_justify="left")
+    for name in words.BY_HAND:
+        table.add_column(
+            name, justify="right" if name in words.BY_HAND[1:3] else "left", overflow="fold"
+        )
+    for row in words.by_hand(run):
+        table.add_row(*row)
+    return table
 
 
 def attempts(run: Run, most: int | None = None) -> Table:
@@ -190,9 +206,12 @@ def scored(
     ceiling: Ceiling,
     attempt: Attempt,
     cautions: Sequence[str] = (),
+    accuracy: str = "",
 ) -> RenderableType:
     """One candidate beside the unmodified kernel."""
-    verdict = _verdict(f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}", cautions)
+    modelled = attempt.measurement is not None and attempt.measurement.profiler == "model"
+    said = f"{attempt.verdict.kind.capitalize()}. {attempt.verdict.reason}."
+    verdict = _verdict([f"{said} {accuracy}" if modelled else said], cautions)
     if attempt.measurement is None:
         return verdict
     rows = words.comparison(baseline, attempt.measurement)

@@ -8,10 +8,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from intelliperf_swizzle.context import locality
 from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
-from intelliperf_swizzle.records import Cure, MissCauses, Picture, Run, TensorPicture
+from intelliperf_swizzle.records import MissCauses, Picture, Run, TensorPicture
+from intelliperf_swizzle.report.establish import change_of, describe_cure
 from intelliperf_swizzle.report.words import bound_by_arithmetic, relative_time
 from intelliperf_swizzle.units import percent, size
+
+SHARED = 1.5
+"""Tiles that use a line of a tensor, on average, for its placement to matter."""
 
 TOGETHER = 0.1
 """How much more often neighbours must run on one domain before that is called the reason."""
@@ -27,6 +32,25 @@ def lines(run: Run) -> list[str]:
     if not run.nothing_to_gain:  # else the verdict says so
         told.append(bound_by_arithmetic(run.predicted or run.baseline))
     return [*said, *(one for one in told if one)]
+
+
+def placement(run: Run) -> list[str]:
+    """Which domains the users of each shared tensor sit on, before and after."""
+    picture = run.picture
+    if picture is None or picture.domains == 1:
+        return []
+    of = (picture.domains, run.domain_name)
+    told = [
+        locality.placement(
+            one.names,
+            [each.domains_per_line for each in (one.before, one.after) if each],
+            run.grid,
+            of,
+        )
+        for one in picture.tensors
+        if one.tiles_per_line >= SHARED
+    ]
+    return [f"Placement: {'; '.join(told)}."] if told else []
 
 
 def takes(run: Run) -> list[str]:
@@ -117,25 +141,26 @@ def _working_set(picture: Picture | None) -> str:
 def cures(run: Run) -> list[str]:
     """What could be done about the misses, the recommended first, on the largest launch.
 
-    All numbers are modelled but for the time of a cure that was tried on the GPU.
+    Nothing where that is the patch alone. All numbers are modelled but for the time of a cure that
+    was tried on the GPU.
     """
     found = run.cures
-    if found is None:
+    if found is None or [one.kind for one in found.cures] == ["swizzle"]:
         return []
-    if found.reason:
+    if not found.cures:
         return [f"No cure: {found.reason}."]
     patched = bool(run.best and run.best.diff)
-    told = [
+    said = [
         f"{describe_cure(one, patched)}: "
         f"modelled L2 hit rate {percent(found.before)} → {percent(one.l2_hit_rate)}, "
-        f"{one.memory_time_ms / found.before_ms:.2f} of the modelled memory time"
+        f"{change_of(one, found)}"
         f"{f'; measured {relative_time(one.timing)}' if one.timing else ''}"
         for one in found.cures
     ]
     timing = found.cures[0].timing
     faster = timing is None or timing.ratio.high < 1
     title = "Recommended" if faster else "Best by the model, but no faster when timed"
-    return [f"{title}: {told[0]}.", *(f"Else: {one}." for one in told[1:])]
+    return [f"{title}: {said[0]}.", *(f"Else: {one}." for one in said[1:])]
 
 
 def sizes(run: Run) -> list[str]:
@@ -158,27 +183,6 @@ def sizes(run: Run) -> list[str]:
     if guard:
         told.append(f"The patch renumbers workgroups if {guard}; otherwise it changes nothing.")
     return told
-
-
-def describe_cure(cure: Cure, patched: bool) -> str:
-    """What is to be changed, in words; `patched`: whether a patch carries the swizzle."""
-    swizzle = "the patch" if patched else "the swizzle"
-    if cure.kind == "swizzle":
-        return "apply the patch" if patched else swizzle
-    if cure.arguments:
-        given = ", ".join(f"{name} = {value}" for name, value in cure.arguments.items())
-        if cure.kind == "parameter":
-            return f"pass {given} (no source change)"
-        return f"tiles of {given}, no patch; time what that does to the arithmetic"
-    padding = cure.padding
-    if padding is None:
-        return cure.kind
-    given = ", ".join(f"{name} = {value}" for name, value in sorted(padding.arguments.items()))
-    rows = (
-        f"rows of {', '.join(padding.tensors)} {padding.elements} elements longer "
-        f"({given}; {size(padding.bytes)} more memory)"
-    )
-    return f"{swizzle} and {rows}" if cure.kind == "both" else f"{rows}, no patch"
 
 
 @dataclass(frozen=True)

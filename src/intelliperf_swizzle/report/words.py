@@ -6,22 +6,22 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
 from intelliperf_swizzle.edit import quoted
 from intelliperf_swizzle.records import (
-    Attempt,
+    Accuracy,
+    ByHand,
     Interval,
     Measurement,
     Proof,
-    Recommended,
     Run,
     Timing,
 )
-from intelliperf_swizzle.report.establish import PROVED, establish, headline, sentences
+from intelliperf_swizzle.report.establish import PROVED, establish, headline, recommended, sentences
 from intelliperf_swizzle.units import factor, milliseconds, percent, size
 
 Source: TypeAlias = Literal["modelled", "measured", "computed"]
@@ -30,23 +30,14 @@ Source: TypeAlias = Literal["modelled", "measured", "computed"]
 
 KERNELS = (
     "Shares are of the time of all kernels that have one, not of the application: measured if "
-    "every kernel was timed, else modelled memory time."
+    "every kernel was timed, else modelled."
 )
 """What the shares in the table of kernels are of."""
 
 
-RECOMMENDED: Mapping[Recommended, str] = {
-    "argument": "pass another argument, no source change",
-    "patch": "apply the patch",
-    "padding": "lay out rows further apart, no patch",
-    "none": "nothing",
-}
-"""What a recommendation says."""
-
-
 def message(run: Run) -> str:
     """`outcome` and `cautions` in one."""
-    return " ".join([outcome(run), *cautions(run.cautions)])
+    return " ".join([*outcome(run), *cautions(run.cautions)])
 
 
 def cautions(found: Sequence[str]) -> list[str]:
@@ -54,30 +45,68 @@ def cautions(found: Sequence[str]) -> list[str]:
     return [f"Caution: {caution}." for caution in found]
 
 
-def outcome(run: Run) -> str:
-    """What came of the run, in a few sentences; begins with `Modelled:` where it is."""
-    source = "Modelled: " if run.modelled else ""
-    if run.interrupted and run.best is None:
-        return (
-            f"{source}interrupted. None of {len(run.attempts)} attempts was validated and better "
+def outcome(run: Run, patch: str = "best.patch") -> list[str]:
+    """What came of the run: of a swizzle four lines, else one; begins with `Modelled:` where it is.
+
+    The lines: what to do and what time that saves; what was proved; what was validated; the patch.
+
+    Args:
+        run: the run.
+        patch: where it lies.
+    """
+    lines = _verdict(run, patch)
+    modelled = "Modelled: " if run.modelled else ""
+    return [f"{modelled}{lines[0]}{accuracy(run)}", *lines[1:]]
+
+
+def _verdict(run: Run, patch: str) -> list[str]:
+    best, (todo, what) = run.best, recommended(run)
+    if best is not None and best.measurement is not None:
+        found = establish(run)
+        return [
+            f"Better. Recommended: {what}. {run.kernel} on {run.target} with the swizzle "
+            f"`{best.candidate.name}`: {headline(found.change)}.{_time(best.measurement)}",
+            *sentences(found),
+            f"Patch: {patch_command(run, patch)}" if best.diff else "Patch: none was written.",
+        ]
+    if run.interrupted:
+        return [
+            f"interrupted. None of {len(run.attempts)} attempts was validated and better "
             f"than the unmodified {run.kernel} before that."
-        )
-    if run.best is not None and run.best.measurement is not None:
-        return source + _improved(run, run.best)
+        ]
+    limit = f"no permutation of its workgroups exceeds {percent(run.ceiling.l2_hit_rate)}"
+    if run.baseline.only_compulsory:
+        limit = "what misses is fetched for the first time, in any order"
+    known = run.baseline.modelled_time_ms
+    takes = f"modelled time {milliseconds(known)}, " if known else ""
+    state = (
+        f"{run.kernel} on {run.target}: {takes}L2 hit rate "
+        f"{percent(run.baseline.l2_hit_rate)}; {limit}."
+    )
     if run.nothing_to_gain:
-        limit = f"no permutation of its workgroups can exceed {percent(run.ceiling.l2_hit_rate)}"
-        if run.baseline.only_compulsory:
-            limit = "what misses is fetched for the first time, in any order"
-        return (
-            f"{source}nothing to gain. {run.kernel} has an L2 hit rate of "
-            f"{percent(run.baseline.l2_hit_rate)} on {run.target}; {limit}. "
-            f"{bound_by_arithmetic(run.baseline)}"
-        ).rstrip()
+        return [f"nothing to gain. {state} {bound_by_arithmetic(run.baseline)}".rstrip()]
+    advice = "" if todo == "none" else f"Recommended: {what}. "
+    return [
+        f"nothing found. {advice}{state} None of {len(run.attempts)} attempts is eligible and "
+        f"better. {outcomes(run)}{_obstacle(run)}"
+    ]
+
+
+def accuracy(run: Run) -> str:
+    """The model's record on this GPU and kind of kernel; empty where nothing is modelled."""
+    if not run.modelled:
+        return ""
+    return f" {of_model(run.accuracy, run.target)}"
+
+
+def of_model(known: Accuracy | None, target: str) -> str:
+    """The model's record, a sentence."""
+    if known is None:
+        return f"The model was not compared with counters of a {target} and such kernels."
+    order = f", {known.pairs_in_order} of {known.pairs} pairs of times in order" * bool(known.pairs)
     return (
-        f"{source}nothing found. None of {len(run.attempts)} attempts is eligible and better than "
-        f"the unmodified {run.kernel} (L2 hit rate {percent(run.baseline.l2_hit_rate)} on "
-        f"{run.target}, ceiling {percent(run.ceiling.l2_hit_rate)}). "
-        f"{outcomes(run)}{_obstacle(run)}"
+        f"The model's record on {target}, {known.kernels}: mean error "
+        f"{known.mean_error_points:.1f} points over {known.orders} orders{order}."
     )
 
 
@@ -96,7 +125,7 @@ def together(run: Run) -> str:
     """What the best swizzles of all kernels save, in a sentence."""
     better = [one for one in run.kernels if one.best_l2_hit_rate is not None]
     saved = sum(one.time_saved or 0.0 for one in better)
-    what = "modelled memory time" if run.baseline.time_ms is None else "time"
+    what = "modelled time" if run.baseline.time_ms is None else "time"
     shared = sum(one.time_share is not None for one in run.kernels)
     known = "all of them" if shared == len(run.kernels) else f"the {shared} that have a share"
     if not better:
@@ -177,7 +206,7 @@ class Row:
     def _text(self, value: float | None, interval: Interval | None) -> str:
         if value is None or interval is None:
             return self.show(value)
-        return f"{self.show(value)} ({interval.low:.3g}–{interval.high:.3g})"
+        return f"{self.show(value)} ({self.show(interval.low)}–{self.show(interval.high)})"
 
 
 def numbers(run: Run) -> list[Row]:
@@ -208,13 +237,13 @@ def comparison(before: Measurement, after: Measurement | None) -> list[Row]:
         )
 
     rows = [
+        row("modelled time", "modelled_time_ms", "modelled", milliseconds),
         row("L2 hit rate", "l2_hit_rate", counted, percent),
         row("last-level cache hit rate", "llc_hit_rate", counted, percent),
         row("bytes from L2", "l2_bytes", counted, size),
         row("bytes from last-level cache", "llc_bytes", counted, size),
         row("bytes from memory", "memory_bytes", counted, size),
         row("modelled memory time", "modelled_memory_time_ms", "modelled", milliseconds),
-        row("modelled time", "overlapped_time_ms", "modelled", milliseconds),
         row("load imbalance", "imbalance", "modelled", factor),
         row("arithmetic, at least", "arithmetic_time_ms", "modelled", milliseconds),
     ]
@@ -242,69 +271,26 @@ def _of_timing(timing: Timing) -> Iterator[Row]:
     )
 
 
-def provenance(run: Run) -> list[tuple[str, Source, str]]:
-    """How every kind of number was made: what, where it comes from, how."""
-    if run.modelled:
-        counted = (
-            f"the cache lines that the recorded launches touch, replayed through a model of "
-            f"{run.target}'s L1, L2 and last-level cache, seeded; the documentation's page on its "
-            "accuracy compares such numbers with hardware counters"
-        )
-    else:
-        counted = f"hardware counters, read by {run.profiler} on {run.baseline.device}"
-    rows: list[tuple[str, Source, str]] = [
-        (
-            "hit rates, bytes and balance, before and after",
-            "modelled" if run.modelled else "measured",
-            counted,
-        ),
-        (
-            "screened hit rate of an attempt",
-            "modelled",
-            "a faster model of the L2 alone; it only decides which attempts are evaluated",
-        ),
-        ("ceiling", "computed", run.ceiling.derivation),
-        (
-            "modelled memory time",
-            "modelled",
-            "bytes of each level over its bandwidth, added up; it refuses mappings that thrash a "
-            "cache and is no run time",
-        ),
-    ]
+BY_HAND = ("order", "time", "L2 hit rate", "verdict")
+"""The columns of `by_hand`."""
+
+
+def by_hand(run: Run) -> list[tuple[str, str, str, str]]:
+    """What people use without a search: name, time, L2 hit rate and verdict; the best last."""
+    rows = list(run.by_hand)
+    best, read = run.best, run.best.measurement if run.best else None
+    if rows and best and read:
+        time = read.modelled_time_ms if read.time_ms is None else read.time_ms
+        name = f"found: {best.candidate.name}"
+        rows.append(ByHand(name, read.l2_hit_rate, time, best.verdict.kind))
+    arguments = run.cures.arguments if run.cures and run.by_hand else ()
+    for one in arguments:
+        given = ", ".join(f"{name} = {value}" for name, value in (one.arguments or {}).items())
+        said = f"{given} in the call"
+        rows.insert(1, ByHand(said, one.l2_hit_rate, one.time_ms, "largest launch"))
     return [
-        *rows,
-        *_sources_of_times(run),
-        (
-            "pictures of tiles",
-            "computed",
-            "the proved mapping and the order in which the GPU deals out workgroups to its "
-            f"{run.domain_name}s",
-        ),
-        (
-            "maps of tensors",
-            "computed",
-            "the lines that each tile of the recorded launch touches, and the "
-            f"{run.domain_name} it runs on",
-        ),
+        (one.name, milliseconds(one.time_ms), percent(one.l2_hit_rate), one.verdict) for one in rows
     ]
-
-
-def _sources_of_times(run: Run) -> Iterator[tuple[str, Source, str]]:
-    """Of the load imbalance and times, if they are known."""
-    if run.baseline.imbalance is not None:
-        how = "list scheduling of what each workgroup computes and moves, on the CUs of its XCD"
-        yield "load imbalance", "modelled", how
-    if run.baseline.time_ms is not None:
-        yield "time", "measured", _timed(run.baseline)
-
-
-def _timed(baseline: Measurement) -> str:
-    if baseline.timing is None:
-        return f"{baseline.profiler} on {baseline.device}"
-    return (
-        f"median of {baseline.timing.rounds} interleaved rounds on {baseline.timing.device}; in "
-        "brackets its 95 % confidence interval"
-    )
 
 
 def sources(run: Run) -> list[Source]:
@@ -323,24 +309,14 @@ def verdict(run: Run) -> str:
     return "nothing to gain" if run.nothing_to_gain else "nothing found"
 
 
-def patch_command(run: Run) -> str:
-    """What applies the run's `best.patch`; without a directory where its root is not known."""
+def patch_command(run: Run, patch: str = "best.patch") -> str:
+    """What applies the run's patch; without a directory where its root is not known."""
     diff = run.best.diff if run.best and run.best.diff else ""
     file = PurePosixPath(run.file)
     for root in file.parents:
         if f"+++ {quoted(f'b/{file.relative_to(root)}')}\n" in diff:
-            return f"patch -p1 -d {shlex.quote(str(root))} < best.patch"
-    return "patch -p1 < best.patch"
-
-
-def _improved(run: Run, best: Attempt) -> str:
-    found = establish(run)
-    change = headline(found.change)
-    told = " ".join(sentences(found))
-    return (
-        f"Better. Recommended: {RECOMMENDED[found.recommended]}. {run.kernel} on {run.target} "
-        f"with `{best.candidate.name}`: {change}. {told}{_time(best.measurement)}"
-    )
+            return f"patch -p1 -d {shlex.quote(str(root))} < {shlex.quote(patch)}"
+    return f"patch -p1 < {shlex.quote(patch)}"
 
 
 def _time(measurement: Measurement | None) -> str:

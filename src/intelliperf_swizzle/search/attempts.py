@@ -121,6 +121,11 @@ class Attempts:
             for candidate, outcome, rate in zip(candidates, proved, rates, strict=True)
         ]
 
+    def take(self, candidates: Iterable[Candidate]) -> list[Attempt]:
+        """Proves and screens candidates, in order; those that are known as what they are now."""
+        chosen = list(candidates)
+        return self.current(self.screen(chosen, self.prove(chosen)))
+
     def edit(self, screened: Iterable[Screened]) -> list[Edited]:
         """Those that can be put into the kernel's source; the others are refused."""
         edited = []

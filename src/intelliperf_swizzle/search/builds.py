@@ -82,7 +82,9 @@ def resident_workgroups(build: Build | None, target: Target) -> int:
 
 def compare_builds(before: TracedLaunch, after: Build, target: Target) -> str:
     """What a launch takes of a CU, before and with an edit, in words."""
-    rows = [(f"workgroups a {target.cu_name}", before.occupancy, occupancy(after, target))]
+    held = occupancy(after, target)
+    what = f"workgroup{'s' * (held != 1)} a {target.cu_name}"
+    rows = [(what, before.occupancy, held)]
     registers = before.build.registers if before.build else None
     if registers is not None and after.registers is not None:
         rows = [("registers a thread", registers, after.registers), *rows]
@@ -115,7 +117,7 @@ PROBE_PROGRAMS = 128
 
 def cure_of(kind: CureKind, measured: Measurement) -> Cure:
     """A cure by its measurement."""
-    return Cure(kind, measured.l2_hit_rate, measured.modelled_memory_time_ms or 0.0)
+    return Cure(kind, measured.l2_hit_rate, measured.modelled_time_ms or 0.0)
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,11 @@ def with_arguments(
     room: Callable[[Launch], Launch] = lambda launch: launch,
 ) -> Launch:
     """The launch with other arguments; `room` makes its storages larger for them."""
-    return room(replace(launch, arguments={**launch.arguments, **arguments}))
+    compiled_in = any(
+        name in launch.constexprs or launch.constants.get(name) == 1 for name in arguments
+    )
+    changed = replace(launch, arguments={**launch.arguments, **arguments})
+    return room(replace(changed, ttir=None) if compiled_in else changed)
 
 
 MOST_LAUNCHES = 16

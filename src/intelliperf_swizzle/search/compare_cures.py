@@ -21,6 +21,7 @@ from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.rank import least_gain
 from intelliperf_swizzle.records import (
     Access,
     Cure,
@@ -54,7 +55,7 @@ GROUPS = (4, 8, 16)
 def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
     """Other values of constexprs that change which program computes which tile, and no more.
 
-    Of each the value with the highest hit rate: the tiles are the same (decision 4).
+    The tiles are the same.
     """
     requests = subject.baseline.l2_requests or 0
     causes = subject.baseline.causes or ()
@@ -79,12 +80,8 @@ def find_parameters(case: Case, subject: Subject) -> Iterator[Cure]:
         ]
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             measured = pool.map(lambda one: case.replay(stream_of(one[1])), same)
-        found = [
-            replace(cure_of("parameter", one), arguments=arguments)
-            for one, (arguments, _) in zip(measured, same, strict=True)
-        ]
-        if found:
-            yield max(found, key=lambda one: one.l2_hit_rate)
+        for one, (arguments, _) in zip(measured, same, strict=True):
+            yield replace(cure_of("parameter", one), arguments=arguments)
 
 
 def _renumbering(case: Case, names: Sequence[str]) -> list[str]:
@@ -215,8 +212,6 @@ def _touched(trace: Trace) -> tuple[bytes, bytes, int]:
 
 BOUND = "the kernel is bound by arithmetic"
 COMPULSORY = "nearly all misses are compulsory: every line is fetched once"
-LEAST_MS = 0.005
-"""Modelled memory time below which nothing is looked for: a launch alone takes that long."""
 
 
 def compare_cures(
@@ -238,8 +233,8 @@ def compare_cures(
     alone = len(subject.traced) == largest.launch.count == 1
     case = Case(setup, largest, _modelled(subject.baseline) if alone else None)
     before = case.before
-    time = before.modelled_memory_time_ms or 0.0
-    if time < LEAST_MS:
+    time, least = before.modelled_time_ms or 0.0, least_gain(before)
+    if time < setup.target.launch_us / 1e3:
         return None
     hopeless = setup.device is None and subject.baseline.bound_by_arithmetic
     if hopeless or subject.baseline.only_compulsory:
@@ -249,38 +244,40 @@ def compare_cures(
     if best:
         known = _modelled(best.attempt.measurement) if alone else None
         found.append(cure_of("swizzle", known or case.replay(tile=best.proved.tiles()[0])))
-    found += find_parameters(case, subject)
-    found += find_tile_sizes(case, min((one.memory_time_ms for one in found), default=time))
+    arguments = tuple(find_parameters(case, subject))
+    found += arguments
+    found += find_tile_sizes(case, min((one.time_ms for one in found), default=time))
     found += find_paddings(case, subject, best)
-    gaining = [one for one in found if one.memory_time_ms < time * (1 - LEAST_GAIN)]
+    gaining = [one for one in found if one.time_ms < time * (1 - least)]
     while gaining:
-        first, *others = _ranked(gaining)
+        first, *others = _ranked(gaining, least)
         confirmed = confirm(case, first, best)
         if confirmed:
-            return Cures(before.l2_hit_rate, time, (confirmed, *others))
+            shown = (confirmed, *others)
+            return Cures(before.l2_hit_rate, time, shown, arguments=arguments)
         gaining = [one for one in gaining if one is not first]
-    return Cures(before.l2_hit_rate, time, (), _no_cure(subject, before))
+    return Cures(before.l2_hit_rate, time, (), _no_cure(subject, before), arguments)
 
 
 def _modelled(measured: Measurement | None) -> Measurement | None:
     return measured if measured and measured.profiler == "model" else None
 
 
-def _ranked(cures: Sequence[Cure]) -> list[Cure]:
-    """First the cheapest within 1 % of the best time, then the best of each other kind."""
+def _ranked(cures: Sequence[Cure], least: float = LEAST_GAIN) -> list[Cure]:
+    """The cheapest that the model cannot tell from the best, then the best of each other kind."""
     if not cures:
         return []
     kinds: tuple[CureKind, ...] = get_args(CureKind)
 
     def price(one: Cure) -> tuple[int, int, float]:
         more = one.padding.bytes if one.padding else 0
-        return kinds.index(one.kind), more, one.memory_time_ms
+        return kinds.index(one.kind), more, one.time_ms
 
-    by_time = sorted(cures, key=lambda one: one.memory_time_ms)
-    enough = by_time[0].memory_time_ms * (1 + LEAST_GAIN)
-    first = min((one for one in cures if one.memory_time_ms <= enough), key=price)
+    by_time = sorted(cures, key=lambda one: one.time_ms)
+    enough = by_time[0].time_ms * (1 + least)
+    first = min((one for one in cures if one.time_ms <= enough), key=price)
     others = {one.kind: one for one in reversed(by_time) if one.kind != first.kind}
-    return [first, *sorted(others.values(), key=lambda one: one.memory_time_ms)]
+    return [first, *sorted(others.values(), key=lambda one: one.time_ms)]
 
 
 def _no_cure(subject: Subject, before: Measurement) -> str:
@@ -291,4 +288,4 @@ def _no_cure(subject: Subject, before: Measurement) -> str:
         return "the L2 hit rate is at its ceiling"
     if subject.baseline.bound_by_arithmetic:
         return BOUND
-    return "nothing that was tried gains 1 % of the modelled memory time"
+    return "nothing that was tried gains modelled time that the model can tell"

@@ -105,6 +105,7 @@ def conclude(
         predicted=evaluator.predicted,
         cautions=subject.cautions,
         domain_name=setup.target.domain_name,
+        accuracy=subject.accuracy(setup.target),
     )
 
 
@@ -158,7 +159,7 @@ def _table(results: Sequence[tuple[Subject, Result]], setup: Setup) -> list[Kern
         for (subject, _), ms in zip(results, measured, strict=True)
     ]
     if None in measured:
-        times = [subject.memory_time_ms for subject, _ in results]
+        times = [subject.time_ms for subject, _ in results]
     whole = sum(times)
     return [
         kernel_row(subject, result, ms / whole if whole else None, setup)

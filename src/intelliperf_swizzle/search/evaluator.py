@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -47,8 +47,15 @@ class Evaluator(Protocol):
     def confirmed(self) -> list[Evaluated]:
         """What was validated so far and is better, the best first."""
 
-    def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
-        """The candidates worth what an evaluation costs."""
+    def shortlist(
+        self, screened: Sequence[Screened], always: Collection[int] = ()
+    ) -> list[Screened]:
+        """The candidates worth what an evaluation costs.
+
+        Args:
+            screened: all that were proved.
+            always: numbers of those that are replayed in full whatever they promise.
+        """
 
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
         """Measures or models each, and judges it; one that is refused has no measurement."""

@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
+from intelliperf_swizzle.propose.offline import by_hand
+from intelliperf_swizzle.records import ByHand, Measurement
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.problem import pose_problem
@@ -35,11 +37,31 @@ def search_kernel(
     history: History,
     progress: Progress,
     guard: Guard,
-) -> tuple[Evaluated | None, Effort]:
-    """Poses the problem that a kernel is, and goes on where a history ends; as of `search`."""
+) -> tuple[Evaluated | None, Effort, tuple[ByHand, ...]]:
+    """Poses the problem that a kernel is, and goes on where a history ends; as of `search`.
+
+    Also what people use by hand, the unmodified kernel first.
+    """
     attempts = Attempts(setup, subject, history)
     problem = pose_problem(setup, subject, evaluator, attempts)
-    return search(proposers, problem, attempts, evaluator, progress, guard)
+    best, effort = search(proposers, problem, attempts, evaluator, progress, guard)
+    return best, effort, tuple(_by_hand(problem, attempts, evaluator.baseline))
+
+
+def _by_hand(problem: Problem, attempts: Attempts, baseline: Measurement) -> Iterator[ByHand]:
+    """Those that were evaluated, or predicted, each beside the unmodified kernel."""
+    yield _row("unmodified", baseline, "", None)
+    candidates = by_hand(problem)
+    for name, one in zip(candidates, attempts.take(candidates.values()), strict=True):
+        read = one.measurement or one.predicted
+        if read is not None:
+            known = one.verdict.kind if one.measurement else "modelled only"
+            yield _row(name, read, known, one.number)
+
+
+def _row(name: str, read: Measurement, verdict: str, number: int | None) -> ByHand:
+    time_ms = read.modelled_time_ms if read.time_ms is None else read.time_ms
+    return ByHand(name, read.l2_hit_rate, time_ms, verdict, number)
 
 
 def search(
@@ -89,7 +111,8 @@ def search(
             effort += Effort((f"{error.fact}; searched offline",))
         else:
             effort += proposer.effort
-        edited = attempts.edit(evaluator.shortlist(attempts.screened))
+        always = {one.number for one in attempts.take(by_hand(problem).values())}
+        edited = attempts.edit(evaluator.shortlist(attempts.screened, always))
         best = _confirm(evaluator, edited, guard)
     return best, effort
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
@@ -58,16 +58,19 @@ class OnGpu:
         better = [one for one in self._leaders() if one.attempt.verdict.kind == "better"]
         return [*self._settled, *better]
 
-    def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
+    def shortlist(
+        self, screened: Sequence[Screened], always: Collection[int] = ()
+    ) -> list[Screened]:
         """Those that the model predicts best with full physics, and some of every kind."""
         by_number = {one.attempt.number: one for one in screened}
         places = self._setting.places(self._measured // 2)
         chosen = finalists([one.attempt for one in screened], places)
         self._setting.progress.phase(f"predicting {len(chosen)} finalists (model)")
-        predicted = self._predict([by_number[one.number] for one in chosen])
+        numbers = {one.number for one in chosen} | {*always}
+        predicted = self._predict([one for one in screened if one.attempt.number in numbers])
         by_number.update((one.attempt.number, one) for one in predicted)
         attempts = [one.attempt for one in by_number.values()]
-        best = contenders(attempts, self.predicted, self._measured)
+        best = contenders(attempts, self.predicted, self._measured, always)
         return [by_number[one.number] for one in best]
 
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:

@@ -5,7 +5,7 @@ application; outputs are compared on the CPU."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -42,6 +42,7 @@ class OnModel:
         self._validated: dict[int, Evaluated] = {}
         subject = setting.subject
         self._model = prepare_model(subject.traced, setting.target)
+        self._always: frozenset[int] = frozenset()
 
     @property
     def profiler(self) -> str:
@@ -59,7 +60,9 @@ class OnModel:
         ranked = order([one.attempt for one in self._validated.values()], self._setting.rank)
         return [self._validated[one.number] for one in ranked if one.verdict.kind == "better"]
 
-    def shortlist(self, screened: Sequence[Screened]) -> list[Screened]:
+    def shortlist(
+        self, screened: Sequence[Screened], always: Collection[int] = ()
+    ) -> list[Screened]:
         """As many as the model can replay; with a profiler, as many as may be validated."""
         places = (
             self._setting.num_attempts
@@ -69,7 +72,8 @@ class OnModel:
         chosen = finalists([one.attempt for one in screened], places)
         if self._setting.subject.baseline.imbalance is None:
             chosen = distinct(chosen)
-        numbers = {one.number for one in chosen}
+        self._always = frozenset(always if self._setting.profiler is None else ())
+        numbers = {one.number for one in chosen} | self._always
         return [one for one in screened if one.attempt.number in numbers]
 
     def evaluate(self, edited: Sequence[Edited]) -> list[Evaluated]:
@@ -96,7 +100,9 @@ class OnModel:
         """Those that can still win; all of them where a profiler decides."""
         if self._setting.profiler:
             return waiting
-        return within_reach(waiting, [one.attempt for one in done], self._setting.rank)
+        reach = within_reach(waiting, [one.attempt for one in done], self._setting.rank)
+        numbers = {one.number for one in reach} | self._always
+        return [one for one in waiting if one.number in numbers]
 
     def choose(self, evaluated: Sequence[Evaluated]) -> Evaluated | None:
         """The shortest of the best that are better, until `num_attempts` were refused."""
@@ -173,15 +179,15 @@ class OnModel:
         }
 
     def _evaluate(self, one: Edited) -> Evaluated:
-        attempt = one.attempt
+        attempt, setting = one.attempt, self._setting
         if attempt.measurement is None:
             try:
                 measurement = self._measure(one)
             except ProfileError as error:
                 return self._refuse(one, Verdict("not measured", str(error)))
-            verdict = judge(measurement, self.baseline)
+            verdict = judge(measurement, self.baseline, setting.subject.launch_ms(setting.target))
             attempt = replace(attempt, measurement=measurement, verdict=verdict)
-            attempt = self._setting.remember(attempt)
+            attempt = setting.remember(attempt)
         return Evaluated(one.proved, attempt, one.edit)
 
     def _measure(self, one: Edited) -> Measurement:

@@ -335,6 +335,6 @@ def confirm(case: Case, cure: Cure, best: Evaluated | None) -> Cure | None:
         return None
     tile = best.proved.tiles()[0] if best and cure.kind == "both" else None
     found = cure_of(cure.kind, case.replay(stream_of(trace), tile))
-    if abs(found.memory_time_ms / cure.memory_time_ms - 1) > LEAST_GAIN:
+    if abs(found.time_ms / cure.time_ms - 1) > LEAST_GAIN:
         return None
     return replace(found, padding=cure.padding)

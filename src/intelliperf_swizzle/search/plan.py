@@ -55,7 +55,7 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
         setup: of the run.
     """
     ranked = rank_subjects(subjects, setup.target)
-    total = sum(one.memory_time_ms for one in ranked)
+    total = sum(one.time_ms for one in ranked)
     worth = [one for one in ranked if is_promising(setup, one)]
     if len(subjects) > 1 and total and not setup.options.all:
         worth = [one for one in worth if _could_save(one, setup) >= LEAST_SHARE * total]
@@ -84,14 +84,15 @@ def could_save_ms(subject: Subject, target: Target) -> float:
     """Modelled time of all launches that no permutation can save more of.
 
     What lies below the L2s is moved once for each miss, and at the ceiling of the hit rate there
-    are fewer misses. What moves between L1 and L2 stays. Without imbalance the last workgroup ends
-    with all others.
+    are fewer misses. What moves between L1 and L2 stays, and so does arithmetic. Without imbalance
+    the last workgroup ends with all others.
     """
     rate, read = subject.baseline.l2_hit_rate, subject.baseline
     if read.modelled_memory_time_ms is None or read.l2_bytes is None or rate >= 1:
         return 0.0
     below_l2 = read.modelled_memory_time_ms - read.l2_bytes / (target.l2_gb_s * 1e6)
     moved = max(0.0, below_l2) * subject.headroom / (1 - rate)
+    moved = min(moved, (read.modelled_time_ms or 0.0) - (read.arithmetic_time_ms or 0.0))
     return (moved + _uneven(subject) * (read.modelled_time_ms or 0.0)) * subject.untraced_factor
 
 
@@ -120,7 +121,7 @@ def _uneven(subject: Subject) -> float:
 
 def _could_save(subject: Subject, setup: Setup) -> float:
     """On a GPU all of a kernel's time is in play, see `is_promising`."""
-    return subject.memory_time_ms if setup.device else could_save_ms(subject, setup.target)
+    return subject.time_ms if setup.device else could_save_ms(subject, setup.target)
 
 
 def _beside(history: Path, kernel: str) -> str:

@@ -17,7 +17,7 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Proposer
-from intelliperf_swizzle.records import Attempt, Candidate, Capture, Measurement
+from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Capture, Measurement
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.builds import look_closely
 from intelliperf_swizzle.search.conclude import Findings, Outcome, Result, conclude, gather
@@ -121,10 +121,11 @@ def optimize_kernel(
         scratch = recorded.folder.parent
         evaluator = apart(lambda: choose_evaluator(setup, subject, history, scratch, progress))
         best, effort, interrupted, found = None, Effort(), None, Findings()
+        by_hand: tuple[ByHand, ...] = ()
         guard = SizeGuard(setup, subject, progress)
         try:
             if promising:
-                best, effort = apart(
+                best, effort, by_hand = apart(
                     lambda: search_kernel(
                         setup, subject, proposers, evaluator, history, progress, guard
                     )
@@ -140,6 +141,7 @@ def optimize_kernel(
             picture=found.picture,
             cures=found.cures,
             sizes=guard.sizes_of(best),
+            by_hand=by_hand,
             interrupted=interrupted is not None,
             usage=effort.usage,
         )

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from intelliperf_swizzle.cache.accuracy import accuracy_of
+from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.context import HardwareContext, hardware_context
 from intelliperf_swizzle.dependence import Dependence, find_dependence, not_known, safe_order
 from intelliperf_swizzle.edit import Edit, read_exactly
@@ -19,6 +21,7 @@ from intelliperf_swizzle.language import Owners, Swizzle, evaluate, parse
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.readings import ModelScreen, model_launches, model_swizzle
 from intelliperf_swizzle.records import (
+    Accuracy,
     Attempt,
     Ceiling,
     Int64Array,
@@ -137,9 +140,18 @@ class Subject:
         return sum(one.tiles * one.count for one in self.launches) / max(1, traced)
 
     @property
-    def memory_time_ms(self) -> float:
-        """Modelled memory time of all launches; 0 where it is not modelled."""
-        return (self.baseline.modelled_memory_time_ms or 0.0) * self.untraced_factor
+    def time_ms(self) -> float:
+        """Modelled time of all launches; 0 where it is not modelled."""
+        return (self.baseline.modelled_time_ms or 0.0) * self.untraced_factor
+
+    def launch_ms(self, target: Target) -> float:
+        """What launching takes of the traced launches, as often as they were made."""
+        return sum(one.launch.count for one in self.traced) * target.launch_us / 1e3
+
+    def accuracy(self, target: Target) -> Accuracy | None:
+        """What is known of the model on a GPU and kernels like this one."""
+        multiplies = any(stream_of(one.trace).multiplies for one in self.traced)
+        return accuracy_of(target.name, multiplies=multiplies)
 
     @property
     def untraced(self) -> list[Launch]:

@@ -34,14 +34,7 @@ from intelliperf_swizzle.cache.compiled.sectors import (
     share_out,
     spread,
 )
-from intelliperf_swizzle.cache.compiled.slots import (
-    Events,
-    Slots,
-    fill,
-    occupied,
-    pop,
-    push,
-)
+from intelliperf_swizzle.cache.compiled.slots import Events, Slots, fill, occupied, pop, push
 from intelliperf_swizzle.cache.stream import Tensors
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array, UInt8Array

@@ -20,7 +20,7 @@ from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, bui
 from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import on_gpu
 from intelliperf_swizzle.frontends.cpp.record.record_program import capture
 from intelliperf_swizzle.frontends.cpp.shadowing import splice
-from intelliperf_swizzle.frontends.cpp.trace.tracing import find_dependences, trace
+from intelliperf_swizzle.frontends.cpp.trace import find_dependences, trace
 from intelliperf_swizzle.frontends.ports import Compiler, RecordRequest
 from intelliperf_swizzle.hardware.target import Backend
 from intelliperf_swizzle.records import Capture

@@ -69,8 +69,7 @@ def leader_of(members: Sequence[Attempt], rank: Sequence[str]) -> Attempt:
     return next(
         iter(order(members, rank)),
         max(
-            members,
-            key=lambda one: (not_judged(one), one.screened_l2_hit_rate or 0.0, -one.number),
+            members, key=lambda one: (not_judged(one), one.screened_l2_hit_rate or 0.0, -one.number)
         ),
     )
 
@@ -176,10 +175,7 @@ def _searched(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
 
 
 def _whole(
-    answer: ModelAnswer,
-    best: Attempt | None,
-    rank: Sequence[str],
-    counters: Collection[str],
+    answer: ModelAnswer, best: Attempt | None, rank: Sequence[str], counters: Collection[str]
 ) -> str:
     """All of an answer: of the one to beat that attempt, of another one its leader."""
     attempt = best if best is not None and best in answer.attempts else answer.leader

@@ -6,12 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from intelliperf_swizzle.context import HardwareContext, render
+from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formula import Formula
 from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
-from intelliperf_swizzle.propose.llm.prompts import words
 from intelliperf_swizzle.records import Attempt
+
+_PROMPTS = Path(__file__).parent / "prompts"
+"""Markdown; a file beside a user's own formula comes before one of its name here."""
 
 
 @dataclass(frozen=True)
@@ -184,3 +188,23 @@ def _request(formula: Formula, attempts: Sequence[Attempt]) -> str:
         return "Propose a swizzle."
     tried = "\n".join(f"- {idea}" for idea in ideas(attempts, formula.rank))
     return f"{words(formula, 'another_family')}\n\nTried so far:\n{tried}"
+
+
+def words(formula: Formula, part: str) -> str:
+    """The text of one part of the formula's prompts; its files one after the other.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    return "\n\n".join(_read(formula, name) for name in formula.prompts[part])
+
+
+def _read(formula: Formula, name: str) -> str:
+    for folder in (formula.folder, _PROMPTS):
+        path = folder / name
+        if path.is_file():
+            return path.read_text(encoding="utf-8").strip()
+    raise UsageError(
+        f"formula `{formula.name}` names a prompt `{name}` that does not exist",
+        hint=f"put it into {formula.folder}",
+    )

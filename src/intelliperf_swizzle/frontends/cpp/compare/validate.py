@@ -26,7 +26,7 @@ from intelliperf_swizzle.frontends.cpp.record.device_code import (
 )
 from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited
 from intelliperf_swizzle.frontends.cpp.shadowing import inserted_lines
-from intelliperf_swizzle.frontends.cpp.trace.tracing import trace
+from intelliperf_swizzle.frontends.cpp.trace import trace
 from intelliperf_swizzle.records import Launch, MappedLaunch, Validation
 from intelliperf_swizzle.trace.difference import access_difference
 
@@ -38,11 +38,7 @@ def find_flaw(mapped: Sequence[MappedLaunch], _: Edit) -> str | None:
 
 
 def validate(
-    mapped: Sequence[MappedLaunch],
-    edit: Edit,
-    *,
-    tolerance: float,
-    budget_seconds: float,
+    mapped: Sequence[MappedLaunch], edit: Edit, *, tolerance: float, budget_seconds: float
 ) -> Validation:
     """Compares a kernel with its swizzled form; as of `frontends.ports.KernelLanguage.validate`.
 

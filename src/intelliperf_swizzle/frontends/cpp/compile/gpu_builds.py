@@ -103,10 +103,7 @@ def _output(command: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def build_program(
-    recipe: Recipe,
-    folder: Path,
-    environment: Mapping[str, str],
-    edit: Edit | None = None,
+    recipe: Recipe, folder: Path, environment: Mapping[str, str], edit: Edit | None = None
 ) -> GpuProgram:
     """Builds a copy of the project and takes out its device code; once for each edit.
 

@@ -125,12 +125,7 @@ def slice_kernel(text: str, kernel: Function, debug: DebugInfo) -> AddressSlice:
 
 
 def _slice(
-    text: str,
-    kernel: Function,
-    debug: DebugInfo,
-    *,
-    executed: bool = False,
-    counting: bool = False,
+    text: str, kernel: Function, debug: DebugInfo, *, executed: bool = False, counting: bool = False
 ) -> AddressSlice:
     draft = _Draft(kernel, debug, executed, counting)
     body = "\n".join(draft.edited())

@@ -1,3 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
 """The memory that each workgroup touches: slices, interpreted or executed."""
+
+from intelliperf_swizzle.frontends.in_child import ChildTracer
+
+_TRACER = ChildTracer(f"{__name__}.trace_slices", {})
+trace, find_dependences = _TRACER.trace, _TRACER.find_dependences

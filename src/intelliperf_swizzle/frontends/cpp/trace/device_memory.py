@@ -62,11 +62,7 @@ class DeviceMemory:
     dispatch = _DISPATCH
 
     def __init__(
-        self,
-        buffers: Sequence[Buffer],
-        arguments: Mapping[int, bytes],
-        grid: Grid,
-        block: Grid,
+        self, buffers: Sequence[Buffer], arguments: Mapping[int, bytes], grid: Grid, block: Grid
     ):
         self._small = {_ARGUMENTS + (n << 20): data for n, data in arguments.items()}
         self._small[_IMPLICIT], self._small[_DISPATCH] = _hidden(grid, block)

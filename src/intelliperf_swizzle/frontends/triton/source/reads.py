@@ -5,12 +5,40 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from intelliperf_swizzle.edit import Place
 from intelliperf_swizzle.errors import SpliceError
-from intelliperf_swizzle.records import SourceFunction
+from intelliperf_swizzle.records import Counter, SourceFunction
+
+
+def scope_of(tree: ast.FunctionDef, counter: Counter) -> list[ast.stmt] | None:
+    """The statements in which a counter holds the number: up to the next that assigns it.
+
+    None where that cannot be told: another statement begins the line, or an assignment is nested.
+    """
+    for body in _bodies(tree):
+        for place, statement in enumerate(body):
+            if statement.lineno != counter.line:
+                continue
+            scope: list[ast.stmt] = []
+            for one in body[place:]:
+                if counter.name in bound_names(one):
+                    plain = isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign)
+                    return scope if plain else None
+                scope.append(one)
+            return scope
+    return None
+
+
+def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    for node in ast.walk(tree):
+        for name in ("body", "orelse"):
+            body = getattr(node, name, None)
+            if isinstance(body, list) and body:
+                yield body
+
 
 AXES = (0, 1, 2)
 
@@ -173,3 +201,14 @@ def _characters(line: str, utf8_bytes: int) -> int:
 
 def _line(node: ast.AST) -> int:
     return int(getattr(node, "lineno", 1))
+
+
+def jit_functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    """The functions of a module that Triton compiles."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [f for f in functions if any("jit" in ast.unparse(d) for d in f.decorator_list)]
+
+
+def first_line_of(function: ast.FunctionDef) -> int:
+    """The line of its first decorator, or its own."""
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])

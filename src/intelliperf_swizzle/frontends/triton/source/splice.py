@@ -50,11 +50,13 @@ from intelliperf_swizzle.frontends.triton.source.reads import (
     bound_names,
     definition,
     find_reads,
+    first_line_of,
+    jit_functions,
     language_name,
     place,
+    scope_of,
     where,
 )
-from intelliperf_swizzle.frontends.triton.source.scopes import scope_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import INPUTS, Swizzle
 from intelliperf_swizzle.language.emit import emit_triton
@@ -222,8 +224,8 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
     own = {f.first_line for f in source.functions.values() if f.file == function.file}
     users = function.other_users or tuple(
         f"`{other.name}` ({function.file}:{other.lineno})"
-        for other in _jit_functions(tree)  # those that the run did not make are no objects
-        if _first_line_of(other) not in own and _names(other, function.name)
+        for other in jit_functions(tree)  # those that the run did not make are no objects
+        if first_line_of(other) not in own and _names(other, function.name)
     )
     if users:
         raise SpliceError(
@@ -241,7 +243,7 @@ def _check_users(source: KernelSource, key: str, file_text: str) -> None:
 
 def _mention_on_host(tree: ast.Module, name: str) -> int | None:
     """The first line outside all jit functions that has a name, None if there is none."""
-    inside = {id(node) for function in _jit_functions(tree) for node in ast.walk(function)}
+    inside = {id(node) for function in jit_functions(tree) for node in ast.walk(function)}
     mentions = (
         node.lineno
         for node in ast.walk(tree)
@@ -250,18 +252,9 @@ def _mention_on_host(tree: ast.Module, name: str) -> int | None:
     return min(mentions, default=None)
 
 
-def _jit_functions(tree: ast.Module) -> list[ast.FunctionDef]:
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return [f for f in functions if any("jit" in ast.unparse(d) for d in f.decorator_list)]
-
-
 def _listed(users: Sequence[str]) -> str:
     more = len(users) - MOST_USERS
     return ", ".join(users[:MOST_USERS]) + (f" and {more} more" if more > 0 else "")
-
-
-def _first_line_of(function: ast.FunctionDef) -> int:
-    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 
 
 def _names(function: ast.FunctionDef, name: str) -> bool:

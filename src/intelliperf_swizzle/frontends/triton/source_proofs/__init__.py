@@ -6,33 +6,3 @@
 `accessed_parts` who accesses which part; `judge` draws the verdict and words it; `other_sizes`
 makes a launch anew at other sizes.
 """
-
-from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
-    cautions,
-    launches_of,
-    prove_calls,
-    prove_launches,
-    prove_source,
-)
-from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
-    RemapVerdict,
-    SizesTried,
-    described,
-)
-from intelliperf_swizzle.frontends.triton.source_proofs.other_sizes import (
-    retile_launch,
-    scale_launch,
-)
-
-__all__ = [
-    "RemapVerdict",
-    "SizesTried",
-    "cautions",
-    "described",
-    "launches_of",
-    "prove_calls",
-    "prove_launches",
-    "prove_source",
-    "retile_launch",
-    "scale_launch",
-]

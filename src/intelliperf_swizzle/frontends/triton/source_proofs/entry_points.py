@@ -7,11 +7,10 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from intelliperf_swizzle.children import CallError, call
-from intelliperf_swizzle.codec import load_arrays
+from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
@@ -27,8 +26,9 @@ from intelliperf_swizzle.frontends.triton.source_proofs.other_sizes import scale
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.kept import Kept, kept_for_user
-from intelliperf_swizzle.launch_files import as_text, save_launch
+from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.progress import Progress, Silent
+from intelliperf_swizzle.readers import grid_of
 from intelliperf_swizzle.records import Grid, Launch
 
 LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
@@ -87,9 +87,9 @@ def _prove(
     return tuple(verdicts)
 
 
-def _try_sizes(launch: Launch, seen: Observation | _Unseen, timeout_seconds: float) -> SizesTried:
+def _try_sizes(launch: Launch, seen: Observation | str, timeout_seconds: float) -> SizesTried:
     """The verdicts on a launch at other sizes; as `not_tried` says, where there are none."""
-    if isinstance(seen, _Unseen) or seen.places_loaded:
+    if isinstance(seen, str) or seen.places_loaded:
         return SizesTried(not_tried="what a program does depends on what its tensors hold")
     made = [
         one
@@ -109,65 +109,27 @@ def _try_sizes(launch: Launch, seen: Observation | _Unseen, timeout_seconds: flo
     return summarise(found)
 
 
-@dataclass(frozen=True)
-class _Unseen:
-    """Why a launch could not be observed."""
-
-    reason: str
-
-
-def _observe(
-    launches: Sequence[Launch], timeout_seconds: float
-) -> tuple[Observation | _Unseen, ...]:
-    with temporary_folder("source") as place:
-        folders = [place / "all" / f"{number:06}" for number in range(len(launches))]
-        for launch, folder in zip(launches, folders, strict=True):
-            folder.mkdir(parents=True)
-            save_launch(replace(launch, loop=None), folder / "launch.json")
-        died = _watch(place / "all", timeout_seconds)
-        seen = []
-        for folder in folders:
-            why = died
-            if died and len(launches) > 1 and not _is_done(folder):
-                alone = place / folder.name
-                alone.mkdir()
-                why = _watch(folder.rename(alone / "0").parent, timeout_seconds)
-                folder = alone / "0"
-            seen.append(_read(folder, why))
-        return tuple(seen)
+def _observe(launches: Sequence[Launch], timeout_seconds: float) -> list[Observation | str]:
+    """What was seen of each launch, or why nothing was."""
+    seen: list[Observation | str]
+    seen, error = call_each(
+        "intelliperf_swizzle.frontends.triton.source_proofs.observe:observe_each",
+        [replace(launch, loop=None) for launch in launches],
+        environment=CHILD_ENVIRONMENT,
+        limit_seconds=timeout_seconds,
+    )
+    left = launches[len(seen) :]
+    if error is None or len(launches) > 1:
+        return [*seen, *(_observe([launch], timeout_seconds)[0] for launch in left)]
+    if error.too_late:
+        return seen or [f"it took longer than {timeout_seconds:g} s"]
+    return seen or [f"the interpreter {error.how}: {' '.join(error.ended.last_lines(1))}"]
 
 
-def _watch(folder: Path, limit_seconds: float) -> str | None:
-    """Run the child process; why it died, or None."""
-    try:
-        call(
-            "intelliperf_swizzle.frontends.triton.source_proofs.observe:watch",
-            folder,
-            environment=CHILD_ENVIRONMENT,
-            limit_seconds=limit_seconds,
-        )
-    except CallError as error:
-        if error.too_late:
-            return f"it took longer than {limit_seconds:g} s"
-        return f"the interpreter {error.how}: {' '.join(error.ended.last_lines(1))}"
-    return None
-
-
-def _is_done(folder: Path) -> bool:
-    return any((folder / name).exists() for name in ("observation.npz", "refusal.txt"))
-
-
-def _read(folder: Path, died: str | None) -> Observation | _Unseen:
-    if (folder / "observation.npz").exists():
-        return load_arrays(Observation, folder / "observation.npz")
-    refusal = folder / "refusal.txt"
-    return _Unseen(refusal.read_text() if refusal.exists() else died or "nothing was seen of it")
-
-
-def _verdict(launch: Launch, seen: Observation | _Unseen) -> RemapVerdict:
+def _verdict(launch: Launch, seen: Observation | str) -> RemapVerdict:
     if isinstance(seen, Observation):
         return judge(seen, launch.kernel, launch.grid, launch.count)
-    return RemapVerdict(launch.kernel, launch.grid, "not told", seen.reason, (), launch.count)
+    return RemapVerdict(launch.kernel, launch.grid, "not told", seen, (), launch.count)
 
 
 def prove_source(
@@ -253,20 +215,14 @@ def prove_calls(
     with temporary_folder("source") as place:
         launches: list[Launch] = []
         for grid in grids:
-            extents = _three(grid)
+            extents = grid_of(grid)
+            if 0 in extents:
+                raise UsageError(f"`{grid}` is not a grid", hint="4096, or (64, 64)")
             given = arguments(extents) if callable(arguments) else arguments
             launches.append(record_call(kernel, extents, given, place, len(launches)))
         if not launches:
             raise UsageError("there is no grid to prove it on", hint="grids=range(1, 65)")
         return prove_launches(launches, kept=kept_for_user())
-
-
-def _three(grid: int | Sequence[int]) -> Grid:
-    extents = (grid,) if isinstance(grid, int) else tuple(grid)
-    if not 1 <= len(extents) <= 3 or min(extents) < 1:
-        raise UsageError(f"`{grid}` is not a grid", hint="4096, or (64, 64)")
-    x, y, z = (*extents, 1, 1)[:3]
-    return x, y, z
 
 
 def launches_of(

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.codec import save_arrays
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
@@ -23,7 +22,6 @@ from intelliperf_swizzle.frontends.triton.walk.memory import Memory, bind_argume
 from intelliperf_swizzle.frontends.triton.walk.run import Live, run_together
 from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, Sources, address_slice
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
-from intelliperf_swizzle.launch_files import load_launch
 from intelliperf_swizzle.records import Access, Int32Array, Int64Array, Launch, TensorArgument
 from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
 from intelliperf_swizzle.trace.writers import SHARED, STORED, UPDATED, Writers
@@ -131,6 +129,17 @@ def _elements_of(view: TensorArgument, array: npt.NDArray[Any], grain: int) -> n
         view.shape,
         tuple(stride * step * array.itemsize for stride in view.strides),
     )
+
+
+def observe_each(launches: Sequence[Launch], _: Path) -> Iterator[Observation | str]:
+    """What is seen of each launch, or why nothing is; in a child process."""
+    for launch in launches:
+        try:
+            yield observe(launch, Kernel.parse(ttir_of(launch)))
+        except (NotKnownError, TraceError) as refusal:
+            yield str(refusal)
+        except Exception as error:  # whatever Triton may raise of a kernel
+            yield f"it cannot be compiled: {' '.join(str(error).split())[-300:]}"
 
 
 def observe(launch: Launch, kernel: Kernel) -> Observation:
@@ -305,22 +314,3 @@ def _mixed(number: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     number = (number ^ number >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     number = (number ^ number >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     return number ^ number >> np.uint64(31)
-
-
-def watch(launches: Path, _: Path) -> None:
-    """Watch the launches in a folder, one after the other."""
-    for record in sorted(launches.glob("*/launch.json")):
-        _watch(record.parent)
-
-
-def _watch(folder: Path) -> None:
-    launch = load_launch(folder / "launch.json")
-    try:
-        observation = observe(launch, Kernel.parse(ttir_of(launch)))
-    except (NotKnownError, TraceError) as refusal:
-        (folder / "refusal.txt").write_text(str(refusal))
-    except Exception as error:  # whatever Triton may raise of a kernel
-        said = " ".join(str(error).split())[-300:]
-        (folder / "refusal.txt").write_text(f"it cannot be compiled: {said}")
-    else:
-        save_arrays(observation, folder / "observation.npz")

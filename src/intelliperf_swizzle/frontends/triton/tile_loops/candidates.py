@@ -11,8 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from intelliperf_swizzle.frontends.triton.source.reads import bound_names, definition
-from intelliperf_swizzle.frontends.triton.source.scopes import scope_of
+from intelliperf_swizzle.frontends.triton.source.reads import bound_names, definition, scope_of
 from intelliperf_swizzle.records import Counter, Launch, TileLoop
 
 

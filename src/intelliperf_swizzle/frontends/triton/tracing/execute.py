@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from intelliperf_swizzle.dependence import Dependence, find_each
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
 from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
@@ -203,8 +202,3 @@ def _one_by_one(launch: Launch, kernel: Kernel, note: str, inside_only: bool) ->
         make_live(launch, kernel, whole=True), observer=watch
     )
     return with_sharing(_trace(launch, live, recorder, run, "sequential", note), recorder, again)
-
-
-def dependences_of(launches: Sequence[Launch], folder: Path) -> Iterator[Dependence]:
-    """That of each launch, in order."""
-    return find_each(launches, lambda launch: trace_here(launch, folder))

@@ -15,8 +15,8 @@ from intelliperf_swizzle.dependence import find_dependence, safe_order
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.triton.source.configs import other_configs, with_config
+from intelliperf_swizzle.frontends.triton.validate.compare_child import EDITED, Answer, Request
 from intelliperf_swizzle.frontends.triton.validate.numbers import EditedLaunch
-from intelliperf_swizzle.frontends.triton.validate.request import EDITED, Answer, Request
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.mapping.sample import sample_tiles
 from intelliperf_swizzle.records import Access, Int64Array, Launch, MappedLaunch, Trace, Validation

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,13 +23,133 @@ from intelliperf_swizzle.children.warm import answer, begin
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel
 from intelliperf_swizzle.frontends.triton.tracing.execute import kernel_of, make_live
-from intelliperf_swizzle.frontends.triton.validate.fill import BLOCK_BYTES, Contents, element_types
-from intelliperf_swizzle.frontends.triton.validate.request import EDITED, ORIGINAL, Answer, Request
 from intelliperf_swizzle.frontends.triton.walk.batch import Active
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.frontends.triton.walk.run import Live, run_one_by_one, run_together
 from intelliperf_swizzle.records import Access, Int64Array, Launch, Storage, UInt8Array
 from intelliperf_swizzle.trace.observer import BlockAccess, Observer
+
+ORIGINAL, EDITED = "original", "edited"
+"""What the child is running, as its stage file says, before the number of the launch."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One launch to compare.
+
+    Attributes:
+        launch: as it was recorded.
+        edits: function key -> its text with the swizzle in it.
+        tile: int64[tiles]; the proved mapping, launch index or number of a loop -> tile.
+        read_storages: numbers of the storages that the launch reads; the others get poison.
+        summed_storages: numbers of those that programs update with atomics.
+        sample: launch indices, or numbers, to execute where not all are, the most telling first.
+        all_tiles: whether to execute all.
+        together: whether programs may be executed at once: none reads what another one writes.
+        tolerance: for floats of `summed_storages` where the order of additions matters, else None.
+        must_execute: whether `sample` (or all) must be executed, as programs wait for each other;
+            otherwise what a time limit leaves is enough.
+    """
+
+    launch: Launch
+    edits: Mapping[str, str]
+    tile: Int64Array
+    read_storages: frozenset[int]
+    summed_storages: frozenset[int]
+    sample: Int64Array
+    all_tiles: bool
+    together: bool
+    tolerance: float | None
+    must_execute: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one step found: of tiles of a launch.
+
+    Attributes:
+        launch: which one; None = all of them.
+        tiles_compared: how many tiles were executed in this step.
+        difference: the first one in words, None if there is none.
+    """
+
+    launch: int | None
+    tiles_compared: int = 0
+    difference: str | None = None
+
+
+BLOCK_BYTES = 1 << 16
+_POISON_SEED, _VALUE_SEED = 1, 2
+_FLOATS = {
+    "fp16": (np.uint16, 0x83FF, 0x3800),
+    "bf16": (np.uint16, 0x807F, 0x3F00),
+    "fp32": (np.uint32, 0x807F_FFFF, 0x3F00_0000),
+    "fp64": (np.uint64, 0x800F_FFFF_FFFF_FFFF, 0x3FE0_0000_0000_0000),
+}
+"""Bits of a float to keep from random ones, and the exponent to set: then 0.5 <= |value| < 1."""
+
+
+class Contents:
+    """The initial bytes of a launch's storages.
+
+    A storage that the launch only writes holds poison (random bytes), recorded or not, so that
+    what is left of an earlier run is never taken for output. Another one holds what was recorded;
+    if nothing was, floats of magnitude 0.5 to 1, and zeros where its elements are integers.
+
+    Args:
+        launch: whose storages.
+        read: numbers of the storages that the launch reads.
+    """
+
+    def __init__(self, launch: Launch, read: Collection[int]):
+        self._read = frozenset(read)
+        self._dtypes = element_types(launch)
+        self._recorded = {
+            number: np.load(storage.contents, mmap_mode="r")
+            for number, storage in launch.storages.items()
+            if storage.contents is not None
+        }
+
+    def write(self, number: int, block: int, buffer: UInt8Array) -> None:
+        """Writes block `block` of a storage, in its place in the buffer of the whole storage."""
+        part = buffer[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
+        if number not in self._read:
+            random = np.random.default_rng((_POISON_SEED, number, block))
+            part[:] = random.integers(0, 256, BLOCK_BYTES, np.uint8)[: len(part)]
+        elif number in self._recorded:
+            start = block * BLOCK_BYTES
+            part[:] = self._recorded[number][start : start + len(part)]
+        else:
+            values = _values(self._dtypes.get(number, "int8"), number, block)
+            part[:] = values[: len(part)]
+
+    def write_all(self, number: int, buffer: UInt8Array) -> None:
+        """Writes a whole storage."""
+        for block in range(-(-len(buffer) // BLOCK_BYTES)):
+            self.write(number, block, buffer)
+
+
+def element_types(launch: Launch) -> dict[int, str]:
+    """Storage -> Triton's name of the dtype of the first tensor argument that views it."""
+    dtypes: dict[int, str] = {}
+    for _, tensor in launch.tensors():
+        dtypes.setdefault(tensor.storage, tensor.dtype)
+    return dtypes
+
+
+def _values(dtype: str, number: int, block: int) -> UInt8Array:
+    """BLOCK_BYTES of seeded values."""
+    random = np.random.default_rng((_VALUE_SEED, number, block))
+    if dtype in _FLOATS:
+        word, keep, exponent = _FLOATS[dtype]
+        bits = np.frombuffer(random.bytes(BLOCK_BYTES), word)
+        values: UInt8Array = (bits & word(keep) | word(exponent)).view(np.uint8)
+        return values
+    if dtype.startswith("fp8"):
+        # Without the top bit of the exponent: below 2 in every format, never infinite or NaN.
+        return random.integers(0, 256, BLOCK_BYTES, np.uint8) & np.uint8(0xBF)
+    return np.zeros(BLOCK_BYTES, np.uint8)
+
 
 MOST_TIMES, MOST_SECONDS = 10, 20.0
 """The edited kernel may take so many times what the original took, and so many seconds more."""
@@ -265,7 +385,7 @@ def _leave(number: int, storage: Storage, buffer: UInt8Array) -> None:
     """Leaves memory empty; a `WriteWatch` fills it."""
 
 
-_FLOATS = {"fp16": np.float16, "bf16": np.uint16, "fp32": np.float32, "fp64": np.float64}
+_READ_AS = {"fp16": np.float16, "bf16": np.uint16, "fp32": np.float32, "fp64": np.float64}
 
 
 def _beyond(
@@ -276,10 +396,10 @@ def _beyond(
     It is relative; absolute, too, in units of the largest finite value, but of at most 1.
     """
     beyond = np.ones(len(expected), np.bool_)
-    kind = np.dtype(_FLOATS.get(dtype, np.uint8))
+    kind = np.dtype(_READ_AS.get(dtype, np.uint8))
     whole = len(expected) // kind.itemsize * kind.itemsize
     before, after = (_floats(one[:whole].view(kind), dtype) for one in (expected, found))
-    if dtype in _FLOATS:
+    if dtype in _READ_AS:
         largest = float(np.abs(before[np.isfinite(before)]).max(initial=0))
         absolute = tolerance * min(1.0, largest)
         close = np.isclose(after, before, rtol=tolerance, atol=absolute, equal_nan=True)
