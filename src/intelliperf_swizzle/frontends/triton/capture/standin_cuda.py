@@ -73,7 +73,7 @@ class Generator(torch.Generator):  # type: ignore[misc]
 
     def set_state(self, state: torch.Tensor) -> Generator:
         """Continues from there."""
-        seed, self._offset = state.view(torch.int64).tolist()
+        seed, self._offset = state.view(torch.int64)[-2:].tolist()
         self.manual_seed(seed)
         return self
 
