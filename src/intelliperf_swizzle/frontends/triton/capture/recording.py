@@ -298,8 +298,7 @@ def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: 
     ]
     if left_out := longest[False]:
         names, total = [f"`{kernel}`" for kernel in left_out], sum(left_out.values())
-        more = [f"{len(names) - 3} further kernels"] if len(names) > 4 else names[3:]
-        told = f"{', '.join(names[:3])}{' and ' if more else ''}{''.join(more)}"
+        told = ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
         reason = f" (about {total:.0f} s, more than is left of the {budget_seconds:g} s for all)"
         notes.append(
             f"{told} {'was' if len(names) == 1 else 'were'} recorded and not computed"

@@ -160,10 +160,9 @@ def _patch_constructors() -> None:
                 function in constructors
             ):
                 setattr(module, name, _placed(function))
-    for name in _LIKE:
-        setattr(torch, name, _placed(getattr(torch, name), like=True))
-    for name in _NEW:
-        setattr(torch.Tensor, name, _placed(getattr(torch.Tensor, name), like=True))
+    for owner, names in ((torch, _LIKE), (torch.Tensor, _NEW)):
+        for name in names:
+            setattr(owner, name, _placed(getattr(owner, name), like=True))
     for owner, name in (
         *((torch, name) for name in ("empty", "empty_like", "empty_strided")),
         *((torch.Tensor, name) for name in ("new_empty", "new_empty_strided")),

@@ -175,19 +175,9 @@ def install(gpu: Gpu) -> None:
 
 _BYTES_HELD = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
 _DO_NOTHING = (
-    "synchronize",
-    "init",
-    "_lazy_init",
-    "set_device",
-    "set_stream",
-    "empty_cache",
-    "ipc_collect",
-    "reset_peak_memory_stats",
-    "reset_max_memory_allocated",
-    "manual_seed",
-    "manual_seed_all",
-    "seed",
-    "seed_all",
+    *("synchronize", "init", "_lazy_init", "set_device", "set_stream", "empty_cache"),
+    *("seed", "seed_all", "manual_seed", "manual_seed_all", "reset_peak_memory_stats"),
+    *("reset_max_memory_allocated", "ipc_collect"),
 )
 
 
@@ -220,9 +210,7 @@ def _always(answer: object) -> Callable[..., object]:
 
 
 def _install_accelerator(stream: Stream) -> None:
-    accelerator = getattr(torch, "accelerator", None)
-    if accelerator is None:
-        return
+    accelerator = getattr(torch, "accelerator", types.SimpleNamespace())
     accelerator.is_available = _always(True)
     accelerator.device_count = _always(1)
     accelerator.current_accelerator = _always(torch.device("cuda"))

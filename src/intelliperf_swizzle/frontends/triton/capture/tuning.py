@@ -65,11 +65,9 @@ def describe_configs(launches: Iterable[Launch], *, timed: bool) -> list[str]:
 def _in_words(recorded: Counter[int | None], configs: Configs) -> str:
     """The recorded configurations, with what they have not in common with all others."""
     varying = {n for one in configs for n, v in one.items() if any(c.get(n) != v for c in configs)}
-    return " and ".join(
-        "one of its own"
-        if number is None
-        else f"number {number + 1} ("
-        + " ".join(f"{n}={v}" for n, v in configs[number].items() if n in varying)
-        + ")"
-        for number, _ in recorded.most_common()
-    )
+    told = {
+        number: " ".join(f"{n}={v}" for n, v in one.items() if n in varying)
+        for number, one in enumerate(configs)
+    }
+    words = (f"number {n + 1} ({told[n]})" if n is not None else "one of its own" for n in recorded)
+    return " and ".join(words)

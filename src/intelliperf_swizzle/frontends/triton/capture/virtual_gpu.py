@@ -203,15 +203,12 @@ class RefusedKernel:
         self.metadata = _RefusedMetadata(name)
         self.asm: dict[str, str] = {}
 
-    def launch_metadata(self, *_: object) -> None:
-        """There is none."""
+    launch_metadata = _init_handles = lambda self, *_: None
+    """There is none, and nothing to load."""
 
     def run(self, *given: object) -> None:
         """Nothing is launched."""
         unknown.mark_arguments(given)
-
-    def _init_handles(self) -> None:
-        """There is nothing to load."""
 
     def __getitem__(self, grid: object) -> Callable[..., None]:
         return lambda *_, **__: None
