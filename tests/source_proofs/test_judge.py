@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
-    RULES,
     Facts,
-    Rule,
     find_suspects,
+    first_rule,
     judge,
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import (
@@ -75,47 +74,54 @@ MINE = Parts(
 DROPS = replace(MINE, taken=3, repeats=1, left=1, even=False, clash=(0, 2))
 WRITES_NOTHING = Facts(replace(seen(TILES, ()), writes=np.zeros(4, np.bool_)), GRID)
 
+SHARED = replace(WHOLE, shared=1, clash=((0,), 0, 1))
+FEW = replace(WHOLE, programs=3)
+LOADED = replace(MINE, name="x", access="loaded")
+TWICE_AND_NEVER = "are stored by several programs, and others by none"
+
 EXAMPLES = {
-    "nothing is written": (WRITES_NOTHING, facts(TILES, WHOLE)),
-    "programs do the same": (facts([2, 0, 2, 1], WHOLE), facts(TILES, WHOLE)),
-    "parts are stored twice and never": (
+    "no program writes anything": (WRITES_NOTHING, facts(TILES, WHOLE)),
+    "4 programs do the work of 3": (facts([2, 0, 2, 1], WHOLE), facts(TILES, WHOLE)),
+    f"parts of `out` {TWICE_AND_NEVER}": (
         facts(TILES, CLASH, parts=(DROPS,)),
         facts(TILES, GAPS, parts=(DROPS,)),
     ),
-    "elements are stored twice and never": (facts(TILES, CLASH), facts(TILES, WHOLE, CLASH)),
-    "output may be missing": (
-        facts(TILES, GAPS, parts=(MINE, replace(MINE, name="x", access="loaded"))),
-        facts(TILES, GAPS, parts=(MINE, replace(MINE, name="x", access="loaded", elements=9))),
+    f"elements {TWICE_AND_NEVER}": (facts(TILES, CLASH), facts(TILES, WHOLE, CLASH)),
+    "elements of `out` are written by no program, and what is loaded is as long": (
+        facts(TILES, GAPS, parts=(MINE, LOADED)),
+        facts(TILES, GAPS, parts=(MINE, replace(LOADED, elements=9))),
     ),
-    "parts are left": (facts(TILES, WHOLE, parts=(DROPS,)), facts(TILES, WHOLE, parts=(MINE,))),
-    "parts are too many": (facts(TILES, CLASH, parts=None), facts(TILES, WHOLE, parts=None)),
-    "a tensor of all programs is whole": (
+    "parts of `out` are left, while others are taken twice or do not exist": (
+        facts(TILES, WHOLE, parts=(DROPS,)),
+        facts(TILES, WHOLE, parts=(MINE,)),
+    ),
+    "elements are stored by several programs, others by none, and there are too many accesses to "
+    "say why": (facts(TILES, WHOLE, CLASH, parts=None), facts(TILES, WHOLE, parts=None)),
+    "each element of `out` is stored exactly once": (
         facts(TILES, WHOLE, CLASH),
-        facts(TILES, replace(WHOLE, programs=3)),
+        facts(TILES, FEW),
     ),
-    "elements are stored twice": (facts(TILES, CLASH), facts(TILES, GAPS)),
-    "elements are left by idle programs": (
+    "elements are stored by several programs": (facts(TILES, SHARED), facts(TILES, GAPS)),
+    "elements are written by no program, and it is not known whether they should be": (
         Facts(replace(seen(TILES, (GAPS,)), writes=np.arange(4) < 2), GRID),
         facts(TILES, GAPS),
     ),
-    "all tensors are whole": (
-        facts(TILES, WHOLE, replace(WHOLE, programs=1)),
-        facts(TILES, WHOLE, GAPS),
-    ),
+    "each element is stored exactly once": (facts(TILES, FEW), facts(TILES, FEW, GAPS)),
+    "no two programs do the same, and no more is known": (facts(TILES, GAPS), facts(TILES, FEW)),
 }
-"""Rule -> facts for which it holds, and facts for which it does not."""
+"""Reason -> facts for which it is given, and facts for which it is not."""
+REFUSED = ("4 programs", f"parts of `out` {TWICE_AND_NEVER}", f"elements {TWICE_AND_NEVER}")
+PROVED = ("each element",)
 
 
-@pytest.mark.parametrize("rule", RULES[:-1], ids=lambda rule: rule.name)
-def test_each_rule_alone(rule: Rule) -> None:
-    holds, fails = EXAMPLES[rule.name]
-    assert rule.holds(holds)
-    assert rule.reason(holds)
-    assert not rule.holds(fails)
-
-
-def test_the_last_rule_always_holds() -> None:
-    assert RULES[-1].holds(WRITES_NOTHING)
+@pytest.mark.parametrize("reason", EXAMPLES)
+def test_each_rule_decides_alone(reason: str) -> None:
+    holds, fails = EXAMPLES[reason]
+    kind, given, _ = first_rule(holds)
+    assert given == reason
+    assert (kind == "not a permutation") == reason.startswith(REFUSED)
+    assert (kind == "permutation") == reason.startswith(PROVED)
+    assert first_rule(fails)[1] != reason
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.frontends.other_sizes import scale_launch
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
@@ -22,12 +23,12 @@ from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     summarise,
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation
-from intelliperf_swizzle.frontends.triton.source_proofs.other_sizes import scale_launch
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.kept import Kept, kept_for_user
 from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.progress import Progress, Silent
+from intelliperf_swizzle.readers import grid_of
 from intelliperf_swizzle.records import Grid, Launch
 
 LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
@@ -214,20 +215,14 @@ def prove_calls(
     with temporary_folder("source") as place:
         launches: list[Launch] = []
         for grid in grids:
-            extents = _three(grid)
+            extents = grid_of(grid)
+            if 0 in extents:
+                raise UsageError(f"`{grid}` is not a grid", hint="4096, or (64, 64)")
             given = arguments(extents) if callable(arguments) else arguments
             launches.append(record_call(kernel, extents, given, place, len(launches)))
         if not launches:
             raise UsageError("there is no grid to prove it on", hint="grids=range(1, 65)")
         return prove_launches(launches, kept=kept_for_user())
-
-
-def _three(grid: int | Sequence[int]) -> Grid:
-    extents = (grid,) if isinstance(grid, int) else tuple(grid)
-    if not 1 <= len(extents) <= 3 or min(extents) < 1:
-        raise UsageError(f"`{grid}` is not a grid", hint="4096, or (64, 64)")
-    x, y, z = (*extents, 1, 1)[:3]
-    return x, y, z
 
 
 def launches_of(

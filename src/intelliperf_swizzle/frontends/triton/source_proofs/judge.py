@@ -3,13 +3,13 @@
 """From what was seen of a launch to a verdict: is each of its tiles computed exactly once?
 
 Accesses tell: which programs do the same work, which elements or parts of a tensor are stored by
-several programs and which by none. The first rule of `RULES` that holds gives the verdict.
+several programs and which by none. The first rule that holds gives the verdict.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -188,10 +188,10 @@ def summarise(verdicts: Sequence[RemapVerdict]) -> SizesTried:
 def judge(observation: Observation, kernel: str, grid: Grid, count: int = 1) -> RemapVerdict:
     """The verdict, with its evidence."""
     facts = Facts(observation, grid)
-    rule = next(rule for rule in RULES if rule.holds(facts))
-    evidence = (*rule.evidence(facts), *facts.outputs_described)
-    dropped = rule.kind == "not a permutation" and facts.drops_tiles
-    return RemapVerdict(kernel, grid, rule.kind, rule.reason(facts), evidence, count, dropped)
+    kind, reason, lines = first_rule(facts)
+    evidence = (*lines, *facts.outputs_described)
+    dropped = kind == "not a permutation" and facts.drops_tiles
+    return RemapVerdict(kernel, grid, kind, reason, evidence, count, dropped)
 
 
 @dataclass(frozen=True)
@@ -300,120 +300,47 @@ class Facts:
         return [*describe_idle(self.seen), *describe_outputs(self.seen)]
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A verdict and when it is given.
-
-    Attributes:
-        name: in a few words.
-        kind: of the verdict.
-        holds: whether it applies, if no rule before it does.
-        reason: of the verdict, in one sentence.
-        evidence: lines that come before those about the tensors.
-    """
-
-    name: str
-    kind: RemapKind
-    holds: Callable[[Facts], bool]
-    reason: Callable[[Facts], str]
-    evidence: Callable[[Facts], list[str]] = lambda facts: []
-
-
 def _name(tensors: tuple[Output, ...] | tuple[Parts, ...]) -> str:
     return ", ".join(dict.fromkeys(f"`{tensor.name}`" for tensor in tensors))
 
 
-RULES = (
-    Rule(
-        "nothing is written",
-        "not told",
-        lambda facts: facts.working == 0,
-        lambda facts: "no program writes anything",
-    ),
-    Rule(
-        "programs do the same",
-        "not a permutation",
-        lambda facts: facts.distinct < facts.working,
-        lambda facts: f"{facts.working} programs do the work of {facts.distinct}",
-        lambda facts: describe_collision(facts.seen),
-    ),
-    Rule(
-        "parts are stored twice and never",
-        "not a permutation",
-        lambda facts: bool(facts.dropped),
-        lambda facts: (
-            f"parts of {_name(facts.dropped)} are stored by several programs, and others by none"
-        ),
-        lambda facts: [line for parts in facts.dropped for line in describe_parts(parts)],
-    ),
-    Rule(
-        "elements are stored twice and never",
-        "not a permutation",
-        lambda facts: facts.scattered and not facts.clean_of_all and not facts.seen.places_loaded,
-        lambda facts: "elements are stored by several programs, and others by none",
-    ),
-    Rule(
-        "parts are left",
-        "not told",
-        lambda facts: bool(facts.suspects),
-        lambda facts: (
-            f"parts of {_name(facts.suspects)} are left, while others are taken twice or do not "
-            "exist"
-        ),
-        lambda facts: [line for parts in facts.suspects for line in describe_parts(parts)],
-    ),
-    Rule(
-        "output may be missing",
-        "not told",
-        lambda facts: bool(facts.partly),
-        lambda facts: (
-            f"elements of {_name(facts.partly)} are written by no program, and what is loaded is "
-            "as long"
-        ),
-    ),
-    Rule(
-        "parts are too many",
-        "not told",
-        lambda facts: facts.seen.parts is None and facts.scattered,
-        lambda facts: (
-            "elements are stored by several programs, others by none, and there are too "
-            "many accesses to say why"
-        ),
-    ),
-    Rule(
-        "a tensor of all programs is whole",
-        "permutation",
-        lambda facts: bool(facts.clean_of_all),
-        lambda facts: f"each element of {_name(facts.clean_of_all)} is stored exactly once",
-    ),
-    Rule(
-        "elements are stored twice",
-        "not told",
-        lambda facts: bool(facts.shared),
-        lambda facts: "elements are stored by several programs",
-    ),
-    Rule(
-        "elements are left by idle programs",
-        "not told",
-        lambda facts: facts.has_gaps and not facts.all_work,
-        lambda facts: (
-            "elements are written by no program, and it is not known whether they should be"
-        ),
-    ),
-    Rule(
-        "all tensors are whole",
-        "permutation",
-        lambda facts: 0 < len(facts.outputs) == len(facts.clean),
-        lambda facts: "each element is stored exactly once",
-    ),
-    Rule(
-        "nothing is known",
-        "not told",
-        lambda facts: True,
-        lambda facts: "no two programs do the same, and no more is known",
-    ),
-)
-"""In this order: the first that holds decides."""
+def first_rule(facts: Facts) -> tuple[RemapKind, str, list[str]]:
+    """The kind of the verdict, its reason, and evidence that comes before that of the tensors.
+
+    The first rule that holds decides.
+    """
+    if facts.working == 0:
+        return "not told", "no program writes anything", []
+    if facts.distinct < facts.working:
+        reason = f"{facts.working} programs do the work of {facts.distinct}"
+        return "not a permutation", reason, describe_collision(facts.seen)
+    several = "are stored by several programs, and others by none"
+    if facts.dropped:
+        lines = [line for parts in facts.dropped for line in describe_parts(parts)]
+        return "not a permutation", f"parts of {_name(facts.dropped)} {several}", lines
+    if facts.scattered and not facts.clean_of_all and not facts.seen.places_loaded:
+        return "not a permutation", f"elements {several}", []
+    if facts.suspects:
+        left = "are left, while others are taken twice or do not exist"
+        lines = [line for parts in facts.suspects for line in describe_parts(parts)]
+        return "not told", f"parts of {_name(facts.suspects)} {left}", lines
+    if facts.partly:
+        missing = "are written by no program, and what is loaded is as long"
+        return "not told", f"elements of {_name(facts.partly)} {missing}", []
+    if facts.seen.parts is None and facts.scattered:
+        many = "and there are too many accesses to say why"
+        return "not told", f"elements are stored by several programs, others by none, {many}", []
+    if facts.clean_of_all:
+        reason = f"each element of {_name(facts.clean_of_all)} is stored exactly once"
+        return "permutation", reason, []
+    if facts.shared:
+        return "not told", "elements are stored by several programs", []
+    if facts.has_gaps and not facts.all_work:
+        unknown = "it is not known whether they should be"
+        return "not told", f"elements are written by no program, and {unknown}", []
+    if 0 < len(facts.outputs) == len(facts.clean):
+        return "permutation", "each element is stored exactly once", []
+    return "not told", "no two programs do the same, and no more is known", []
 
 
 def described(verdict: RemapVerdict) -> str:
