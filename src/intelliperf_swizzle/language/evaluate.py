@@ -18,20 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.errors import LanguageError
+from intelliperf_swizzle.language import syntax
 from intelliperf_swizzle.language.parse import LARGEST, check
-from intelliperf_swizzle.language.syntax import (
-    AXES,
-    CONDITIONS,
-    GRID,
-    Assignment,
-    Expression,
-    Name,
-    Number,
-    Operation,
-    Place,
-    Statement,
-    Swizzle,
-)
 from intelliperf_swizzle.records import Constants, Grid, Int64Array
 
 LARGEST_SHIFT = 30
@@ -72,7 +60,7 @@ class Owners:
 
 
 def evaluate(
-    swizzle: Swizzle,
+    swizzle: syntax.Swizzle,
     grid: Grid,
     constants: Constants,
     *,
@@ -122,7 +110,11 @@ def evaluate(
 
 
 def _tiles(
-    swizzle: Swizzle, pid: Int64Array, own: Int64Array, grid: Grid, numbers: Mapping[str, _Lanes]
+    swizzle: syntax.Swizzle,
+    pid: Int64Array,
+    own: Int64Array,
+    grid: Grid,
+    numbers: Mapping[str, _Lanes],
 ) -> Int64Array | int:
     """A tile for each program, or one for all; `own` are the numbers of those that take them."""
     ids = _program_ids(swizzle.names, pid, grid)
@@ -139,7 +131,7 @@ def _tiles(
 
 
 def outside_axis(
-    swizzle: Swizzle,
+    swizzle: syntax.Swizzle,
     grid: Grid,
     constants: Constants,
     program: int,
@@ -156,7 +148,7 @@ def outside_axis(
     ids = {**_program_ids(swizzle.names, pid, grid), "program": _Lanes(pid, program, program)}
     evaluation = _Evaluation({**numbers, **ids})
     evaluation.run(swizzle.statements)
-    for axis, name in enumerate(AXES):
+    for axis, name in enumerate(syntax.AXES):
         if name in swizzle.outputs:
             value = int(np.ravel(evaluation.variables[name].values)[0])
             if not 0 <= value < grid[axis]:
@@ -172,7 +164,7 @@ def _numbers(
         **{name: int(value) for name, value in constants.items()},
         "num_pids": grid[0] * grid[1] * grid[2],
         "num_programs": grid[0] * grid[1] * grid[2],
-        **dict(zip(GRID, grid, strict=True)),
+        **dict(zip(syntax.GRID, grid, strict=True)),
         "num_xcds": num_xcds,
         "cus_per_xcd": cus_per_xcd,
     }
@@ -186,7 +178,7 @@ def _program_ids(names: frozenset[str], pid: Int64Array, grid: Grid) -> dict[str
     ids = {}
     if "pid" in names:
         ids["pid"] = _Lanes(pid, int(pid[0]), int(pid[-1]))
-    for axis, name in enumerate(AXES):
+    for axis, name in enumerate(syntax.AXES):
         if name in names:
             along = _remainder(pid // math.prod(grid[:axis]), grid[axis])
             ids[name] = _Lanes(along, 0, grid[axis] - 1)
@@ -194,14 +186,14 @@ def _program_ids(names: frozenset[str], pid: Int64Array, grid: Grid) -> dict[str
 
 
 def _linear(
-    swizzle: Swizzle, variables: dict[str, _Lanes], pid: Int64Array, grid: Grid
+    swizzle: syntax.Swizzle, variables: dict[str, _Lanes], pid: Int64Array, grid: Grid
 ) -> Int64Array:
     """`pid_0 + grid_0 * (pid_1 + grid_1 * pid_2)`, -1 where a coordinate is out of range."""
-    kept = frozenset(AXES) - {*swizzle.outputs}
+    kept = frozenset(syntax.AXES) - {*swizzle.outputs}
     along = {**variables, **_program_ids(kept, pid, grid)}
     tile = np.zeros_like(pid)
     inside = np.ones(len(pid), np.bool_)
-    for axis, name in enumerate(AXES):
+    for axis, name in enumerate(syntax.AXES):
         coordinate = along[name].values
         tile += coordinate * math.prod(grid[:axis])
         inside &= (coordinate >= 0) & (coordinate < grid[axis])
@@ -214,20 +206,20 @@ class _Evaluation:
     def __init__(self, inputs: dict[str, _Lanes]) -> None:
         self.variables = inputs
 
-    def run(self, statements: tuple[Statement, ...]) -> None:
+    def run(self, statements: tuple[syntax.Statement, ...]) -> None:
         for statement in statements:
-            if isinstance(statement, Assignment):
+            if isinstance(statement, syntax.Assignment):
                 self.variables[statement.target] = self._number(statement.value)
             else:
                 for _ in range(statement.count):
                     self.run(statement.body)
 
-    def _number(self, expression: Expression) -> _Lanes:
-        if isinstance(expression, Number):
+    def _number(self, expression: syntax.Expression) -> _Lanes:
+        if isinstance(expression, syntax.Number):
             return _Lanes(expression.value, expression.value, expression.value)
-        if isinstance(expression, Name):
+        if isinstance(expression, syntax.Name):
             return _fits(self.variables[expression.name], expression)
-        if expression.operator in CONDITIONS:
+        if expression.operator in syntax.CONDITIONS:
             truth = self._truth(expression)
             return _Lanes(truth + 0 if isinstance(truth, bool) else truth.astype(np.int64), 0, 1)
         if expression.operator == "where":
@@ -239,7 +231,7 @@ class _Evaluation:
             _Lanes(_VALUES[expression.operator](left.values, right.values), low, high), expression
         )
 
-    def _choice(self, expression: Operation) -> _Lanes:
+    def _choice(self, expression: syntax.Operation) -> _Lanes:
         truth = self._truth(expression.operands[0])
         yes, no = (self._number(operand) for operand in expression.operands[1:])
         if isinstance(truth, bool):
@@ -247,8 +239,11 @@ class _Evaluation:
         chosen = np.where(truth, yes.values, no.values)
         return _Lanes(chosen, min(yes.low, no.low), max(yes.high, no.high))
 
-    def _truth(self, expression: Expression) -> Truth:
-        if not isinstance(expression, Operation) or expression.operator not in CONDITIONS:
+    def _truth(self, expression: syntax.Expression) -> Truth:
+        if (
+            not isinstance(expression, syntax.Operation)
+            or expression.operator not in syntax.CONDITIONS
+        ):
             return _COMPARE["!="](self._number(expression).values, 0)
         if expression.operator == "not":
             truth = self._truth(expression.operands[0])
@@ -334,14 +329,14 @@ _BOUNDS: dict[str, Callable[[_Lanes, _Lanes], tuple[int, int]]] = {
 }
 
 
-def _fits(lanes: _Lanes, expression: Expression) -> _Lanes:
+def _fits(lanes: _Lanes, expression: syntax.Expression) -> _Lanes:
     """Values below 2**31 in magnitude, or a refusal."""
     return _within(
         lanes, -LARGEST, LARGEST, expression.place, "a value of {} overflows 31 bits", None
     )
 
 
-def _legal(expression: Operation, left: _Lanes, right: _Lanes) -> tuple[_Lanes, _Lanes]:
+def _legal(expression: syntax.Operation, left: _Lanes, right: _Lanes) -> tuple[_Lanes, _Lanes]:
     """The operands of an operation, or a refusal where hardware and Python would disagree."""
     operator, place = expression.operator, expression.place
     if operator not in ("//", "%", "<<", ">>"):
@@ -372,7 +367,7 @@ def _legal(expression: Operation, left: _Lanes, right: _Lanes) -> tuple[_Lanes, 
 
 
 def _within(
-    lanes: _Lanes, low: int, high: int, place: Place, reason: str, hint: str | None
+    lanes: _Lanes, low: int, high: int, place: syntax.Place, reason: str, hint: str | None
 ) -> _Lanes:
     if lanes.low >= low and lanes.high <= high:
         return lanes
@@ -388,7 +383,7 @@ class _IllegalValueError(Exception):
     """A value that the language forbids, at a lane of a chunk (None: the same for all)."""
 
     def __init__(
-        self, place: Place, reason: str, value: int, lane: int | None, hint: str | None
+        self, place: syntax.Place, reason: str, value: int, lane: int | None, hint: str | None
     ) -> None:
         super().__init__(place, reason, value, lane, hint)
         self.place, self.reason, self.value, self.lane, self.hint = place, reason, value, lane, hint

@@ -14,26 +14,7 @@ import warnings
 from collections.abc import Collection, Sequence
 
 from intelliperf_swizzle.errors import LanguageError
-from intelliperf_swizzle.language.syntax import (
-    AXES,
-    CONDITIONS,
-    FUNCTIONS,
-    GRID,
-    INPUTS,
-    LOGIC,
-    Assignment,
-    Expression,
-    Family,
-    Loop,
-    Name,
-    Number,
-    Operation,
-    Place,
-    Statement,
-    Swizzle,
-    assigned_names,
-    free_names,
-)
+from intelliperf_swizzle.language import syntax
 
 MAX_CHARACTERS = 10_000
 MAX_DEPTH = 64
@@ -92,7 +73,7 @@ _REMEDIES: dict[type[ast.AST], tuple[str, str]] = {
 }
 
 
-def parse(text: str) -> Swizzle:
+def parse(text: str) -> syntax.Swizzle:
     """Read a swizzle; nothing of it is executed and nothing is repaired.
 
     Names that are neither assigned nor inputs are taken for arguments of a kernel that is not
@@ -103,10 +84,12 @@ def parse(text: str) -> Swizzle:
     """
     reader = _SyntaxReader()
     statements = reader.block(_module(text).body)
-    return Swizzle(text, statements, frozenset(free_names(statements)), _outputs(statements))
+    return syntax.Swizzle(
+        text, statements, frozenset(syntax.free_names(statements)), _outputs(statements)
+    )
 
 
-def parse_family(text: str) -> Family:
+def parse_family(text: str) -> syntax.Family:
     """Read a family of swizzles: lines that give names their values, then statements.
 
     A text without such lines is a family without parameters, and what is wrong with its statements
@@ -119,7 +102,7 @@ def parse_family(text: str) -> Family:
     body = _module(text).body
     declared = list(itertools.takewhile(_declares, body))
     if not declared:
-        return Family({}, text)
+        return syntax.Family({}, text)
     reader = _SyntaxReader()
     parameters: dict[str, Sequence[int]] = {}
     for node in declared:
@@ -129,7 +112,7 @@ def parse_family(text: str) -> Family:
         parameters[name] = values
     statements = reader.block(body[len(declared) :])
     _outputs(statements)
-    read = free_names(statements)
+    read = syntax.free_names(statements)
     for node, name in zip(declared, parameters, strict=True):
         if name not in read:
             raise _refused(
@@ -148,20 +131,20 @@ def parse_family(text: str) -> Family:
             f"these have {members * len(rest)}",
             hint="name fewer values, or write fewer statements",
         )
-    return Family({name: tuple(values) for name, values in parameters.items()}, rest)
+    return syntax.Family({name: tuple(values) for name, values in parameters.items()}, rest)
 
 
-def check(swizzle: Swizzle, constants: Collection[str]) -> None:
+def check(swizzle: syntax.Swizzle, constants: Collection[str]) -> None:
     """Refuse a swizzle that reads a name which is no input and not among `constants`.
 
     Raises:
         LanguageError: with the place of the name and what it may have been meant to be.
     """
-    if swizzle.names <= {*INPUTS, *constants}:
+    if swizzle.names <= {*syntax.INPUTS, *constants}:
         return
-    known = (*INPUTS, *sorted(set(constants) - set(INPUTS)))
-    assigned = assigned_names(swizzle.statements)
-    for name, occurrence in free_names(swizzle.statements).items():
+    known = (*syntax.INPUTS, *sorted(set(constants) - set(syntax.INPUTS)))
+    assigned = syntax.assigned_names(swizzle.statements)
+    for name, occurrence in syntax.free_names(swizzle.statements).items():
         if name not in known:
             early = name in assigned
             fact = f"`{name}` is read before it is assigned" if early else f"unknown name `{name}`"
@@ -195,11 +178,11 @@ def _module(text: str) -> ast.Module:
         ) from None
 
 
-def _refused(place: Place, fact: str, hint: str | None) -> LanguageError:
+def _refused(place: syntax.Place, fact: str, hint: str | None) -> LanguageError:
     return LanguageError(f"{place[0]}:{place[1]}: {fact}", hint=hint)
 
 
-def _place(node: ast.AST) -> Place:
+def _place(node: ast.AST) -> syntax.Place:
     return (getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1)
 
 
@@ -217,14 +200,14 @@ def _after(text: str, node: ast.stmt) -> str:
     return "\n".join((lines[line - 1].encode()[column:].decode(), *lines[line:]))
 
 
-def _not_in_language(node: ast.AST, place: Place, hint: str) -> LanguageError:
+def _not_in_language(node: ast.AST, place: syntax.Place, hint: str) -> LanguageError:
     what, remedy = _REMEDIES.get(type(node), (f"`{type(node).__name__}`", hint))
     return _refused(place, f"{what} is not part of the swizzle language", remedy)
 
 
-def _outputs(statements: tuple[Statement, ...]) -> tuple[str, ...]:
-    assigned = assigned_names(statements)
-    axes = tuple(axis for axis in AXES if axis in assigned)
+def _outputs(statements: tuple[syntax.Statement, ...]) -> tuple[str, ...]:
+    assigned = syntax.assigned_names(statements)
+    axes = tuple(axis for axis in syntax.AXES if axis in assigned)
     if "pid" in assigned and axes:
         raise LanguageError(
             f"both `pid` and `{axes[0]}` are assigned, so the outcome is ambiguous",
@@ -245,7 +228,7 @@ class _SyntaxReader:
         self._operations = 0
         self._repeats = 1
 
-    def block(self, body: list[ast.stmt]) -> tuple[Statement, ...]:
+    def block(self, body: list[ast.stmt]) -> tuple[syntax.Statement, ...]:
         return tuple(self._statement(node) for node in body)
 
     def parameter(self, node: ast.stmt) -> tuple[str, Sequence[int]]:
@@ -257,7 +240,7 @@ class _SyntaxReader:
                 name = self._name(target)
             case _:
                 raise _refused(_place(node), "a parameter is one name with its values", _PARAMETERS)
-        if name in INPUTS:
+        if name in syntax.INPUTS:
             raise _refused(_place(node), f"`{name}` is the launch's own", "use another name")
         if isinstance(first, ast.Call) and _called(first.func) == "range" and not others:
             return name, self._range(first)
@@ -279,7 +262,7 @@ class _SyntaxReader:
             )
         return self._number(node).value
 
-    def _statement(self, node: ast.stmt) -> Statement:
+    def _statement(self, node: ast.stmt) -> syntax.Statement:
         self._count(_place(node))
         if isinstance(node, ast.Assign):
             return self._assignment(node)
@@ -293,18 +276,18 @@ class _SyntaxReader:
             )
         raise _not_in_language(node, _place(node), _STATEMENTS)
 
-    def _assignment(self, node: ast.Assign) -> Assignment:
+    def _assignment(self, node: ast.Assign) -> syntax.Assignment:
         target = node.targets[0]
         if len(node.targets) > 1 or not isinstance(target, ast.Name):
             raise _refused(
                 _place(target), "only one plain name can be assigned", "write one per line"
             )
-        if self._name(target) in GRID:
+        if self._name(target) in syntax.GRID:
             raise _refused(_place(target), f"`{target.id}` is the launch's own", "use another name")
         value = _used_as_number(self._expression(node.value, 0))
-        return Assignment(target.id, value, _place(node))
+        return syntax.Assignment(target.id, value, _place(node))
 
-    def _loop(self, node: ast.For) -> Loop:
+    def _loop(self, node: ast.For) -> syntax.Loop:
         match node:
             case ast.For(
                 target=ast.Name(id="_"),
@@ -325,9 +308,9 @@ class _SyntaxReader:
         self._count(_place(node))
         body = self.block(node.body)
         self._repeats = before
-        return Loop(count, body, _place(node))
+        return syntax.Loop(count, body, _place(node))
 
-    def _count(self, place: Place) -> None:
+    def _count(self, place: syntax.Place) -> None:
         self._operations += self._repeats
         if self._operations > MAX_OPERATIONS:
             raise _refused(
@@ -336,18 +319,18 @@ class _SyntaxReader:
                 "a remap is a few integer operations",
             )
 
-    def _check_depth(self, depth: int, place: Place) -> None:
+    def _check_depth(self, depth: int, place: syntax.Place) -> None:
         if depth > MAX_DEPTH:
             raise _refused(
                 place, f"nested more than {MAX_DEPTH} deep", "give parts of it a name of their own"
             )
 
     def _name(self, node: ast.Name) -> str:
-        if not node.id.isascii() or node.id == "_" or node.id in FUNCTIONS:
+        if not node.id.isascii() or node.id == "_" or node.id in syntax.FUNCTIONS:
             raise _refused(_place(node), f"`{node.id}` cannot be a variable", "use another name")
         return node.id
 
-    def _expression(self, node: ast.expr, depth: int) -> Expression:
+    def _expression(self, node: ast.expr, depth: int) -> syntax.Expression:
         place = _place(node)
         self._count(place)
         self._check_depth(depth, place)
@@ -355,7 +338,7 @@ class _SyntaxReader:
             case ast.Constant():
                 return self._number(node)
             case ast.Name():
-                return Name(self._name(node), place)
+                return syntax.Name(self._name(node), place)
             case ast.BinOp(op=operator) if type(operator) in _BINARY:
                 return self._operation(
                     _BINARY[type(operator)], [node.left, node.right], node, depth
@@ -368,7 +351,7 @@ class _SyntaxReader:
                 return _used_as_number(self._expression(node.operand, depth + 1))
             case ast.UnaryOp():
                 operand = self._expression(node.operand, depth + 1)
-                return _operation("-", [Number(0, place), operand], place)
+                return _operation("-", [syntax.Number(0, place), operand], place)
             case ast.BoolOp():
                 return self._logic(node, depth)
             case ast.Compare():
@@ -379,7 +362,7 @@ class _SyntaxReader:
                 return self._call(node, depth)
         raise _not_in_language(node, place, _EXPRESSIONS)
 
-    def _number(self, node: ast.Constant) -> Number:
+    def _number(self, node: ast.Constant) -> syntax.Number:
         value = node.value
         if type(value) is not int:
             kind = {float: "a float", str: "a string", bool: "a truth value"}.get(
@@ -391,46 +374,47 @@ class _SyntaxReader:
             raise _refused(
                 _place(node), f"{literal} does not fit in 31 bits", f"the largest is {LARGEST}"
             )
-        return Number(value, _place(node))
+        return syntax.Number(value, _place(node))
 
     def _operation(
         self, operator: str, operands: list[ast.expr], node: ast.expr, depth: int
-    ) -> Operation:
+    ) -> syntax.Operation:
         read = [self._expression(operand, depth + 1) for operand in operands]
         return _operation(operator, read, _place(node))
 
-    def _logic(self, node: ast.BoolOp, depth: int) -> Expression:
+    def _logic(self, node: ast.BoolOp, depth: int) -> syntax.Expression:
         operands = [self._expression(operand, depth + 1) for operand in node.values]
         return self._chain(_LOGIC[type(node.op)], operands, _place(node), depth)
 
-    def _comparison(self, node: ast.Compare, depth: int) -> Expression:
+    def _comparison(self, node: ast.Compare, depth: int) -> syntax.Expression:
         sides = [node.left, *node.comparators]
-        links: list[Expression] = []
+        links: list[syntax.Expression] = []
         for operator, left, right in zip(node.ops, sides, sides[1:], strict=False):
             if type(operator) not in _COMPARE:
                 raise _not_in_language(operator, _place(node), _EXPRESSIONS)
             links.append(self._operation(_COMPARE[type(operator)], [left, right], node, depth))
         return self._chain("and", links, _place(node), depth)
 
-    def _call(self, node: ast.Call, depth: int) -> Expression:
+    def _call(self, node: ast.Call, depth: int) -> syntax.Expression:
         place = _place(node)
         function = _called(node.func)
-        if function not in FUNCTIONS:
+        if function not in syntax.FUNCTIONS:
             plain = function.rpartition(".")[2]
-            calls = f"the only calls are {', '.join(FUNCTIONS)}; program ids are `pid`, `pid_0`, …"
+            known = ", ".join(syntax.FUNCTIONS)
+            calls = f"the only calls are {known}; program ids are `pid`, `pid_0`, …"
             raise _refused(
                 place,
                 f"`{function}` cannot be called",
-                f"write `{plain}`" if plain in FUNCTIONS else calls,
+                f"write `{plain}`" if plain in syntax.FUNCTIONS else calls,
             )
-        arity = FUNCTIONS[function]
+        arity = syntax.FUNCTIONS[function]
         number = len(node.args)
         if node.keywords or (number < 2 if function in ("min", "max") else str(number) != arity):
             raise _refused(place, f"`{function}` takes {arity} operands", None)
         operands = [self._expression(operand, depth + 1) for operand in node.args]
         if function == "cdiv":
             divisor = self._expression(node.args[1], depth + 1)  # counted again: it occurs twice
-            less_one = _operation("-", [divisor, Number(1, place)], place)
+            less_one = _operation("-", [divisor, syntax.Number(1, place)], place)
             total = _operation("+", [operands[0], less_one], place)
             return _operation("//", [total, operands[1]], place)
         if function in ("min", "max"):
@@ -438,8 +422,8 @@ class _SyntaxReader:
         return _operation(function, operands, place)
 
     def _chain(
-        self, operator: str, operands: list[Expression], place: Place, depth: int
-    ) -> Expression:
+        self, operator: str, operands: list[syntax.Expression], place: syntax.Place, depth: int
+    ) -> syntax.Expression:
         """`a op b op c` as nested binary operations; a single operand is itself."""
         self._check_depth(depth + len(operands) - 1, place)
         chained = operands[0]
@@ -457,27 +441,29 @@ def _called(function: ast.expr) -> str:
     return "an expression"
 
 
-def _operation(operator: str, operands: list[Expression], place: Place) -> Operation:
-    wants_truth = len(operands) if operator in LOGIC else 1 if operator == "where" else 0
+def _operation(
+    operator: str, operands: list[syntax.Expression], place: syntax.Place
+) -> syntax.Operation:
+    wants_truth = len(operands) if operator in syntax.LOGIC else 1 if operator == "where" else 0
     for operand in operands[wants_truth:]:
         _used_as_number(operand)
-    return Operation(operator, tuple(operands), place)
+    return syntax.Operation(operator, tuple(operands), place)
 
 
-def _is_truth_value(expression: Expression) -> bool:
+def _is_truth_value(expression: syntax.Expression) -> bool:
     """Whether Python, too, would answer True or False here."""
-    if not isinstance(expression, Operation):
+    if not isinstance(expression, syntax.Operation):
         return False
     if expression.operator in ("and", "or"):
         return all(_is_truth_value(operand) for operand in expression.operands)
-    return expression.operator in CONDITIONS
+    return expression.operator in syntax.CONDITIONS
 
 
-def _used_as_number(expression: Expression) -> Expression:
+def _used_as_number(expression: syntax.Expression) -> syntax.Expression:
     """Refuse `a and b` of numbers where its value counts: Python answers a or b, a GPU 1 or 0."""
     if (
-        isinstance(expression, Operation)
-        and expression.operator in LOGIC
+        isinstance(expression, syntax.Operation)
+        and expression.operator in syntax.LOGIC
         and not _is_truth_value(expression)
     ):
         raise _refused(
