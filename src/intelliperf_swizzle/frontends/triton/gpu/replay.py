@@ -23,7 +23,6 @@ from intelliperf_swizzle.frontends.triton.gpu import agent
 from intelliperf_swizzle.frontends.triton.gpu.moved import Arguments
 from intelliperf_swizzle.frontends.triton.gpu.order import Task, load_order
 from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
-from intelliperf_swizzle.frontends.triton.validate.compare_child import element_types
 
 _TYPES = {
     "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64", "int1": "bool",
@@ -52,7 +51,8 @@ def main(folder: Path) -> None:
 
 def _memory(task: Task) -> dict[int, torch.Tensor]:
     """uint8[bytes] of each storage of a launch, on the GPU."""
-    types, memory = element_types(task.launch), {}
+    types = {one.storage: one.dtype for _, one in reversed(task.launch.tensors())}
+    memory = {}
     for number, storage in task.launch.storages.items():
         held = memory[number] = torch.zeros(storage.bytes, dtype=torch.uint8, device="cuda")
         if storage.contents is not None:
