@@ -189,9 +189,10 @@ def judge(observation: Observation, kernel: str, grid: Grid, count: int = 1) -> 
     """The verdict, with its evidence."""
     facts = Facts(observation, grid)
     kind, reason, lines = first_rule(facts)
-    evidence = (*lines, *facts.outputs_described)
     dropped = kind == "not a permutation" and facts.drops_tiles
-    return RemapVerdict(kernel, grid, kind, reason, evidence, count, dropped)
+    return RemapVerdict(
+        kernel, grid, kind, reason, (*lines, *facts.outputs_described), count, dropped
+    )
 
 
 @dataclass(frozen=True)
@@ -331,8 +332,11 @@ def first_rule(facts: Facts) -> tuple[RemapKind, str, list[str]]:
         many = "and there are too many accesses to say why"
         return "not told", f"elements are stored by several programs, others by none, {many}", []
     if facts.clean_of_all:
-        reason = f"each element of {_name(facts.clean_of_all)} is stored exactly once"
-        return "permutation", reason, []
+        return (
+            "permutation",
+            f"each element of {_name(facts.clean_of_all)} is stored exactly once",
+            [],
+        )
     if facts.shared:
         return "not told", "elements are stored by several programs", []
     if facts.has_gaps and not facts.all_work:
