@@ -112,17 +112,17 @@ simulators: install
 search-quality: install
 	$(BIN)/python benchmarks/search_quality.py
 
-# How many runs are killed, or how many pairs of application and swizzle; WHOLE=--whole takes them
-# through the whole command
+# How many runs are killed, or how many pairs of application and swizzle; KIND=whole takes them
+# through the whole command, KIND=hip is of HIP programs
 N ?=
-WHOLE ?=
+KIND ?= triton
 
 kills: install
 	$(BIN)/python tests/adversarial/kills.py $(or $(N),200)
 
 campaign: install
 	cd benchmarks && $(BIN)/python -m hunt.campaign --pairs $(or $(N),20000) \
-	  $(and $(SEED),--first_seed $(SEED)) $(WHOLE) --record $(CURDIR)/build/hunt$(WHOLE)/record.jsonl
+	  $(and $(SEED),--first_seed $(SEED)) --kind $(KIND) --record $(CURDIR)/build/hunt-$(KIND)/record.jsonl
 
 test-pythons:
 	@for python in $(PYTHONS); do \

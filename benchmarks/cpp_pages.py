@@ -62,10 +62,10 @@ def cpp_programs() -> str:
         "modelled, for an MI300X or an H200. `python benchmarks/cpp_programs.py FOLDER` runs in "
         "the folder of each `intelliperf-swizzle -b BUILD --candidates 20 --num_attempts 2 "
         "--unittest_command CHECK -- COMMAND`, where CHECK is the command, that may print no "
-        f"`fail`. {answered} of {len(programs)} are answered: lud and gabor after what refused "
-        "them first was mended, upsample with libomp-22-dev installed. Recorded in one "
-        "afternoon, at several states of the code, some with 40 candidates, on two cores that "
-        "twenty processes shared.",
+        f"`fail`. {answered} of {len(programs)} are answered: floydwarshall, gabor, lud and "
+        "reverse2D after what refused them first was mended, laplace and upsample with "
+        "libomp-22-dev installed, convolution1D on a smaller size than at first. Recorded in one "
+        "hour, at several states of the code, on two cores that other processes shared.",
         table(
             ("program", "build", "command", "answer"),
             [

@@ -106,7 +106,7 @@ def run(program: Program, checkouts: Path) -> dict[str, Any]:
             exit_status = ended.returncode
         except subprocess.TimeoutExpired:
             exit_status = None
-    said = log.read_text("utf-8").splitlines()
+    said = log.read_text("utf-8").replace(f"{checkouts}/", "").splitlines()
     found = json.loads(result.read_text("utf-8")) if result.exists() else {}
     wanted = ("Modelled", "error:", "hint:", "Caution")
     return asdict(program) | {

@@ -42,19 +42,25 @@ class Application:
         seed: what it was made from.
         traits: what is in it, for the table.
         effect: what its programs do to each other: `none` or a key of `EFFECTS`.
+        family: of the effect.
         files: name -> text.
         launches: of `kernel`, in order.
         renumbered: the functions of `kernels.py` that a swizzle of `kernel` changes.
         variants: what is put into the environment for runs that the tool has not seen.
+        others: launches of those.
+        race: the result is the same in every order of whole programs, and undefined on a GPU.
     """
 
     seed: int
     traits: tuple[str, ...]
     effect: str
+    family: str
     files: Mapping[str, str]
     launches: tuple[Launch, ...]
     renumbered: tuple[str, ...]
     variants: tuple[Mapping[str, str], ...] = ()
+    others: tuple[Launch, ...] = ()
+    race: bool = False
 
 
 @dataclass(frozen=True)
@@ -616,6 +622,7 @@ class _Writer:
             seed,
             self._traits(),
             self.effect_name,
+            self.effect.family,
             files,
             tuple(
                 Launch(
@@ -626,6 +633,7 @@ class _Writer:
             ),
             self._readers(),
             ({"OTHER": "1"}, *([{"SPLIT": "2"}] if self.tuned else [])),
+            race=self.effect.race,
         )
 
     def _traits(self) -> tuple[str, ...]:

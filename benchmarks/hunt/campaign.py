@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import json
 import multiprocessing
 import os
@@ -25,10 +26,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hunt import swizzles
-from hunt.applications import EFFECTS, Application, application
+from hunt.applications import Application, application
+from hunt.programs import Native, moved, program
 from hunt.truth import LAUNCH, ORDERS, REVERSED, SHUFFLED, Outcome, Truth
 
 if TYPE_CHECKING:
@@ -81,18 +83,23 @@ class Pair:
 # --- one application ------------------------------------------------------------------------------
 
 
-def hunt(seed: int, truth: Truth, kept: Path, *, in_process: bool = True) -> Iterator[Pair]:
+Kind = Literal["triton", "whole", "hip"]
+"""Triton applications, with all gates in one process; the same through the whole command, with one
+text; HIP programs."""
+
+
+def hunt(seed: int, truth: Truth | Native, kept: Path, kind: Kind = "triton") -> Iterator[Pair]:
     """All pairs of one application.
 
     Args:
         seed: of the application.
-        truth: runs applications.
+        truth: runs applications of the kind.
         kept: folder for counterexamples.
-        in_process: whether the gates run without child processes; then with several texts.
+        kind: of application, and how it is judged.
     """
     from hunt import gates
 
-    app = application(seed)
+    app = program(seed) if kind == "hip" else application(seed)
     source = random.Random(f"texts {seed}")
     kinds: dict[str, str] = {}
 
@@ -107,9 +114,10 @@ def hunt(seed: int, truth: Truth, kept: Path, *, in_process: bool = True) -> Ite
         if not _is_digest(original[0]):
             raise ValueError(f"application {seed} fails as it is: {original[0]}")
         variants = [truth.outcomes(folder, ORDERS, variant=one) for one in app.variants]
-        verdicts = (
-            gates.judge(folder, texts) if in_process else gates.judge_by_command(folder, seed)
-        )
+        if kind == "whole":
+            verdicts = gates.judge_by_command(folder, seed)
+        else:
+            verdicts = (gates.judge_program if kind == "hip" else gates.judge)(folder, texts)
         for verdict in verdicts:
             copy = Path(name) / "patched"
             _write(app, copy)
@@ -142,7 +150,8 @@ def _write(app: Application, folder: Path) -> None:
 def _patch(app: Application, verdict: Verdict, folder: Path) -> None:
     """The tool's patch where there is one, else the one that it refused to make."""
     if verdict.patch is None:
-        for name, text in swizzles.patched(app, verdict.text).items():
+        by_hand = moved if "app.hip.cpp" in app.files else swizzles.patched
+        for name, text in by_hand(app, verdict.text).items():
             (folder / name).write_text(text)
         return
     subprocess.run(
@@ -151,7 +160,9 @@ def _patch(app: Application, verdict: Verdict, folder: Path) -> None:
     )  # fmt: skip
 
 
-def _patched_outcomes(truth: Truth, folder: Path, original: Sequence[Outcome]) -> list[Outcome]:
+def _patched_outcomes(
+    truth: Truth | Native, folder: Path, original: Sequence[Outcome]
+) -> list[Outcome]:
     """In launch order; in another order too where the original does not depend on it."""
     orders = [LAUNCH]
     if len(set(original)) == 1:
@@ -160,7 +171,7 @@ def _patched_outcomes(truth: Truth, folder: Path, original: Sequence[Outcome]) -
 
 
 def _differs_unseen(
-    truth: Truth, app: Application, folder: Path, originals: Sequence[Sequence[Outcome]]
+    truth: Truth | Native, app: Application, folder: Path, originals: Sequence[Sequence[Outcome]]
 ) -> str:
     """The first variant in which the patched application computes something else; empty if none."""
     for variant, original in zip(app.variants, originals, strict=True):
@@ -178,7 +189,7 @@ def _compare(app: Application, original: Sequence[Outcome], found: Sequence[Outc
         return "unwritable"
     if any(outcome != original[0] for outcome in found):
         return "harmful"
-    ordered = len(set(original)) > 1 or EFFECTS[app.effect].race
+    ordered = len(set(original)) > 1 or app.race
     return "undefined" if ordered else "harmless"
 
 
@@ -193,7 +204,7 @@ def _harm(app: Application, text: str, outcome: Outcome) -> str:
         return "drops tiles"
     if any(dropped):
         return "drops tiles in some launches"
-    family = EFFECTS[app.effect].family
+    family = app.family
     if outcome == "hang" and family != "wait":
         return "never ends"
     if any(trait.startswith("shared") for trait in app.traits) and family == "free":
@@ -221,14 +232,17 @@ def _keep(pair: Pair, original: Path, patched: Path, kept: Path, patch: str) -> 
 # --- many -----------------------------------------------------------------------------------------
 
 
-def _work(pipe: Connection, kept: Path, in_process: bool) -> None:
+def _work(pipe: Connection, kept: Path, kind: Kind) -> None:
     """A worker: its own interpreter for the gates, and beside it one for the truth."""
     os.environ.update(DEV="cpu", OMP_NUM_THREADS="1")
-    with Truth() as truth, contextlib.suppress(EOFError, BrokenPipeError):  # it is over
+    with (
+        Native() if kind == "hip" else Truth() as truth,
+        contextlib.suppress(EOFError, BrokenPipeError),
+    ):  # it is over
         while True:
             seed, begun = pipe.recv(), time.monotonic()
             try:
-                pairs = [asdict(one) for one in hunt(seed, truth, kept, in_process=in_process)]
+                pairs = [asdict(one) for one in hunt(seed, truth, kept, kind)]
                 line = {"seconds": round(time.monotonic() - begun, 2), "pairs": pairs}
             except Exception as error:
                 line = {"failed": f"{type(error).__name__}: {error}"[:500]}
@@ -238,11 +252,11 @@ def _work(pipe: Connection, kept: Path, in_process: bool) -> None:
 class Campaign:
     """Workers, each one application at a time; one that hangs or dies is replaced."""
 
-    def __init__(self, jobs: int, record: Path, kept: Path, *, in_process: bool = True) -> None:
+    def __init__(self, jobs: int, record: Path, kept: Path, kind: Kind = "triton") -> None:
         self._context = multiprocessing.get_context("spawn")
         self._jobs = jobs
         self._record = record
-        self._arguments = (kept, in_process)
+        self._arguments = (kept, kind)
         record.parent.mkdir(parents=True, exist_ok=True)
         kept.mkdir(parents=True, exist_ok=True)
 
@@ -255,11 +269,13 @@ class Campaign:
         in_a_row = 0
         lines = list(read(self._record))
         count = sum(len(line.get("pairs", ())) for line in lines)
-        done = {line["seed"] for line in lines}
+        done = {line.get("seed") for line in lines}
         seeds = (seed for seed in range(first_seed, sys.maxsize) if seed not in done)
         workers = [_Worker(self._context, self._arguments) for _ in range(self._jobs)]
         try:
             with self._record.open("a", encoding="utf-8") as stream:
+                if not lines:
+                    stream.write(json.dumps({"commit": _commit()}) + "\n")
                 while count < pairs:
                     for place, worker in enumerate(workers):
                         if worker.idle:
@@ -280,6 +296,12 @@ class Campaign:
         finally:
             for worker in workers:
                 worker.end()
+
+
+def _commit() -> str:
+    """Of the gates."""
+    ended = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
+    return ended.stdout.strip()
 
 
 class _Worker:
@@ -318,9 +340,11 @@ class _Worker:
 
 
 def read(record: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a record; one that a kill cut short is left out."""
+    """The lines of a record, compressed or not; one that a kill cut short is left out."""
     if record.exists():
-        for line in record.read_text(encoding="utf-8").splitlines():
+        data = record.read_bytes()
+        text = gzip.decompress(data) if record.suffix == ".gz" else data
+        for line in text.decode("utf-8").splitlines():
             try:
                 yield json.loads(line)
             except ValueError:
@@ -339,10 +363,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--record", type=Path, default=Path("build/hunt/record.jsonl"))
     parser.add_argument("--first_seed", type=int, default=0)
-    parser.add_argument("--whole", action="store_true", help="with child processes and the build")
+    parser.add_argument("--kind", choices=get_args(Kind), default="triton")
     options = parser.parse_args()
     kept = options.record.parent / "counterexamples"
-    campaign = Campaign(options.jobs, options.record, kept, in_process=not options.whole)
+    campaign = Campaign(options.jobs, options.record, kept, options.kind)
     campaign.run(options.pairs, options.first_seed)
     from hunt.table import holes, refusals, table
 

@@ -117,11 +117,22 @@ Texts = Callable[[Offers], Sequence[str]]
 
 def judge(folder: Path, texts: Texts) -> tuple[Verdict, ...]:
     """Runs the tool's loop on the application in a folder, in this process; a verdict a text."""
+    with _in_this_process():
+        return _judge(folder, texts, (sys.executable, "main.py"), "kernel")
+
+
+def judge_program(folder: Path, texts: Texts) -> tuple[Verdict, ...]:
+    """The same of a HIP program, which is built, recorded and executed in processes of its own."""
+    return _judge(folder, texts, ("./app",), "work", "make")
+
+
+def _judge(
+    folder: Path, texts: Texts, command: tuple[str, ...], kernel: str, build: str | None = None
+) -> tuple[Verdict, ...]:
     proposer = _Proposer(texts)
     with (
         tempfile.TemporaryDirectory(prefix="hunt-") as records,
         contextlib.chdir(folder),
-        _in_this_process(),
         _replaced(
             *_ALL_BETTER,
             (run, "is_promising", lambda *_: True),
@@ -133,10 +144,11 @@ def judge(folder: Path, texts: Texts) -> tuple[Verdict, ...]:
         ),
     ):
         options = Options(
-            project_directory=str(folder), profiler="model", proposer="offline", kernel="kernel"
-        )
+            project_directory=str(folder), profiler="model", proposer="offline", kernel=kernel,
+            build_command=build,
+        )  # fmt: skip
         try:
-            setup = prepare(options, (sys.executable, "main.py"), Silent(), target=TARGET)
+            setup = prepare(options, command, Silent(), target=TARGET)
             run.optimize(setup, [proposer], Path(records)).lock.release()
         except SwizzleError as error:
             proposer.refuse_all(error)

@@ -45,6 +45,10 @@ class Dependence:
     tensors: tuple[str, ...] = ()
     unknown: str = ""
 
+    def __bool__(self) -> bool:
+        """Whether programs depend on each other, or may."""
+        return bool(len(self.chains) or self.waits or self.unknown)
+
 
 NO_PAIRS = np.zeros((0, 2), np.int64)
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +13,9 @@ import pytest
 
 from hunt.applications import EFFECTS, Application, application, programs
 from hunt.campaign import Campaign, Pair, pairs_of
+from hunt.gates import judge
 from hunt.swizzles import drops_tiles, patched, renumber
-from hunt.truth import ORDERS, Truth
+from hunt.truth import LAUNCH, ORDERS, Truth
 
 PAIRS = 300
 SEED = 500_000
@@ -39,11 +41,22 @@ def test_nothing_wrong_is_accepted(pairs: list[Pair]) -> None:
 def test_hardly_anything_right_is_refused(pairs: list[Pair]) -> None:
     harmless = [p for p in pairs if p.truth == "harmless"]
     refused = Counter((p.effect, p.reason) for p in harmless if not p.accepted)
-    if sum(refused.values()) > 0.1 * len(harmless):
-        pytest.xfail(
-            f"{sum(refused.values())} of {len(harmless)} harmless pairs are refused, tables of"
-            " pointers and second shapes among them; the bar is one in twenty"
-        )
+    assert sum(refused.values()) <= 0.1 * len(harmless), refused
+
+
+def test_a_dependence_at_another_size_alone_is_found(
+    truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEV", "cpu")
+    app = application(20037)  # the last of the programs 0, 5, 10, … wins; three are recorded
+    [original, *_] = outcomes(truth, app, tmp_path / "app")
+    [other] = truth.outcomes(tmp_path / "app", [LAUNCH], variant={"OTHER": "1"})
+    [verdict] = judge(tmp_path / "app", lambda _: ["pid = num_pids - 1 - pid"])
+    assert verdict.accepted
+    subprocess.run(["git", "apply", "-"], cwd=tmp_path / "app", input=verdict.patch, text=True,
+                   check=True)  # fmt: skip
+    assert truth.outcomes(tmp_path / "app", [LAUNCH]) == [original]
+    assert truth.outcomes(tmp_path / "app", [LAUNCH], variant={"OTHER": "1"}) == [other]
 
 
 # --- the ground truth -----------------------------------------------------------------------------

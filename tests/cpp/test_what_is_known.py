@@ -71,7 +71,15 @@ def test_what_comes_from_workgroup_to_workgroup_keeps_its_order(
     assert shared in str(reversal_of(launches[kernel])) or shared == "a tensor"
 
 
-@pytest.mark.parametrize("kernel", ["beside", "counted_alike", "batched"])
+@pytest.mark.parametrize("kernel", ["pushed", "claimed_twice"])
+def test_what_a_thread_may_find_stored_decides_nothing(
+    launches: dict[str, Launch], kernel: str
+) -> None:
+    with pytest.raises(TraceError, match="depends on what the launch itself writes"):
+        trace_of(launches[kernel])
+
+
+@pytest.mark.parametrize("kernel", ["beside", "claimed", "counted_alike", "batched"])
 def test_what_shares_no_byte_or_commutes_comes_in_any_order(
     launches: dict[str, Launch], kernel: str
 ) -> None:

@@ -34,11 +34,10 @@ def establish(run: Run) -> Established:
     if best is None:
         return Established(todo)
     validation = best.validation
-    looked_at = validation.distinct_launches or validation.launches if validation else 0
     return Established(
         todo,
         permutation=best.proof,
-        independence=Independence(run.launches, run.launches) if looked_at else None,
+        independence=Independence(run.launches, run.launches) if validation else None,
         equal_work=_equal_work(validation) if validation else None,
         same_bytes=_same_bytes(validation) if validation else None,
         unit_test=validation.unit_test if validation else None,
@@ -109,8 +108,7 @@ def _same_bytes(seen: Validation) -> SameBytes | None:
     where: Literal["CPU", "GPU"] = "GPU" if seen.method.startswith("gpu") else "CPU"
     tolerance = seen.tolerance if seen.rule == "tolerance" else None
     launches = seen.distinct_launches or seen.launches
-    compared = seen.tiles_compared
-    return SameBytes(compared, seen.tiles, seen.launches, launches, where, tolerance)
+    return SameBytes(seen.tiles_compared, seen.tiles, seen.launches, launches, where, tolerance)
 
 
 def _change(run: Run) -> Change | None:

@@ -9,10 +9,11 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
+from intelliperf_swizzle.dependence import find_dependence
 from intelliperf_swizzle.frontends.ports import Resizer
 from intelliperf_swizzle.language import Swizzle, parse
 from intelliperf_swizzle.mapping import conditional
@@ -82,14 +83,12 @@ class SizeGuard:
 
     def sizes_of(self, best: Evaluated | None) -> Sizes | None:
         """How an attempt does that got its guard; None where such launches cannot be made."""
-        if best is None or best.attempt.number not in self._found:
-            return None
-        sizes, _ = self._found[best.attempt.number]
+        sizes, _ = self._found.get(best.attempt.number if best else -1, (Sizes(()), None))
         return sizes if sizes.others or sizes.guard else None
 
     def _guard(self, best: Evaluated) -> tuple[Sizes, Guarded | None]:
         subject = self._subject
-        for proof in _proofs(best):
+        for proof in _proofs(best, tied=self._tied):
             swizzle = best.proved.swizzle
             if proof.condition:
                 swizzle = parse(conditional(swizzle.text, swizzle.outputs, proof.condition))
@@ -101,27 +100,45 @@ class SizeGuard:
             if loses and kept is None:  # as at the recorded size, so that no bound tells them apart
                 kept = recorded_condition(best.proved.swizzle, subject.launches)
             both = [f"({proof.condition}) and {kept}"] if proof.condition and kept else []
-            for guard in (*both, proof.condition or kept):
-                if guard is None:
-                    return Sizes(others), Guarded(
-                        best.proved, replace(best.attempt, proof=proof), best.edit
-                    )
-                guarded = _conditional(self._setup, subject, best, guard, proof)
-                if guarded is not None:
+            for guard in filter(None, (*both, proof.condition or kept)):
+                if guarded := _conditional(self._setup, subject, best, guard, proof):
                     return Sizes(others, guard), guarded
             if proof.condition is None:
                 attempt = replace(best.attempt, proof=proof)
                 return Sizes(others), Guarded(best.proved, attempt, best.edit)
         return Sizes(()), None
 
+    @cached_property
+    def _others(self) -> list[Case]:
+        """The largest launch at other sizes, as far as somebody may launch these."""
+        setup, first = self._setup, self._subject.traced[0]
+        launches = _other_launches(setup, self._subject)
+        traces = setup.language.trace_each(launches) if isinstance(setup.language, Resizer) else ()
+        return [
+            Case(setup, TracedLaunch(launch, trace, first.occupancy))
+            for launch, trace in zip(launches, traces, strict=True)
+            if trace is not None and _idle(trace) <= _idle(first.trace)
+        ]
+
+    @property
+    def _tied(self) -> bool:
+        """Whether programs depend on each other, or may, at a larger size that was looked at."""
+        own = self._subject.traced[0].launch.programs
+        larger = (one.traced for one in self._others if one.launch.programs > own)
+        return any(find_dependence(one.trace, one.launch) for one in larger)
+
     def _model(self, best: Evaluated, swizzle: Swizzle) -> tuple[OtherSize, ...]:
         """How a text does at other sizes, from the smallest grid to the largest."""
-        launches = _other_launches(self._setup, self._subject)
-        if launches:
-            name = best.attempt.candidate.name
-            self._progress.phase(f"modelling {name} at {len(launches)} other sizes")
-        found = _at_each(self._setup, self._subject, swizzle, launches)
-        return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
+        left = max(FEWEST_LINES, MOST_LINES * self._subject.traced[0].trace.line_accesses)
+        cases = []
+        for case in self._others:
+            if case.traced.trace.line_accesses <= left:
+                left -= case.traced.trace.line_accesses
+                cases.append(case)
+        self._progress.phase(f"modelling {best.attempt.candidate.name} at {len(cases)} other sizes")
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            found = filter(None, pool.map(partial(_at, swizzle), cases))
+            return tuple(sorted(found, key=lambda one: math.prod(one.grid)))
 
 
 def sound(best: Evaluated) -> bool:
@@ -130,18 +147,19 @@ def sound(best: Evaluated) -> bool:
     return bool(known.condition) or next(_proofs(best), known).extent == "every size"
 
 
-def _proofs(best: Evaluated) -> Iterator[Certificate]:
+def _proofs(best: Evaluated, *, tied: bool = False) -> Iterator[Certificate]:
     """What is proved of a text, what says most first; the recorded values are the last resort.
 
-    And the only one where programs depend on each other: which ones do at other sizes, and in
-    which order they come, is not known.
+    And the only one where programs depend on each other (`tied`: at another size): which ones do,
+    and in which order they come, is not known of sizes that were not looked at.
     """
     proof, subject = best.proved.certify(), best.proved.subject
-    tied = subject.has_dependences
-    if proof.extent != "the recorded sizes" and not tied:
+    here = subject.has_dependences
+    if proof.extent != "the recorded sizes" and not tied and not here:
         yield proof
-    if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=tied):
-        yield Certificate("the recorded sizes", recorded)
+    for whole in dict.fromkeys((tied or here, here)):
+        if recorded := recorded_condition(best.proved.swizzle, subject.launches, whole=whole):
+            yield Certificate("the recorded sizes", recorded)
 
 
 def _other_launches(setup: Setup, subject: Subject) -> list[Launch]:
@@ -175,22 +193,6 @@ def _counts(count: int) -> list[int]:
     """Blocks along a size that has `count` of them."""
     fewer = [count // part + more for part in FRACTIONS for more in (0, 1)]
     return sorted({one for one in (*fewer, count - 1, count + 1, 2 * count) if one > 0})
-
-
-def _at_each(
-    setup: Setup, subject: Subject, swizzle: Swizzle, launches: Sequence[Launch]
-) -> list[OtherSize]:
-    recorded, language = subject.traced[0].trace, setup.language
-    left = max(FEWEST_LINES, MOST_LINES * recorded.line_accesses)
-    cases = []
-    traces = language.trace_each(launches) if isinstance(language, Resizer) else ()
-    for launch, trace in zip(launches, traces, strict=True):
-        if trace is None or trace.line_accesses > left or _idle(trace) > _idle(recorded):
-            continue  # programs that do nothing: no application launches them
-        left -= trace.line_accesses
-        cases.append(Case(setup, TracedLaunch(launch, trace, subject.traced[0].occupancy)))
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return [one for one in pool.map(partial(_at, swizzle), cases) if one]
 
 
 def _idle(trace: Trace) -> int:

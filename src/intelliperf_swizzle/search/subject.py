@@ -180,10 +180,10 @@ class Subject:
     @property
     def has_dependences(self) -> bool:
         """Whether programs of a launch depend on each other, or may."""
-        traced = [find_dependence(one.trace, one.launch) for one in self.traced]
         unknown = not_known("the launch was not looked at")
-        rest = [self.dependences.get(one.ordinal, unknown) for one in self.untraced]
-        return any(len(one.chains) or one.waits or one.unknown for one in (*traced, *rest))
+        return any(find_dependence(one.trace, one.launch) for one in self.traced) or any(
+            self.dependences.get(one.ordinal, unknown) for one in self.untraced
+        )
 
     @property
     def line_accesses(self) -> int:

@@ -53,6 +53,20 @@ __global__ void beside(int* cells) {
   if (threadIdx.x < 3) cells[at] = cells[at] * 2;
 }
 
+__global__ void claimed(int* cells) {
+  const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
+  if (cells[at] + cells[0] == cells[WIDTH - 1] && at % WIDTH % (WIDTH - 1) != 0) cells[at] = 1;
+}
+__global__ void pushed(int* cells) {
+  const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
+  if (cells[at] == 0) cells[(at + 1) % (gridDim.x * WIDTH)] = 1;
+}
+__global__ void claimed_twice(int* cells, int* alias) {
+  const unsigned at = blockIdx.x * WIDTH + threadIdx.x;
+  if (cells[at] == 0) alias[at] = 1;
+  if (cells[at] == 1) alias[at] = 2;
+}
+
 __global__ void counted(unsigned* cell) {
   if (threadIdx.x == 0) atomicInc(cell, blockIdx.x % 7 + 3);
 }
@@ -97,6 +111,10 @@ int main(int argc, char**) {
     packed<<<groups, WIDTH>>>(cells, Here{1}, Here{2});
   }
   beside<<<groups, WIDTH>>>(cells);
+  claimed<<<groups, WIDTH>>>(allocated<int>(all));
+  pushed<<<groups, WIDTH>>>(allocated<int>(all));
+  int* twice = allocated<int>(all);
+  claimed_twice<<<groups, WIDTH>>>(twice, twice);
   unsigned* cell = allocated<unsigned>(4);
   counted<<<groups, WIDTH>>>(cell);
   counted_alike<<<groups, WIDTH>>>(cell);

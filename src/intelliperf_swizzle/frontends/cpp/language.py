@@ -20,10 +20,11 @@ from intelliperf_swizzle.frontends.cpp.compile.gpu_builds import build_copy, bui
 from intelliperf_swizzle.frontends.cpp.gpu.gpu_trials import on_gpu
 from intelliperf_swizzle.frontends.cpp.record.record_program import capture
 from intelliperf_swizzle.frontends.cpp.shadowing import splice
-from intelliperf_swizzle.frontends.cpp.trace import find_dependences, trace
+from intelliperf_swizzle.frontends.cpp.trace import find_dependences, trace, trace_each
+from intelliperf_swizzle.frontends.cpp.trace.other_sizes import resize
 from intelliperf_swizzle.frontends.ports import Compiler, RecordRequest
 from intelliperf_swizzle.hardware.target import Backend
-from intelliperf_swizzle.records import Capture
+from intelliperf_swizzle.records import Capture, Launch
 
 
 class Cpp:
@@ -35,6 +36,8 @@ class Cpp:
 
     build_copy = staticmethod(build_copy)
     trace = staticmethod(trace)
+    trace_each = staticmethod(trace_each)
+    resize = staticmethod(resize)
     find_dependences = staticmethod(find_dependences)
     build = staticmethod(read_build)
     edit = staticmethod(splice)
@@ -67,6 +70,10 @@ class Cpp:
     def has_kernel(self, kernel: str, project: Path) -> bool:
         """Whether a source of CUDA, or of HIP, alone has a kernel of that name."""
         return has_kernel(kernel, project, self._flavour)
+
+    def retile(self, launch: Launch) -> Sequence[Launch]:
+        """None: what a tile is, the program's text says in any way that it likes."""
+        return ()
 
     def record(self, request: RecordRequest) -> Capture:
         """Builds and runs a program on the stand-in."""

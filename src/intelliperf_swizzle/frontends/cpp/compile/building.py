@@ -225,7 +225,9 @@ def _install(header: str, language: str) -> str | None:
     known = _PACKAGES[language].items()
     names = (header, header.rpartition("/")[2])  # `rocblas/rocblas.h`
     package = next((one for begin, one in known for name in names if name.startswith(begin)), None)
-    return package and f"{'pip install' if language == 'CUDA' else 'sudo apt install'} {package}"
+    if package is None or language == "CUDA":
+        return package and f"pip install {package}"
+    return f"sudo apt install {package}, of ROCm's repository"
 
 
 def names_program(command: Sequence[str], project: Path, language: str) -> bool:

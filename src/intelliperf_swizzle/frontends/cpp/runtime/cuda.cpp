@@ -18,10 +18,7 @@ constexpr int kVersion = CUDART_VERSION;
 // --------------------------------------------------------------------------------------
 
 EXPORT void __cudaRegisterFatBinaryEnd(void**) {}
-EXPORT Error __cudaGetKernel(const void** kernel, const void* host) {
-  *kernel = host;
-  return kSuccess;
-}
+EXPORT Error __cudaGetKernel(const void** kernel, const void* host) { return put(kernel, host); }
 EXPORT Error __cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments,
                                 size_t shared, Stream stream) {
   return cudaLaunchKernel(host, grid, block, arguments, shared, stream);
@@ -46,6 +43,7 @@ const char* unfit(const Attribute* attributes, unsigned count) {
 CUresult driver(Error error) {
   return error == kSuccess                    ? CUDA_SUCCESS
          : error == cudaErrorMemoryAllocation ? CUDA_ERROR_OUT_OF_MEMORY
+         : error == cudaErrorSymbolNotFound   ? CUDA_ERROR_NOT_FOUND
                                               : CUDA_ERROR_INVALID_VALUE;
 }
 }  // namespace
@@ -128,8 +126,7 @@ int attribute_of(int which) {
 }
 }  // namespace
 CALL(DeviceGetAttribute)(int* value, enum cudaDeviceAttr which, int) {
-  *value = attribute_of(which);
-  return kSuccess;
+  return put(value, attribute_of(which));
 }
 CALL(GetDeviceProperties)(cudaDeviceProp* p, int device) {
   if (device) return failed(cudaErrorInvalidDevice);
@@ -154,10 +151,7 @@ CALL(GetDeviceProperties)(cudaDeviceProp* p, int device) {
 }
 CALL(DeviceSetCacheConfig)(enum cudaFuncCache) { return kSuccess; }
 CALL(DeviceSetLimit)(enum cudaLimit, size_t) { return kSuccess; }
-CALL(DeviceCanAccessPeer)(int* can, int, int) {
-  *can = 0;
-  return kSuccess;
-}
+CALL(DeviceCanAccessPeer)(int* can, int, int) { return put(can, 0); }
 CALL(PointerGetAttributes)(cudaPointerAttributes* out, const void* at) {
   memset(out, 0, sizeof *out);
   auto it = buffer_at((uintptr_t)at);
@@ -183,33 +177,21 @@ CALL(ProfilerStop)() { return kSuccess; }
 // --------------------------------------------------------------------------------------------
 
 #define DRIVER EXPORT CUresult CUDAAPI
-DRIVER cuInit(unsigned) {
-  begin();
-  return CUDA_SUCCESS;
-}
-DRIVER cuDriverGetVersion(int* version) {
-  *version = kVersion;
-  return CUDA_SUCCESS;
-}
-DRIVER cuDeviceGet(CUdevice* device, int) {
-  *device = 0;
-  return CUDA_SUCCESS;
-}
-DRIVER cuDeviceGetCount(int* count) {
-  *count = 1;
-  return CUDA_SUCCESS;
-}
-DRIVER cuDeviceGetName(char* name, int length, CUdevice) {
-  snprintf(name, length, "%s", kName);
-  return CUDA_SUCCESS;
-}
+#define DRIVER_CALL(name) DRIVER cu##name
+typedef CUmodule Module;
+typedef CUfunction Function;
+typedef CUdeviceptr DevicePointer;
+typedef CUdevice Device;
+typedef CUcontext Context;
+typedef CUjit_option JitOption;
+typedef unsigned MemsetWord;
+constexpr Error kNotFound = cudaErrorSymbolNotFound;
+#include "standin_driver.h"
+
+DRIVER cuDriverGetVersion(int* version) { return driver(put(version, kVersion)); }
+DRIVER cuDeviceGetCount(int* count) { return driver(put(count, 1)); }
 DRIVER cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
-  *value = attribute_of(which);
-  return CUDA_SUCCESS;
-}
-DRIVER cuDeviceTotalMem(size_t* bytes, CUdevice) {
-  *bytes = kMemory;
-  return CUDA_SUCCESS;
+  return driver(put(value, attribute_of(which)));
 }
 DRIVER cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { return driver(made(context)); }
 DRIVER cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
@@ -220,35 +202,8 @@ DRIVER cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice) {
 #else
 DRIVER cuCtxCreate(CUcontext* context, unsigned, CUdevice) { return driver(made(context)); }
 #endif
-DRIVER cuCtxDestroy(CUcontext context) { return driver(freed(context)); }
 DRIVER cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
 DRIVER cuCtxSynchronize() { return CUDA_SUCCESS; }
-DRIVER cuModuleLoad(CUmodule* module, const char*) {
-  begin();
-  return driver(made(module));
-}
-DRIVER cuModuleLoadData(CUmodule* module, const void*) {
-  begin();
-  return driver(made(module));
-}
-DRIVER cuModuleLoadDataEx(CUmodule* module, const void*, unsigned, CUjit_option*, void**) {
-  begin();
-  return driver(made(module));
-}
-DRIVER cuModuleUnload(CUmodule module) { return driver(freed(module)); }
-DRIVER cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
-  auto it = table_.find(name);
-  if (it == table_.end()) return CUDA_ERROR_NOT_FOUND;
-  *function = (CUfunction)&it->second;
-  return CUDA_SUCCESS;
-}
-DRIVER cuModuleGetGlobal(CUdeviceptr* at, size_t* bytes, CUmodule, const char* name) {
-  auto it = globals_.find(name);
-  if (it == globals_.end()) return CUDA_ERROR_NOT_FOUND;
-  if (at) *at = it->second;
-  if (bytes) *bytes = live_[it->second].bytes;
-  return CUDA_SUCCESS;
-}
 DRIVER cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                       unsigned by, unsigned bz, unsigned shared, CUstream stream, void** arguments,
                       void** extra) {
@@ -266,38 +221,18 @@ DRIVER cuLaunchKernelEx(const CUlaunchConfig* how, CUfunction function, void** a
 DRIVER cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
 DRIVER cuMemAlloc(CUdeviceptr* out, size_t bytes) { return driver(allocate((void**)out, bytes)); }
 DRIVER cuMemFree(CUdeviceptr at) { return driver(release((void*)at)); }
-DRIVER cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
-  memmove((void*)to, from, bytes);
-  return CUDA_SUCCESS;
-}
-DRIVER cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
-  memmove(to, (void*)from, bytes);
-  return CUDA_SUCCESS;
-}
-DRIVER cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-  memmove((void*)to, (void*)from, bytes);
-  return CUDA_SUCCESS;
-}
 DRIVER cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
   return cuMemcpyHtoD(to, from, bytes);
 }
 DRIVER cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream) {
   return cuMemcpyDtoH(to, from, bytes);
 }
-DRIVER cuMemsetD8(CUdeviceptr at, unsigned char value, size_t count) {
-  return driver(fill<uint8_t>((void*)at, value, count));
-}
-DRIVER cuMemsetD32(CUdeviceptr at, unsigned value, size_t count) {
-  return driver(fill<uint32_t>((void*)at, value, count));
-}
 DRIVER cuStreamCreate(CUstream* stream, unsigned) { return driver(made(stream)); }
 DRIVER cuStreamDestroy(CUstream stream) { return driver(freed(stream)); }
 DRIVER cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
 DRIVER cuGetErrorString(CUresult error, const char** text) {
-  *text = error ? "an error of the stand-in" : "no error";
-  return CUDA_SUCCESS;
+  return driver(put(text, error ? "an error of the stand-in" : "no error"));
 }
 DRIVER cuGetErrorName(CUresult error, const char** text) {
-  *text = error ? "CUDA_ERROR" : "CUDA_SUCCESS";
-  return CUDA_SUCCESS;
+  return driver(put(text, error ? "CUDA_ERROR" : "CUDA_SUCCESS"));
 }

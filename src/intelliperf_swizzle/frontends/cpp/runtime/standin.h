@@ -310,6 +310,11 @@ void* address_of(const void* host_variable) {
   return global == globals_.end() ? nullptr : (void*)global->second;
 }
 
+Error move(void* to, const void* from, size_t bytes) {
+  memmove(to, from, bytes);
+  return kSuccess;
+}
+
 Error copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                 size_t height) {
   for (size_t row = 0; row < height; row++)
@@ -328,10 +333,15 @@ Error fill(void* at, T value, size_t count) {
   return kSuccess;
 }
 
+template <typename T, typename U>
+Error put(T* out, U value) {
+  *out = value;
+  return kSuccess;
+}
+
 template <typename T>
 Error made(T* out) {  // streams, events and other handles
-  *out = (T)calloc(1, 8);
-  return kSuccess;
+  return put(out, (T)calloc(1, 8));
 }
 
 template <typename T>

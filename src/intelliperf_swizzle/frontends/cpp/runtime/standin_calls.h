@@ -46,8 +46,7 @@ CALL(FuncGetAttributes)(API(FuncAttributes) * out, const void*) {
   return kSuccess;
 }
 CALL(OccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, const void*, int threads, size_t) {
-  *blocks = std::max(1, 2048 / std::max(1, threads));
-  return kSuccess;
+  return put(blocks, std::max(1, 2048 / std::max(1, threads)));
 }
 
 // --- memory: calls
@@ -67,17 +66,10 @@ CALL(FreeAsync)(void* at, Stream) { return release(at); }
 CALL(FreeHost)(void* at) { return release(at); }
 CALL(HostRegister)(void*, size_t, unsigned) { return kSuccess; }
 CALL(HostUnregister)(void*) { return kSuccess; }
-CALL(HostGetDevicePointer)(void** out, void* host, unsigned) {
-  *out = host;
-  return kSuccess;
-}
-CALL(Memcpy)(void* to, const void* from, size_t bytes, Direction) {
-  memmove(to, from, bytes);
-  return kSuccess;
-}
+CALL(HostGetDevicePointer)(void** out, void* host, unsigned) { return put(out, host); }
+CALL(Memcpy)(void* to, const void* from, size_t bytes, Direction) { return move(to, from, bytes); }
 CALL(MemcpyAsync)(void* to, const void* from, size_t bytes, Direction, Stream) {
-  memmove(to, from, bytes);
-  return kSuccess;
+  return move(to, from, bytes);
 }
 CALL(Memcpy2D)(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                size_t height, Direction) {
@@ -114,8 +106,7 @@ CALL(MemcpyToSymbol)(const void* variable, const void* from, size_t bytes, size_
                      Direction) {
   auto at = (char*)address_of(variable);
   if (!at) return failed(API(ErrorInvalidSymbol));
-  memmove(at + offset, from, bytes);
-  return kSuccess;
+  return move(at + offset, from, bytes);
 }
 CALL(MemcpyToSymbolAsync)(const void* variable, const void* from, size_t bytes, size_t offset,
                           Direction kind, Stream) {
@@ -124,8 +115,7 @@ CALL(MemcpyToSymbolAsync)(const void* variable, const void* from, size_t bytes, 
 CALL(MemcpyFromSymbol)(void* to, const void* variable, size_t bytes, size_t offset, Direction) {
   auto at = (char*)address_of(variable);
   if (!at) return failed(API(ErrorInvalidSymbol));
-  memmove(to, at + offset, bytes);
-  return kSuccess;
+  return move(to, at + offset, bytes);
 }
 CALL(MemcpyFromSymbolAsync)(void* to, const void* variable, size_t bytes, size_t offset,
                             Direction kind, Stream) {
@@ -135,26 +125,14 @@ CALL(MemcpyFromSymbolAsync)(void* to, const void* variable, size_t bytes, size_t
 // --- the device
 // ---------------------------------------------------------------------------------------------------------
 
-CALL(GetDeviceCount)(int* count) {
-  *count = 1;
-  return kSuccess;
-}
-CALL(GetDevice)(int* device) {
-  *device = 0;
-  return kSuccess;
-}
+CALL(GetDeviceCount)(int* count) { return put(count, 1); }
+CALL(GetDevice)(int* device) { return put(device, 0); }
 CALL(SetDevice)(int device) { return device ? failed(API(ErrorInvalidDevice)) : kSuccess; }
 CALL(SetDeviceFlags)(unsigned) { return kSuccess; }
 CALL(DeviceReset)() { return kSuccess; }
 CALL(DeviceSynchronize)() { return kSuccess; }
-CALL(DriverGetVersion)(int* version) {
-  *version = kVersion;
-  return kSuccess;
-}
-CALL(RuntimeGetVersion)(int* version) {
-  *version = kVersion;
-  return kSuccess;
-}
+CALL(DriverGetVersion)(int* version) { return put(version, kVersion); }
+CALL(RuntimeGetVersion)(int* version) { return put(version, kVersion); }
 CALL(GetLastError)() {
   Error error = last_;
   last_ = kSuccess;
@@ -188,17 +166,11 @@ CALL(LaunchHostFunc)(Stream, API(HostFn_t) call, void* with) {
   call(with);
   return kSuccess;
 }
-CALL(DeviceGetStreamPriorityRange)(int* least, int* greatest) {
-  *least = *greatest = 0;
-  return kSuccess;
-}
+CALL(DeviceGetStreamPriorityRange)(int* least, int* greatest) { return put(least, *greatest = 0); }
 CALL(EventCreate)(Event* event) { return made(event); }
 CALL(EventCreateWithFlags)(Event* event, unsigned) { return made(event); }
 CALL(EventDestroy)(Event event) { return freed(event); }
 CALL(EventRecord)(Event, Stream) { return kSuccess; }
 CALL(EventSynchronize)(Event) { return kSuccess; }
 CALL(EventQuery)(Event) { return kSuccess; }
-CALL(EventElapsedTime)(float* ms, Event, Event) {
-  *ms = 1.0f;
-  return kSuccess;
-}
+CALL(EventElapsedTime)(float* ms, Event, Event) { return put(ms, 1.0f); }

@@ -239,9 +239,9 @@ void begin() {
   if (const char* below = getenv("SWIZZLE_TRIAL_STOP")) stop_ = below;
   if (const char* folder = getenv("SWIZZLE_TRIAL_FOLDER")) folder_ = folder, read_order();
 }
-Error noted(Error error, void* at, size_t bytes) {
+Error noted(Error error, void** at, size_t bytes) {
   std::lock_guard<std::recursive_mutex> guard(state().lock);
-  if (!error && at && bytes) state().memory[(uintptr_t)at] = bytes;
+  if (!error && *at && bytes) state().memory[(uintptr_t)*at] = bytes;
   return error;
 }
 void forget(void* at) {

@@ -264,6 +264,25 @@ struct Farewell {
 // -----------------------------------------------------------------------------
 
 #define PASS(name, types, names) (*next<Error types>(QUOTED(name))) names
+#define DRIVEN(name, types, names) (*driver<Error types>(QUOTED(name))) names
+#define ALLOCATE(how, name)                                            \
+  EXPORT Error name(void** at, size_t bytes) {                         \
+    return noted(how(name, (void**, size_t), (at, bytes)), at, bytes); \
+  }
+#define ALLOCATE_WITH(how, name, type)                                             \
+  EXPORT Error name(void** at, size_t bytes, type with) {                          \
+    return noted(how(name, (void**, size_t, type), (at, bytes, with)), at, bytes); \
+  }
+#define RELEASE(how, name)           \
+  EXPORT Error name(void* at) {      \
+    forget(at);                      \
+    return how(name, (void*), (at)); \
+  }
+#define RELEASE_WITH(how, name, type)            \
+  EXPORT Error name(void* at, type with) {       \
+    forget(at);                                  \
+    return how(name, (void*, type), (at, with)); \
+  }
 #define LAUNCH(name)                                                                          \
   EXPORT Error name(const void* host, Dim3 grid, Dim3 block, void** arguments, size_t shared, \
                     Stream stream) {                                                          \
@@ -274,18 +293,9 @@ struct Farewell {
 LAUNCH(API(LaunchKernel))
 #ifdef FOR_HIP
 LAUNCH(hipLaunchKernel_spt)
-EXPORT Error hipHostAlloc(void** at, size_t bytes, unsigned flags) {
-  Error error = PASS(hipHostAlloc, (void**, size_t, unsigned), (at, bytes, flags));
-  return noted(error, *at, bytes);
-}
-EXPORT Error hipHostMalloc(void** at, size_t bytes, unsigned flags) {
-  Error error = PASS(hipHostMalloc, (void**, size_t, unsigned), (at, bytes, flags));
-  return noted(error, *at, bytes);
-}
-EXPORT Error hipHostFree(void* at) {
-  forget(at);
-  return PASS(hipHostFree, (void*), (at));
-}
+ALLOCATE_WITH(PASS, hipHostAlloc, unsigned)
+ALLOCATE_WITH(PASS, hipHostMalloc, unsigned)
+RELEASE(PASS, hipHostFree)
 #else
 LAUNCH(cudaLaunchKernel_ptsz)
 LAUNCH(__cudaLaunchKernel)
@@ -310,25 +320,12 @@ EXPORT Error __cudaGetKernel(const void** kernel, const void* host) {
   if (!error) state().handles[*kernel] = host;
   return error;
 }
-EXPORT Error cudaHostAlloc(void** at, size_t bytes, unsigned flags) {
-  Error error = PASS(cudaHostAlloc, (void**, size_t, unsigned), (at, bytes, flags));
-  return noted(error, *at, bytes);
-}
-EXPORT Error cudaFreeHost(void* at) {
-  forget(at);
-  return PASS(cudaFreeHost, (void*), (at));
-}
-EXPORT Error cudaMallocAsync_ptsz(void** at, size_t bytes, Stream stream) {
-  Error error = PASS(cudaMallocAsync_ptsz, (void**, size_t, Stream), (at, bytes, stream));
-  return noted(error, *at, bytes);
-}
-EXPORT Error cudaFreeAsync_ptsz(void* at, Stream stream) {
-  forget(at);
-  return PASS(cudaFreeAsync_ptsz, (void*, Stream), (at, stream));
-}
+ALLOCATE_WITH(PASS, cudaHostAlloc, unsigned)
+RELEASE(PASS, cudaFreeHost)
+ALLOCATE_WITH(PASS, cudaMallocAsync_ptsz, Stream)
+RELEASE_WITH(PASS, cudaFreeAsync_ptsz, Stream)
 #endif
 // Of the driver: programs that load modules themselves.
-#define DRIVEN(name, types, names) (*driver<Error types>(QUOTED(name))) names
 #define TAKE(name)                                                                            \
   EXPORT Error name(Function* function, Module module, const char* symbol) {                  \
     Error error = DRIVEN(name, (Function*, Module, const char*), (function, module, symbol)); \
@@ -369,81 +366,38 @@ struct DriverConfiguration {
   }
 DRIVE_EX(cuLaunchKernelEx)
 DRIVE_EX(cuLaunchKernelEx_ptsz)
-#define DRIVE_ALLOCATE(name)                                   \
-  EXPORT Error name(void** at, size_t bytes) {                 \
-    Error error = DRIVEN(name, (void**, size_t), (at, bytes)); \
-    return noted(error, *at, bytes);                           \
-  }
-#define DRIVE_FREE(name)                \
-  EXPORT Error name(void* at) {         \
-    forget(at);                         \
-    return DRIVEN(name, (void*), (at)); \
-  }
-DRIVE_ALLOCATE(cuMemAlloc_v2)
-DRIVE_ALLOCATE(cuMemAllocHost_v2)
-DRIVE_FREE(cuMemFree_v2)
-DRIVE_FREE(cuMemFreeHost)
-EXPORT Error cuMemAllocManaged(void** at, size_t bytes, unsigned flags) {
-  Error error = DRIVEN(cuMemAllocManaged, (void**, size_t, unsigned), (at, bytes, flags));
-  return noted(error, *at, bytes);
-}
-EXPORT Error cuMemHostAlloc(void** at, size_t bytes, unsigned flags) {
-  Error error = DRIVEN(cuMemHostAlloc, (void**, size_t, unsigned), (at, bytes, flags));
-  return noted(error, *at, bytes);
-}
+ALLOCATE(DRIVEN, cuMemAlloc_v2)
+ALLOCATE(DRIVEN, cuMemAllocHost_v2)
+RELEASE(DRIVEN, cuMemFree_v2)
+RELEASE(DRIVEN, cuMemFreeHost)
+ALLOCATE_WITH(DRIVEN, cuMemAllocManaged, unsigned)
+ALLOCATE_WITH(DRIVEN, cuMemHostAlloc, unsigned)
 EXPORT Error cuMemAllocPitch_v2(void** at, size_t* pitch, size_t width, size_t height,
                                 unsigned element) {
   Error error = DRIVEN(cuMemAllocPitch_v2, (void**, size_t*, size_t, size_t, unsigned),
                        (at, pitch, width, height, element));
-  return noted(error, *at, *pitch * height);
+  return noted(error, at, *pitch * height);
 }
-EXPORT Error cuMemAllocAsync(void** at, size_t bytes, Stream stream) {
-  Error error = DRIVEN(cuMemAllocAsync, (void**, size_t, Stream), (at, bytes, stream));
-  return noted(error, *at, bytes);
-}
-EXPORT Error cuMemFreeAsync(void* at, Stream stream) {
-  forget(at);
-  return DRIVEN(cuMemFreeAsync, (void*, Stream), (at, stream));
-}
+ALLOCATE_WITH(DRIVEN, cuMemAllocAsync, Stream)
+RELEASE_WITH(DRIVEN, cuMemFreeAsync, Stream)
 #endif
 
 // Of the runtime.
-EXPORT Error API(Malloc)(void** at, size_t bytes) {
-  Error error = PASS(API(Malloc), (void**, size_t), (at, bytes));
-  return noted(error, *at, bytes);
-}
-EXPORT Error API(MallocHost)(void** at, size_t bytes) {
-  Error error = PASS(API(MallocHost), (void**, size_t), (at, bytes));
-  return noted(error, *at, bytes);
-}
-EXPORT Error API(MallocManaged)(void** at, size_t bytes, unsigned flags) {
-  Error error = PASS(API(MallocManaged), (void**, size_t, unsigned), (at, bytes, flags));
-  return noted(error, *at, bytes);
-}
-EXPORT Error API(MallocAsync)(void** at, size_t bytes, Stream stream) {
-  Error error = PASS(API(MallocAsync), (void**, size_t, Stream), (at, bytes, stream));
-  return noted(error, *at, bytes);
-}
+ALLOCATE(PASS, API(Malloc))
+ALLOCATE(PASS, API(MallocHost))
+ALLOCATE_WITH(PASS, API(MallocManaged), unsigned)
+ALLOCATE_WITH(PASS, API(MallocAsync), Stream)
 EXPORT Error API(MallocPitch)(void** at, size_t* pitch, size_t width, size_t height) {
   Error error =
       PASS(API(MallocPitch), (void**, size_t*, size_t, size_t), (at, pitch, width, height));
-  return noted(error, *at, *pitch * height);
+  return noted(error, at, *pitch * height);
 }
 EXPORT Error API(HostRegister)(void* at, size_t bytes, unsigned flags) {
-  return noted(PASS(API(HostRegister), (void*, size_t, unsigned), (at, bytes, flags)), at, bytes);
+  return noted(PASS(API(HostRegister), (void*, size_t, unsigned), (at, bytes, flags)), &at, bytes);
 }
-EXPORT Error API(HostUnregister)(void* at) {
-  forget(at);
-  return PASS(API(HostUnregister), (void*), (at));
-}
-EXPORT Error API(Free)(void* at) {
-  forget(at);
-  return PASS(API(Free), (void*), (at));
-}
-EXPORT Error API(FreeAsync)(void* at, Stream stream) {
-  forget(at);
-  return PASS(API(FreeAsync), (void*, Stream), (at, stream));
-}
+RELEASE(PASS, API(HostUnregister))
+RELEASE(PASS, API(Free))
+RELEASE_WITH(PASS, API(FreeAsync), Stream)
 
 EXPORT void REGISTER(RegisterFunction)(void** module, const void* host, char* device,
                                        const char* name, int threads, void* a, void* b, void* c,

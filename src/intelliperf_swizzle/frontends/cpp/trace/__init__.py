@@ -5,4 +5,4 @@
 from intelliperf_swizzle.frontends.in_child import ChildTracer
 
 _TRACER = ChildTracer(f"{__name__}.trace_slices", {})
-trace, find_dependences = _TRACER.trace, _TRACER.find_dependences
+trace, trace_each, find_dependences = _TRACER.trace, _TRACER.trace_each, _TRACER.find_dependences

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,13 +19,11 @@ from intelliperf_swizzle.frontends.cpp.slice.slicing import place_of_touch
 from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
-from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
-    CurrentUpdate,
-    Interpreter,
-)
+from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpdate, Interpreter
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
 from intelliperf_swizzle.records import (
     LINE_BYTES,
+    Access,
     Grid,
     Int64Array,
     Launch,
@@ -32,10 +31,11 @@ from intelliperf_swizzle.records import (
     TensorArgument,
     Trace,
 )
-from intelliperf_swizzle.trace.observer import Observer
+from intelliperf_swizzle.trace.observer import BlockAccess, Observer
 from intelliperf_swizzle.trace.overwrites import with_sharing
 from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import reads_what_is_written, writes_any
+from intelliperf_swizzle.trace.writers import Writers
 
 _FIRST_BATCH, _LARGEST_BATCH = 256, 16384
 """Workgroups that are interpreted at once: the first few show how large arrays become."""
@@ -46,6 +46,8 @@ _MOST_COUNTING_STEPS = 500_000
 """Some seconds."""
 _MOST_ACCESSES = 200_000_000
 """Accesses of a trace (3 GB while it is made)."""
+_MOST_WATCHED = 1 << 28
+"""Bytes of the buffers whose writers are told thread by thread (600 MB)."""
 _FLOATS = {"float": "f", "double": "d", "half": "e"}
 
 
@@ -59,6 +61,15 @@ def trace_here(launch: Launch, _: Path) -> Trace:
         traced = _trace(launch, kernel)
         return replace(traced, cautions=(*traced.cautions, caution))
     return _trace(launch, kernel)
+
+
+def trace_each_here(launches: Sequence[Launch], folder: Path) -> Iterator[Trace | None]:
+    """Traces launches one after the other; None for what cannot be traced."""
+    for launch in launches:
+        try:
+            yield trace_here(launch, folder)
+        except TraceError:
+            yield None
 
 
 def _trace(launch: Launch, kernel: DeviceKernel) -> Trace:
@@ -92,6 +103,7 @@ class _Tracing:
         block: Grid = tuple(launch.options["block"])
         self._values, by_reference = _values(launch, kernel.types)
         buffers = _buffers(launch, kernel)
+        self._buffers = buffers
         self._memory = DeviceMemory(buffers, by_reference, launch.grid, block)
         self._update = CurrentUpdate(kernel.slice.updates)
         self._begin = np.array([one.begin for one in buffers], np.int64)
@@ -142,7 +154,7 @@ class _Tracing:
                 "other is not known",
                 hint="allocate it with the runtime, or guard the access",
             )
-        if self._reads_what_is_written(trace, recorder):
+        if self._reads_what_is_written(trace, recorder) and not self._reads_its_own():
             raise TraceError(
                 f"{launch.kernel} cannot be traced: what a workgroup accesses depends on what the "
                 "launch itself writes"
@@ -173,6 +185,20 @@ class _Tracing:
             return reads_what_is_written(trace, self._memory.all_places, recorder.value_loads)
         return writes_any(trace, self._execution.read)
 
+    def _reads_its_own(self) -> bool:
+        """Whether no thread loads from where it has stored before, or another one stores."""
+        held = [one for one in self._buffers if one.contents is not None]
+        threads = math.prod(self._launch.options["block"])
+        if (
+            self._execution is not None
+            or sum(one.bytes for one in held) > _MOST_WATCHED
+            or self._launch.programs * threads >= 1 << 31
+        ):
+            return False
+        watch = _ThreadWatch(held, threads)
+        self._run(watch, None)
+        return watch.apart
+
     def _run(self, recorder: Observer, counted: TraceRecorder | None) -> None:
         programs, done, batch = self._launch.programs, 0, _FIRST_BATCH
         while done < programs:
@@ -200,6 +226,45 @@ class _Tracing:
                 material = number in sliced.decisive
             names += [] if material else [name]
         return tuple(names)
+
+
+class _ThreadWatch(Observer):
+    """Notes which threads load and store.
+
+    All loads count: those that decide may have become one in the slice, which stores nothing.
+
+    Args:
+        buffers: that hold what decides, by address.
+        threads: of a workgroup.
+    """
+
+    def __init__(self, buffers: Sequence[Buffer], threads: int):
+        begin = np.array([one.begin for one in buffers], np.int64)
+        sizes = np.array([one.bytes for one in buffers], np.int64)
+        self._writers = Writers(begin, begin + sizes, grain=4)
+        self._threads = threads
+        self._in_order = True
+
+    @property
+    def apart(self) -> bool:
+        """Whether all loads find what was there before the launch."""
+        return self._in_order and not self._writers.clashes().any()
+
+    def begin(self, programs: Int64Array) -> None:
+        """A batch begins."""
+        self._programs, self._stored = programs, False
+
+    def access(self, block: BlockAccess) -> int:
+        """The programs of the batch access a block."""
+        for rows, lanes, covered in block.lanes():
+            threads = self._programs[rows, None] * self._threads + np.arange(lanes.shape[1])
+            each = threads.reshape(-1), lanes.reshape(-1, 1), covered.reshape(-1, 1)
+            inside = self._writers.note(block.kind, *each, block.item_bytes)
+            if block.kind != Access.READ:
+                self._stored |= inside > 0
+            elif inside and self._stored:
+                self._in_order = False
+        return 0
 
 
 def _values(launch: Launch, types: Sequence[str]) -> tuple[list[int], dict[int, bytes]]:

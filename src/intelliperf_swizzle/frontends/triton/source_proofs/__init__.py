@@ -3,6 +3,5 @@
 """The remap that a kernel's own source computes from its program ids: is it a permutation?
 
 `observe` executes the kernel's IR in a child process and notes who stores each element,
-`accessed_parts` who accesses which part; `judge` draws the verdict and words it; `other_sizes`
-makes a launch anew at other sizes.
+`accessed_parts` who accesses which part; `judge` draws the verdict and words it.
 """

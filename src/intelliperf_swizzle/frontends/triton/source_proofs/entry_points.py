@@ -13,6 +13,7 @@ from pathlib import Path
 from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.disk import temporary_folder
 from intelliperf_swizzle.errors import UsageError
+from intelliperf_swizzle.frontends.other_sizes import scale_launch
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
@@ -22,7 +23,6 @@ from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     summarise,
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation
-from intelliperf_swizzle.frontends.triton.source_proofs.other_sizes import scale_launch
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.kept import Kept, kept_for_user

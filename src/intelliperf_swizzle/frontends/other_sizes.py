@@ -45,7 +45,9 @@ class _Factor:
         return self.block * (count - self.count) + self.size
 
 
-def scale_launch(launch: Launch, counts: Callable[[int], Iterable[int]]) -> tuple[Launch, ...]:
+def scale_launch(
+    launch: Launch, counts: Callable[[int], Iterable[int]], blocks: Sequence[int] = ()
+) -> tuple[Launch, ...]:
     """The launch at other sizes, from the smallest grid to the largest.
 
     Nothing where its grid is not explained, or it cannot be made anew from its own sizes.
@@ -53,8 +55,9 @@ def scale_launch(launch: Launch, counts: Callable[[int], Iterable[int]]) -> tupl
     Args:
         launch: as recorded.
         counts: how many blocks to have along a size that has so many.
+        blocks: that sizes may be divided by, besides what arguments say; the likeliest first.
     """
-    factors = [_explain(launch, extent) for extent in launch.grid]
+    factors = [_explain(launch, extent, blocks) for extent in launch.grid]
     sizes = dict.fromkeys(factor for axis in factors for factor in axis or () if factor.count > 1)
     pointers = any(one.address is not None for one in launch.storages.values())
     if None in factors or not sizes or pointers:
@@ -144,7 +147,7 @@ def _with_block(
     return replace(launch, grid=(x, y, z), arguments=arguments, count=1, ttir=None)
 
 
-def _explain(launch: Launch, extent: int) -> tuple[_Factor, ...] | None:
+def _explain(launch: Launch, extent: int, known: Sequence[int] = ()) -> tuple[_Factor, ...] | None:
     """Sizes and blocks whose counts multiply to an extent of the grid; None if there are none.
 
     Several divisions of the kernel's own text come first: one of the other sizes, K, may be equal
@@ -163,16 +166,18 @@ def _explain(launch: Launch, extent: int) -> tuple[_Factor, ...] | None:
         for chosen in itertools.combinations(divided, number):
             if math.prod(factor.count for factor in chosen) == extent:
                 return chosen
-    blocks = sorted(
+    passed = sorted(
         {(name not in launch.constexprs, value) for name, value in constants.items() if value > 1}
     )
+    blocks = [*known, *(value for _, value in passed)]
     plain = [value for name, value in constants.items() if name not in launch.constexprs]
     sizes = [*plain, *(constants[name] for name in launch.constexprs if name in constants)]
     dims = [dim for _, view in launch.tensors() for dim in view.shape]
     for candidates in (plain, sizes, [*sizes, *dims]):
         if extent in candidates:
             return (_Factor(extent, 1),)
-        factors = list(_factors(candidates, [block for _, block in blocks], extent))
+        factors = list(_factors(candidates, blocks, extent))
+        factors.sort(key=lambda one: blocks.index(one.block) if one.block in known else len(blocks))
         for number in (1, 2, 3):
             for chosen in itertools.combinations_with_replacement(factors, number):
                 if math.prod(factor.count for factor in chosen) == extent:

@@ -1,0 +1,24 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""The page of the hunt says what its records say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hunt.campaign import pairs_of
+from hunt.table import page
+
+ROOT = Path(__file__).parents[2]
+TRITON, HIP = (ROOT / "benchmarks/records" / f"hunt_{one}.jsonl.gz" for one in ("triton", "hip"))
+
+
+def test_the_page_is_made_from_its_records() -> None:
+    assert (ROOT / "docs/results/campaign.md").read_text("utf-8") == page(TRITON, HIP)
+
+
+def test_the_records_hold_nothing_wrong_that_was_accepted() -> None:
+    pairs = [*pairs_of(TRITON), *pairs_of(HIP)]
+    assert [p.text for p in pairs if p.accepted and p.truth == "harmful"] == []
+    harmless = [p for p in pairs if p.truth == "harmless"]
+    assert sum(p.accepted for p in harmless) >= 0.9 * len(harmless)
