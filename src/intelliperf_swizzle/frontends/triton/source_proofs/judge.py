@@ -190,9 +190,8 @@ def judge(observation: Observation, kernel: str, grid: Grid, count: int = 1) -> 
     facts = Facts(observation, grid)
     kind, reason, lines = first_rule(facts)
     dropped = kind == "not a permutation" and facts.drops_tiles
-    return RemapVerdict(
-        kernel, grid, kind, reason, (*lines, *facts.outputs_described), count, dropped
-    )
+    evidence = (*lines, *facts.outputs_described)
+    return RemapVerdict(kernel, grid, kind, reason, evidence, count, dropped)
 
 
 @dataclass(frozen=True)
@@ -332,11 +331,8 @@ def first_rule(facts: Facts) -> tuple[RemapKind, str, list[str]]:
         many = "and there are too many accesses to say why"
         return "not told", f"elements are stored by several programs, others by none, {many}", []
     if facts.clean_of_all:
-        return (
-            "permutation",
-            f"each element of {_name(facts.clean_of_all)} is stored exactly once",
-            [],
-        )
+        reason = f"each element of {_name(facts.clean_of_all)} is stored exactly once"
+        return "permutation", reason, []
     if facts.shared:
         return "not told", "elements are stored by several programs", []
     if facts.has_gaps and not facts.all_work:
