@@ -114,8 +114,7 @@ def shortest(attempts: Sequence[Attempt]) -> Attempt:
         if near and loss is not None and loss <= least_gain(first):
             equals.append(one)
     return min(
-        equals,
-        key=lambda one: (one.validation is None, _merit(one, "length"), equals.index(one)),
+        equals, key=lambda one: (one.validation is None, _merit(one, "length"), equals.index(one))
     )
 
 

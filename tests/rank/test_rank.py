@@ -325,3 +325,12 @@ def test_of_what_the_model_cannot_tell_apart_the_shortest_text_is_taken() -> Non
     assert shortest([long, short, worse]) == short
     slow = replace(short.measurement, modelled_memory_time_ms=1.05)
     assert shortest([long, replace(short, measurement=slow)]) == long
+
+
+def test_less_than_launching_takes_is_no_gain() -> None:
+    faster = replace(BASELINE, modelled_memory_time_ms=0.5)
+    assert judge(faster, BASELINE, launch_ms=0.9).kind == "better"
+    verdict = judge(faster, BASELINE, launch_ms=1.1)
+    assert verdict.kind == "no difference"
+    assert verdict.reason.endswith("500 µs is less than launching takes")
+    assert judge(BASELINE, faster, launch_ms=1.1).kind == "slower"

@@ -84,3 +84,18 @@ def test_what_is_bound_by_arithmetic_says_so(run: Run) -> None:
     text = said(replace(run, best=None, nothing_to_gain=True, baseline=bound))
     assert "nothing to gain" in text
     assert "its operations take at least 2 ms, its memory traffic 1.5 ms" in text
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_what_people_use_by_hand_stands_beside_what_was_found(run: Run, face: str) -> None:
+    names = [one.name for one in run.by_hand]
+    assert names[:3] == ["unmodified", "remap_xcd of AITER", "GROUP_M = 4"]
+    assert len(names) == 8, "groups of 4, 8 and 16, with the remap and without it"
+    evaluated = {one.number for one in run.attempts if one.measurement}
+    assert evaluated >= {one.attempt for one in run.by_hand[1:]}
+    shown = words_of(face, run)
+    assert all(name in shown for name in names)
+    assert f"found: {run.best.candidate.name}" in shown if run.best else True
+    assert re.search(
+        r"Placement: .*users of a line of b_ptr sit on [\d.]+ → [\d.]+ of 8 XCDs", shown
+    )

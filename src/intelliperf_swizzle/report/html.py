@@ -39,8 +39,7 @@ MAPPED_BYTES = 32 * LINE_BYTES
 def render(run: Run) -> str:
     """The whole page."""
     return _template("page.html").render(
-        **_view(run),
-        script=(PAGE / "script.js").read_text(encoding="utf-8"),
+        **_view(run), script=(PAGE / "script.js").read_text(encoding="utf-8")
     )
 
 

@@ -12,15 +12,7 @@ from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
 from intelliperf_swizzle.edit import quoted
-from intelliperf_swizzle.records import (
-    Accuracy,
-    ByHand,
-    Interval,
-    Measurement,
-    Proof,
-    Run,
-    Timing,
-)
+from intelliperf_swizzle.records import Accuracy, ByHand, Interval, Measurement, Proof, Run, Timing
 from intelliperf_swizzle.report.establish import PROVED, establish, headline, recommended, sentences
 from intelliperf_swizzle.units import factor, milliseconds, percent, size
 

@@ -19,10 +19,7 @@ from intelliperf_swizzle.frontends.cpp.slice.slicing import place_of_touch
 from intelliperf_swizzle.frontends.cpp.trace.decoding import UnknownStepError, decode_slice
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import Buffer, DeviceMemory
 from intelliperf_swizzle.frontends.cpp.trace.slice_execution import SliceExecution, rounding
-from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import (
-    CurrentUpdate,
-    Interpreter,
-)
+from intelliperf_swizzle.frontends.cpp.trace.slice_interpreter import CurrentUpdate, Interpreter
 from intelliperf_swizzle.frontends.cpp.trace.terms import Sum
 from intelliperf_swizzle.records import (
     LINE_BYTES,

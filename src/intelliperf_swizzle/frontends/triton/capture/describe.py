@@ -209,12 +209,26 @@ def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
         value = unwrapped(value)
         if hasattr(value, "block_shape") and hasattr(value, "base"):
             yield from tensors_in((value.base,))
-        elif hasattr(value, "untyped_storage"):
-            yield value
-        elif hasattr(value, "data_ptr") and hasattr(value, "base"):  # read as another type
-            yield value.base
+        elif hasattr(value, "data_ptr"):
+            yield base_of(value)
         elif isinstance(value, (tuple, list)):
             yield from tensors_in(value)
+
+
+def base_of(value: Any) -> torch.Tensor:
+    """The tensor itself, or that on whose memory an object is that Triton takes for a tensor.
+
+    Raises:
+        UnreadableKernelError: no attribute of the object is a tensor.
+    """
+    while not hasattr(value, "storage_offset"):
+        inside = [
+            one for one in getattr(value, "__dict__", {}).values() if hasattr(one, "data_ptr")
+        ]
+        if not inside:
+            raise UnreadableKernelError(f"a {type(value).__name__} shows memory of no known tensor")
+        value = inside[0]
+    return value
 
 
 def _numbers(values: Iterable[Any]) -> list[int]:
@@ -260,15 +274,18 @@ class _Converter:
         return plain
 
     def _tensor(self, value: Any) -> TensorArgument:
-        tensor = value.base if type(value).__name__ == "TensorWrapper" else value
+        tensor = base_of(value)
         number = self.memory.number(tensor)
-        ahead = tensor.untyped_storage().data_ptr() - self.memory.spans[number].begin
+        storage = tensor.untyped_storage().data_ptr()
+        ahead = tensor.storage_offset() * tensor.element_size()
+        if tensor is not value:
+            ahead = value.data_ptr() - storage
         return TensorArgument(
             storage=number,
             dtype=_triton_name(value.dtype),
-            shape=_integers(tensor.shape),
-            strides=_integers(tensor.stride()),
-            offset_bytes=ahead + tensor.storage_offset() * tensor.element_size(),
+            shape=_integers(getattr(value, "shape", tensor.shape)),
+            strides=_integers((value if hasattr(value, "stride") else tensor).stride()),
+            offset_bytes=storage - self.memory.spans[number].begin + ahead,
         )
 
 

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 from intelliperf_swizzle.frontends.triton.capture.calls import Call, JitFunction
-from intelliperf_swizzle.frontends.triton.capture.describe import unwrapped
+from intelliperf_swizzle.frontends.triton.capture.describe import base_of, unwrapped
 from intelliperf_swizzle.frontends.triton.capture.sources import is_jit_function
 
 
@@ -30,7 +30,7 @@ class _Plan:
     def __init__(self, kernel: JitFunction, values: Sequence[object]) -> None:
         self.kernel = kernel  # kept alive, so that no other one gets its `id`
         plain = [at for at, one in enumerate(values) if type(one) in _PLAIN]
-        self.tensors = [at for at, one in enumerate(values) if _is_tensor(one)]
+        self.tensors = [at for at, one in enumerate(values) if hasattr(one, "storage_offset")]
         self.others = sorted(set(range(len(values))) - {*plain, *self.tensors})
         self.numbers = itemgetter(*plain) if plain else None
         parameters = inspect.signature(kernel.fn).parameters.values()
@@ -83,20 +83,19 @@ class Identity:
         )
 
 
-def _is_tensor(value: Any) -> bool:
-    return hasattr(value, "untyped_storage")
-
-
 def _look_into(value: Any, tensors: list[Any]) -> Hashable:
     """What tells a value from another of its type; the tensors in it are listed."""
-    if _is_tensor(value):
+    if hasattr(value, "storage_offset"):
         tensors.append(value)
         return None
     if hasattr(value, "block_shape") and hasattr(value, "base"):  # a descriptor
         extents = (*value.shape, *value.strides, *value.block_shape)
         return (*map(str, extents), _look_into(value.base, tensors))
-    if hasattr(value, "data_ptr") and hasattr(value, "base"):  # a tensor read as another type
-        return (str(value.dtype), _look_into(value.base, tensors))
+    if hasattr(value, "data_ptr"):  # a tensor seen in another way
+        base = base_of(value)
+        sizes = (*getattr(value, "shape", ()), *getattr(value, "stride", lambda: ())())
+        ahead = value.data_ptr() - base.data_ptr()
+        return (str(value.dtype), sizes, ahead, _look_into(base, tensors))
     if isinstance(value, (tuple, list)):
         return tuple([(type(item), _look_into(item, tensors)) for item in value])
     if is_jit_function(value):

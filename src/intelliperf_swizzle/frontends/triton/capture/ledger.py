@@ -18,7 +18,7 @@ from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunc
 from intelliperf_swizzle.frontends.triton.capture.graphs import Graphs
 from intelliperf_swizzle.frontends.triton.capture.identity import Identity
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution
-from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error, UnreadableKernelError
+from intelliperf_swizzle.frontends.triton.capture.sources import NotUtf8Error
 from intelliperf_swizzle.frontends.triton.capture.store import Store, digest
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 from intelliperf_swizzle.records import UInt8Array
@@ -165,7 +165,3 @@ class Ledger:
         sentence = f"`{bound.call.kernel.fn.__name__}` was not recorded: {error}"
         usage = isinstance(error, NotUtf8Error)
         journal.write(self._folder, "refused", text=sentence, usage=usage)
-
-
-REFUSALS = (UnreadableKernelError, OSError)
-"""Why a launch cannot be recorded."""

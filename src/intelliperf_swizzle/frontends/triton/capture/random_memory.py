@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 
 import torch
 
+from intelliperf_swizzle.frontends.triton.capture.standin_operators import overridden
+
 LARGE_BYTES = 32 << 20
 """Larger tensors are filled so; the C library has mapped their memory for them alone."""
 BLOCK_BYTES = 8 << 20
@@ -71,7 +73,7 @@ def patch_random(shape_of: Callable[[tuple[object, ...]], tuple[int, ...] | None
 
 
 def _is_large(shape: tuple[int, ...], dtype: torch.dtype) -> bool:
-    return math.prod(shape) * int(dtype.itemsize) > LARGE_BYTES
+    return "randn" not in overridden and math.prod(shape) * int(dtype.itemsize) > LARGE_BYTES
 
 
 def _from_shape(

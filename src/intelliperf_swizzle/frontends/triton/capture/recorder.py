@@ -25,17 +25,8 @@ from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall, Execut
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, describe
 from intelliperf_swizzle.frontends.triton.capture.execution import execute, written
 from intelliperf_swizzle.frontends.triton.capture.graphs import is_capturing
-from intelliperf_swizzle.frontends.triton.capture.ledger import (
-    REFUSALS,
-    LaunchKind,
-    Ledger,
-    RecordedLaunch,
-)
-from intelliperf_swizzle.frontends.triton.capture.settings import (
-    MOST_VARIANTS,
-    Execution,
-    Settings,
-)
+from intelliperf_swizzle.frontends.triton.capture.ledger import LaunchKind, Ledger, RecordedLaunch
+from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS, Execution, Settings
 from intelliperf_swizzle.frontends.triton.capture.uses import Uses
 
 PROBE_SECONDS = 0.5
@@ -74,19 +65,19 @@ class Recorder:
         launch()
 
     def _record(self, bound: BoundCall) -> None:
-        kind = self._ledger.kind(bound)
-        if kind.refused:
-            self._leave(bound)
-            return
-        live = None
+        kind, live = LaunchKind(), None
         try:
+            kind = self._ledger.kind(bound)
+            if kind.refused:
+                self._leave(bound)
+                return
             if kind.records and not kind.integers:
                 (record,) = kind.records.values()
             elif self._budget is None and (kind.looks > MOST_VARIANTS or is_capturing()):
                 record = self._ledger.skip(bound, kind, compare=not is_capturing())
             else:
                 live, record = self._ledger.look(bound, kind)
-        except REFUSALS as error:
+        except Exception as error:  # what cannot be recorded must not end the application
             self._ledger.refuse(bound, kind, error)
             self._leave(bound)
             return

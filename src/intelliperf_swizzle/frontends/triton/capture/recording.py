@@ -196,10 +196,8 @@ class _JournalWatch:
         elif event["event"] == "refused":
             self.refusals.append(event["text"])
             self.not_utf8 = event["text"] if event["usage"] else self.not_utf8
-        elif event["event"] == "caution":
-            self.cautions.append(event["text"])
-        elif event["event"] == "note":
-            self.notes.append(event["text"])
+        elif event["event"] in ("caution", "note"):
+            (self.cautions if event["event"] == "caution" else self.notes).append(event["text"])
         elif event["event"] in ("new", "further"):
             if event["event"] == "further":  # a training loop has no end of them
                 self._further.add(record)
@@ -286,26 +284,25 @@ class _Ending:
 
 def _computed(launches: Sequence[Launch], watch: _JournalWatch, budget_seconds: float) -> list[str]:
     """Which launches were computed and why, where it is not all of them within the budget."""
-    longest: dict[tuple[str, bool], float] = {}
+    longest: dict[bool, dict[str, float]] = {True: {}, False: {}}
     for launch in launches:
         execution = watch.executions.get(watch.records[launch.ordinal])
-        if execution is None or (execution.computed and not execution.for_integers):
-            continue
-        key = (launch.kernel, execution.computed)
-        longest[key] = max(longest.get(key, 0.0), execution.seconds or 0.0)
-    notes = []
-    for (kernel, computed), seconds in longest.items():
-        if computed:
-            notes.append(
-                f"`{kernel}` took {seconds:.0f} s, beyond the budget: it writes integers, which"
-                " later launches may need"
-            )
-            continue
-        left = f"more than is left of the {budget_seconds:g} s for all launches"
-        reason = f" (about {seconds:.0f} s, {left})" if seconds else ""
+        if execution is not None and (execution.for_integers or not execution.computed):
+            seconds = longest[execution.computed]
+            before = seconds.get(launch.kernel, 0.0)
+            seconds[launch.kernel] = max(before, execution.seconds or 0.0)
+    notes = [
+        f"`{kernel}` took {seconds:.0f} s, beyond the budget: it writes integers, which later"
+        " launches may need"
+        for kernel, seconds in longest[True].items()
+    ]
+    if left_out := longest[False]:
+        names, total = [f"`{kernel}`" for kernel in left_out], sum(left_out.values())
+        told = ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
+        reason = f" (about {total:.0f} s, more than is left of the {budget_seconds:g} s for all)"
         notes.append(
-            f"`{kernel}` was recorded and not computed{reason}: what the application makes of its"
-            " output means nothing"
+            f"{told} {'was' if len(names) == 1 else 'were'} recorded and not computed"
+            f"{reason if total else ''}: what the application makes of that output means nothing"
         )
     return notes
 

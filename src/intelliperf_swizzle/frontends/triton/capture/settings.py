@@ -67,16 +67,9 @@ class Gpu:
         return int(self.arch[3:-2]), int(self.arch[-2], 16)
 
 
-def gpu_of(target: Target) -> Gpu:
+def gpu_of(it: Target) -> Gpu:
     """What an application can ask of a target."""
-    return Gpu(
-        product=target.product,
-        backend=target.backend,
-        arch=target.arch,
-        warp_size=target.warp_size,
-        compute_units=target.cus,
-        shared_bytes=target.lds_bytes_per_cu,
-    )
+    return Gpu(it.product, it.backend, it.arch, it.warp_size, it.cus, it.lds_bytes_per_cu)
 
 
 def gpu_told(target: Target | None) -> Gpu:

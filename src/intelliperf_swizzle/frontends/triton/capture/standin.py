@@ -11,17 +11,21 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import types
 import warnings
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from torch.utils import _device as torch_device
 
-from intelliperf_swizzle.frontends.triton.capture import random_memory, standin_cuda, unknown
+from intelliperf_swizzle.frontends.triton.capture import (
+    random_memory,
+    standin_cuda,
+    standin_operators,
+    unknown,
+)
 from intelliperf_swizzle.frontends.triton.capture.settings import Gpu
 
 _Constructor: TypeAlias = Callable[..., torch.Tensor]
@@ -34,11 +38,7 @@ LARGE_OPERATIONS = 2e11
 
 
 def install(
-    gpu: Gpu,
-    *,
-    multiply: bool,
-    on_skip: Callable[[str], None],
-    on_missing: Callable[[str], None],
+    gpu: Gpu, *, multiply: bool, on_skip: Callable[[str], None], on_missing: Callable[[str], None]
 ) -> None:
     """Make torch behave as if there were one GPU.
 
@@ -54,6 +54,7 @@ def install(
     standin_cuda.install(gpu)
     _patch_compile(on_missing)
     _patch_products(None if multiply else on_skip)
+    standin_operators.install(lambda tensor: tensor.is_cuda)
     random_memory.patch_random(_shape)
 
 
@@ -159,22 +160,29 @@ def _patch_constructors() -> None:
                 function in constructors
             ):
                 setattr(module, name, _placed(function))
-    for name in _LIKE:
-        setattr(torch, name, _placed_like(getattr(torch, name)))
-    for name in _NEW:
-        setattr(torch.Tensor, name, _placed_like(getattr(torch.Tensor, name)))
+    for owner, names in ((torch, _LIKE), (torch.Tensor, _NEW)):
+        for name in names:
+            setattr(owner, name, _placed(getattr(owner, name), like=True))
     for owner, name in (
         *((torch, name) for name in ("empty", "empty_like", "empty_strided")),
         *((torch.Tensor, name) for name in ("new_empty", "new_empty_strided")),
     ):
         setattr(owner, name, _cleared(getattr(owner, name)))
-    for name in ("empty", "zeros"):
-        setattr(torch, name, _from_calloc(getattr(torch, name)))
-    torch.from_numpy = lambda array: _on_host(_wrap_numpy(array))
+    zeros = torch.zeros
+    torch.zeros = lambda *arguments, **options: (  # whose pages take no memory until written
+        zeros if "out" in options or "zeros" in standin_operators.overridden else torch.empty
+    )(*arguments, **options)
+    from_numpy = torch.from_numpy
+    torch.from_numpy = lambda array: _on_host(from_numpy(array))
 
 
-def _placed(construct: _Constructor) -> _Constructor:
-    """A constructor that takes `device="cuda"`; where none is given, the default one decides."""
+def _placed(construct: _Constructor, *, like: bool = False) -> _Constructor:
+    """A constructor that takes `device="cuda"`; where none is given, the default one decides.
+
+    Args:
+        construct: of torch.
+        like: whether its tensor is by default where its first argument is.
+    """
 
     @functools.wraps(construct)
     def placed(*arguments: object, **options: object) -> torch.Tensor:
@@ -182,24 +190,11 @@ def _placed(construct: _Constructor) -> _Constructor:
         options.pop("pin_memory", None)
         if device is not None:
             options["device"] = _real(device)
-        made = construct(*arguments, **options)
-        return made if is_cuda(device or _default_device()) else _on_host(made)
-
-    return placed
-
-
-def _placed_like(construct: _Constructor) -> _Constructor:
-    """A constructor whose tensor is by default where its first argument is."""
-
-    @functools.wraps(construct)
-    def placed(*arguments: object, **options: object) -> torch.Tensor:
-        like: torch.Tensor = arguments[0] if arguments else options["input"]
-        device = options.pop("device", None)
-        options.pop("pin_memory", None)
-        if device is not None and not is_cuda(device):
-            options["device"] = device
-        made = construct(*arguments, **options)
-        return made if is_cuda(device or like.device) else _on_host(made)
+        first: Any = (arguments[0] if arguments else options["input"]) if like else None
+        on_gpu = is_cuda(device or (first.device if like else _default_device()))
+        with standin_operators.making(on_gpu=on_gpu):
+            made = construct(*arguments, **options)
+        return made if on_gpu else _on_host(made)
 
     return placed
 
@@ -210,25 +205,9 @@ def _cleared(construct: _Constructor) -> _Constructor:
     @functools.wraps(construct)
     def make(*arguments: object, **options: object) -> torch.Tensor:
         made = construct(*arguments, **options)
-        with torch.no_grad():  # large memory comes from the system, as zeros
+        with torch.no_grad(), standin_operators.making(on_gpu=False):
+            # large memory comes from the system, as zeros
             return made.zero_() if made.nbytes <= random_memory.LARGE_BYTES else made
-
-    return make
-
-
-def _from_calloc(construct: _Constructor) -> _Constructor:
-    """`empty` and `zeros` whose pages take no memory until they are written, and start as zeros."""
-
-    @functools.wraps(construct)
-    def make(*arguments: object, **options: object) -> torch.Tensor:
-        shape = _shape(arguments)
-        device = options.get("device") or _default_device()
-        plain = set(options) <= {"dtype", "device", "requires_grad", "pin_memory"}
-        if shape is None or 0 in shape or not plain or torch.device(_real(device)) != CPU:
-            return construct(*arguments, **options)
-        made = _zeros(shape, options.get("dtype") or torch.get_default_dtype())
-        made.requires_grad_(bool(options.get("requires_grad", False)))
-        return made if is_cuda(device) else _on_host(made)
 
     return make
 
@@ -240,14 +219,6 @@ def _shape(arguments: tuple[object, ...]) -> tuple[int, ...] | None:
         given = tuple(arguments[0])
     shape = tuple(int(n) for n in given if isinstance(n, (int, np.integer)) and n >= 0)
     return shape if arguments and len(shape) == len(given) else None
-
-
-_wrap_numpy = torch.from_numpy
-
-
-def _zeros(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    memory = np.zeros(math.prod(shape) * dtype.itemsize, np.uint8)
-    return _wrap_numpy(memory).view(dtype).view(shape)
 
 
 # --- devices by other names ---------------------------------------------------------------------
@@ -263,14 +234,7 @@ def _patch_devices() -> None:
 
     context.__init__ = __init__
     torch.get_default_device = _default_device
-
-    class Generator(torch.Generator):  # type: ignore[misc]
-        """A random generator of the CPU, whatever device is asked for."""
-
-        def __new__(cls, device: object = "cpu") -> torch.Generator:
-            return super().__new__(cls, device=_real(device))
-
-    torch.Generator = Generator
+    torch.Generator = standin_cuda.Generator
 
     autocast = torch.autocast.__init__
     torch.autocast.__init__ = lambda self, device_type, *arguments, **options: autocast(
@@ -342,7 +306,7 @@ def _patch_products(on_skip: Callable[[str], None] | None) -> None:
 
 
 def _not_computed(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    made = _zeros(shape, dtype)
+    made = torch.zeros(shape, dtype=dtype, device=CUDA)
     unknown.mark_tensor(made)
     return made
 

@@ -30,15 +30,8 @@ class Event:
         """Milliseconds from this event to `end`; never 0, since applications divide by it."""
         return max((end._seconds - self._seconds) * 1e3, 1e-3)
 
-    def synchronize(self) -> None:
-        """Nothing is pending."""
-
-    def wait(self, stream: Stream | None = None) -> None:
-        """Nothing is pending."""
-
-    def query(self) -> bool:
-        """Whether all work is done: always."""
-        return True
+    synchronize = wait = lambda self, *_: None
+    query = lambda self: True  # noqa: E731
 
 
 class Stream:
@@ -49,14 +42,8 @@ class Stream:
         self.stream_id = 0
         self.device = torch.device("cuda", 0)
 
-    def synchronize(self) -> None:
-        """Nothing is pending."""
-
-    def wait_stream(self, stream: Stream) -> None:
-        """Nothing is pending."""
-
-    def wait_event(self, event: Event) -> None:
-        """Nothing is pending."""
+    synchronize = wait_stream = wait_event = lambda self, *_: None
+    query = lambda self: True  # noqa: E731
 
     def record_event(self, event: Event | None = None) -> Event:
         """Take the time."""
@@ -64,15 +51,31 @@ class Stream:
         event.record()
         return event
 
-    def query(self) -> bool:
-        """Whether all work is done: always."""
-        return True
-
     def __enter__(self) -> Stream:
         return self
 
     def __exit__(self, *_: object) -> None:
         pass
+
+
+class Generator(torch.Generator):  # type: ignore[misc]
+    """A random generator of the CPU, whatever device is asked for, with a state as of a GPU's."""
+
+    def __new__(cls, device: object = "cpu") -> Generator:
+        """Of the CPU."""
+        return super().__new__(cls, device="cpu")  # type: ignore[no-any-return]
+
+    _offset = 0
+
+    def get_state(self) -> torch.Tensor:
+        """Seed and offset as bytes: uint8[16]."""
+        return torch.tensor([self.initial_seed(), self._offset]).view(torch.uint8)
+
+    def set_state(self, state: torch.Tensor) -> Generator:
+        """Continues from there."""
+        seed, self._offset = state.view(torch.int64)[-2:].tolist()
+        self.manual_seed(seed)
+        return self
 
 
 class DeviceGuard(contextlib.AbstractContextManager[None]):
@@ -145,6 +148,7 @@ def install(gpu: Gpu) -> None:
     cuda.get_arch_list = lambda: [gpu.arch if isinstance(gpu.arch, str) else f"sm_{gpu.arch}"]
     cuda.Event, cuda.Stream, cuda.ExternalStream, cuda.CUDAGraph = Event, Stream, Stream, Graph
     cuda.device, cuda.device_of = DeviceGuard, DeviceGuard
+    cuda.default_generators = (Generator(),)
     cuda.stream = lambda *_, **__: contextlib.nullcontext()
     cuda.graph = _capture_into
     cuda.is_current_stream_capturing = lambda: Graph.capturing
@@ -169,26 +173,11 @@ def install(gpu: Gpu) -> None:
     _install_accelerator(stream)
 
 
-_BYTES_HELD = (
-    "memory_allocated",
-    "max_memory_allocated",
-    "memory_reserved",
-    "max_memory_reserved",
-)
+_BYTES_HELD = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
 _DO_NOTHING = (
-    "synchronize",
-    "init",
-    "_lazy_init",
-    "set_device",
-    "set_stream",
-    "empty_cache",
-    "ipc_collect",
-    "reset_peak_memory_stats",
-    "reset_max_memory_allocated",
-    "manual_seed",
-    "manual_seed_all",
-    "seed",
-    "seed_all",
+    *("synchronize", "init", "_lazy_init", "set_device", "set_stream", "empty_cache"),
+    *("seed", "seed_all", "manual_seed", "manual_seed_all", "reset_peak_memory_stats"),
+    *("reset_max_memory_allocated", "ipc_collect"),
 )
 
 
@@ -221,9 +210,7 @@ def _always(answer: object) -> Callable[..., object]:
 
 
 def _install_accelerator(stream: Stream) -> None:
-    accelerator = getattr(torch, "accelerator", None)
-    if accelerator is None:
-        return
+    accelerator = getattr(torch, "accelerator", types.SimpleNamespace())
     accelerator.is_available = _always(True)
     accelerator.device_count = _always(1)
     accelerator.current_accelerator = _always(torch.device("cuda"))

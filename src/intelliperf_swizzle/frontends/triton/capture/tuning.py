@@ -40,7 +40,7 @@ def configs_of(function: FunctionType) -> Configs:
 
 
 def describe_configs(launches: Iterable[Launch], *, timed: bool) -> list[str]:
-    """A sentence for each tuned kernel: its configurations, and which were recorded.
+    """A line for each tuned kernel: of which of its configurations all numbers are.
 
     Args:
         launches: of an application.
@@ -53,26 +53,21 @@ def describe_configs(launches: Iterable[Launch], *, timed: bool) -> list[str]:
             kernel = (launch.kernel, launch.source.entry.file)
             configs[kernel] = launch.configs
             recorded.setdefault(kernel, Counter())[launch.config] += launch.count
-    how = "the fastest" if timed else "the first that its pruning leaves, since nothing is timed"
+    how = "the fastest" if timed else "the first that its pruning leaves, as nothing is timed"
     return [
-        f"`{kernel[0]}` is tuned (triton.autotune). Recorded, and what all numbers are of: "
-        f"{_in_words(recorded[kernel])}, {how}; where constexprs differ, a patch leaves the others "
-        f"as they are. Configurations: {_listed(configs[kernel])}"
-        for kernel in recorded
+        f"`{kernel[0]}` is tuned (triton.autotune): all numbers are of "
+        f"{_in_words(recorded[kernel], known)} of {len(known)}, {how}; where constexprs differ, a "
+        "patch leaves the others as they are"
+        for kernel, known in configs.items()
     ]
 
 
-def _in_words(recorded: Counter[int | None]) -> str:
-    return " and ".join(
-        f"{'one of its own' if number is None else f'number {number + 1}'} ({times} launches)"
-        for number, times in recorded.most_common()
-    )
-
-
-def _listed(configs: Configs) -> str:
-    """The configurations by number, without what they have in common."""
-    same = {n for n, value in configs[0].items() if all(one.get(n) == value for one in configs)}
-    return "; ".join(
-        f"{number}: " + " ".join(f"{n}={value}" for n, value in one.items() if n not in same)
-        for number, one in enumerate(configs, 1)
-    )
+def _in_words(recorded: Counter[int | None], configs: Configs) -> str:
+    """The recorded configurations, with what they have not in common with all others."""
+    varying = {n for one in configs for n, v in one.items() if any(c.get(n) != v for c in configs)}
+    told = {
+        number: " ".join(f"{n}={v}" for n, v in one.items() if n in varying)
+        for number, one in enumerate(configs)
+    }
+    words = (f"number {n + 1} ({told[n]})" if n is not None else "one of its own" for n in recorded)
+    return " and ".join(words)

@@ -9,7 +9,7 @@ it was. What torch makes of such memory is not known either; contents of it are 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +18,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from intelliperf_swizzle.frontends.triton.capture.addresses import Span, span_of
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch, tensors_in
+from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError
+from intelliperf_swizzle.frontends.triton.capture.standin_operators import tensors_of
 
 _OVERWRITES = ("aten::zero_", "aten::fill_", "aten::copy_")
 """Operations that leave nothing of what a tensor held."""
@@ -68,8 +70,9 @@ def mark(live: DescribedLaunch, number: int, *, is_unknown: bool) -> None:
 
 def mark_arguments(values: Iterable[Any]) -> None:
     """The same for all tensors of a launch of which nothing else is known."""
-    for tensor in tensors_in(values):
-        mark_tensor(tensor)
+    with suppress(UnreadableKernelError):
+        for tensor in tensors_in(values):
+            mark_tensor(tensor)
 
 
 class _Watch(TorchDispatchMode):  # type: ignore[misc]
@@ -85,7 +88,7 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
         made = func(*args, **(kwargs or {}))
         if not _marks:
             return made
-        given = list(_tensors((*args, *(kwargs or {}).values())))
+        given = list(tensors_of((*args, *(kwargs or {}).values())))
         name = func._schema.name
         if name in _OVERWRITES and given:
             target, *sources = given
@@ -94,7 +97,7 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc]
             if not known or whole:
                 mark_tensor(target, is_unknown=not known)
         elif any(_holds_unknown(one) for one in given):
-            for tensor in _tensors((made,)):
+            for tensor in tensors_of((made,)):
                 mark_tensor(tensor)
         return made
 
@@ -111,11 +114,3 @@ def _holds_unknown(tensor: torch.Tensor) -> bool:
     with suppress(NotImplementedError, RuntimeError):
         return tensor.untyped_storage().data_ptr() in _marks
     return False
-
-
-def _tensors(values: Iterable[Any]) -> Iterator[torch.Tensor]:
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            yield from _tensors(value)

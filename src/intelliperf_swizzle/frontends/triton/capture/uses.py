@@ -105,7 +105,10 @@ def _values(function: types.FunctionType) -> Iterator[object]:
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    scope = {**function.__globals__, **{name: _content(cell) for name, cell in cells}}
+    scope = {
+        **function.__globals__,
+        **{name: _attribute(cell, "cell_contents") for name, cell in cells},
+    }
     for code in _codes(function.__code__):
         value: object = None
         for one in dis.get_instructions(code):
@@ -120,17 +123,10 @@ def _values(function: types.FunctionType) -> Iterator[object]:
             yield value
 
 
-def _content(cell: types.CellType) -> object:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not bound yet
-        return None
-
-
 def _attribute(value: object, name: str) -> Any:
     try:
         return getattr(value, name, None)
-    except Exception:  # a property of the application's own
+    except Exception:  # a property of the application's own, a cell that is not bound yet
         return None
 
 

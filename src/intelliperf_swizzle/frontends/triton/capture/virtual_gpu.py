@@ -8,6 +8,7 @@ up to TTIR. It is TTIR for gfx942 whatever the target, since tensor descriptors 
 
 from __future__ import annotations
 
+import importlib
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -69,27 +70,21 @@ class VirtualGpu(StandInDriver):
     def __init__(self, gpu: Gpu) -> None:
         super().__init__(gpu.backend, gpu.arch, gpu.warp_size)
         self._gpu = gpu
-        self.launcher_cls = NoLauncher
+        self.launcher_cls = lambda *_: lambda *_: None  # who watches launches executes them
 
     def get_active_torch_device(self) -> torch.device:
         """What tensors say."""
-        import torch
-
-        return torch.device("cuda", 0)
+        return importlib.import_module("torch").device("cuda", 0)
 
     def get_device_interface(self) -> object:
         """The stand-in for it."""
-        import torch
-
-        return torch.cuda
+        return importlib.import_module("torch").cuda
 
     def map_python_to_cpp_type(self, name: str) -> str:
         """Nothing is compiled in C++."""
         return name
 
-    def load_binary(
-        self, name: str, kernel: bytes, shared: int, device: int
-    ) -> tuple[object, object, int, int, int]:
+    def load_binary(self, *_: object) -> tuple[object, object, int, int, int]:
         """Module, function, registers, spills and most threads of a kernel."""
         return self, self, _REGISTERS, 0, 1024
 
@@ -105,16 +100,6 @@ class VirtualGpu(StandInDriver):
             "warpSize": self._gpu.warp_size,
             "max_threads_per_sm": 2048,
         }
-
-
-class NoLauncher:
-    """Launches nothing; who watches launches (`calls`) executes them."""
-
-    def __init__(self, *_: object) -> None:
-        pass
-
-    def __call__(self, *_: object) -> None:
-        """Does nothing."""
 
 
 # --- compilation ----------------------------------------------------------------------------------
@@ -218,15 +203,12 @@ class RefusedKernel:
         self.metadata = _RefusedMetadata(name)
         self.asm: dict[str, str] = {}
 
-    def launch_metadata(self, *_: object) -> None:
-        """There is none."""
+    launch_metadata = _init_handles = lambda self, *_: None
+    """There is none, and nothing to load."""
 
     def run(self, *given: object) -> None:
         """Nothing is launched."""
         unknown.mark_arguments(given)
-
-    def _init_handles(self) -> None:
-        """There is nothing to load."""
 
     def __getitem__(self, grid: object) -> Callable[..., None]:
         return lambda *_, **__: None

@@ -287,6 +287,10 @@ def _match(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]
         yield value, kinds[value], argument
 
 
+_SIMPLE = (TensorArgument, int, float, bool, type(None))
+"""What is an argument of the kernel unless it is None or an integer 1, which are compiled in."""
+
+
 def _paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument]]:
     """Value, name and argument of each."""
     leaves = [
@@ -295,6 +299,11 @@ def _paired(kernel: Kernel, launch: Launch) -> Iterator[tuple[str, str, Argument
         if name not in launch.constexprs
         for leaf in _leaves(name, argument)
     ]
+    present = [(n, one) for n, one in leaves if one is not None and (type(one), one) != (int, 1)]
+    simple = all("." not in name and type(one) in _SIMPLE for name, one in leaves)
+    if simple and len(present) == len(kernel.args):  # one that is assigned to is renamed by that
+        yield from ((value, *leaf) for value, leaf in zip(kernel.args, present, strict=True))
+        return
     at = 0
     for value, kind in zip(kernel.args, kernel.arg_types, strict=True):
         wanted = value.removeprefix("%")

@@ -1,0 +1,57 @@
+# SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
+# SPDX-License-Identifier: MIT
+"""Public operators called one after the other; one that fails does not end the others."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+
+DEVICE = "cuda"
+torch.manual_seed(0)
+
+
+def half(*shape: int, grad: bool = True) -> torch.Tensor:
+    """Random bfloat16 on the GPU, by default a leaf with a gradient."""
+    return torch.randn(*shape, device=DEVICE, dtype=torch.bfloat16).requires_grad_(grad)
+
+
+def single(*shape: int, grad: bool = True) -> torch.Tensor:
+    """The same in float32."""
+    return torch.randn(*shape, device=DEVICE).requires_grad_(grad)
+
+
+def call(name: str, function: Callable[..., Any], *args: Any, **options: Any) -> None:
+    """Calls an operator, and its backward if it has one; says why it fails."""
+    try:
+        outputs = [one for one in _tensors(function(*args, **options)) if one.requires_grad]
+        if outputs:
+            torch.autograd.backward(outputs, [torch.ones_like(one) for one in outputs])
+    except Exception as error:  # of theirs: wrong arguments, unsupported sizes or Triton
+        reason = " ".join(str(error).split())[-150:]
+        print(f"failed: {name}: {type(error).__name__}: {reason}", file=sys.stderr)
+
+
+def by_name(
+    name: str, function: Callable[..., Any], known: Mapping[str, Callable[[], Any]], **given: Any
+) -> None:
+    """Calls an operator with what is known by the names of its required parameters."""
+    required = [
+        one.name
+        for one in inspect.signature(function).parameters.values()
+        if one.default is one.empty and one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+    ]
+    options = {one: known[one]() for one in required if one in known and one not in given}
+    call(name, function, **options, **given)
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for one in value:
+            yield from _tensors(one)
