@@ -15,6 +15,7 @@ import os
 import shutil
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -147,16 +148,18 @@ def temporary_folder(name: str) -> Iterator[Path]:
 
 
 _own: tuple[int, Path, FolderLock] | None = None
+_making = threading.Lock()
 
 
 def _own_folder() -> Path:
     """The folder of this process, with nothing left of processes that are no more."""
     global _own
-    if _own is None or _own[0] != os.getpid() or not _own[2].holds(_own[1]):
-        remove_left_behind()
-        _own = (os.getpid(), *_locked_folder())
-        atexit.register(remove_temporary)
-    return _own[1]
+    with _making:  # a second thread's would take the place of the first one's, and unlock it
+        if _own is None or _own[0] != os.getpid() or not _own[2].holds(_own[1]):
+            remove_left_behind()
+            _own = (os.getpid(), *_locked_folder())
+            atexit.register(remove_temporary)
+        return _own[1]
 
 
 def _locked_folder() -> tuple[Path, FolderLock]:

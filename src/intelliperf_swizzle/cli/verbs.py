@@ -13,8 +13,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
+from importlib import import_module, util
 from pathlib import Path
 
 from intelliperf_swizzle import hook
@@ -172,7 +171,7 @@ def mcp(arguments: Sequence[str]) -> int:
         prog=f"{PROGRAM} mcp",
         description="Serve the verbs to a coding agent by the Model Context Protocol (stdio).",
     ).parse_args(arguments)
-    if find_spec("mcp") is None:
+    if util.find_spec("mcp") is None:
         raise UsageError(
             "the MCP server needs the package `mcp`", hint="pip install 'intelliperf-swizzle[mcp]'"
         )

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -49,9 +49,8 @@ class BlockAccess:
 
     def span(self) -> tuple[int, int]:
         """Addresses of the active programs: none is below the first or above the second."""
-        ends: tuple[Callable[..., Any], ...] = (np.min, np.max)
-        low, high = (sum(int(end(term)) for term in self.used()) for end in ends)
-        return low, high
+        used = self.used()
+        return sum(int(term.min()) for term in used), sum(int(term.max()) for term in used)
 
     def lanes(
         self, rows: Int64Array | None = None

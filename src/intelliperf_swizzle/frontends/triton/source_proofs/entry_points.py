@@ -215,8 +215,7 @@ def prove_calls(
     with temporary_folder("source") as place:
         launches: list[Launch] = []
         for grid in grids:
-            extents = grid_of(grid)
-            if 0 in extents:
+            if 0 in (extents := grid_of(grid)):
                 raise UsageError(f"`{grid}` is not a grid", hint="4096, or (64, 64)")
             given = arguments(extents) if callable(arguments) else arguments
             launches.append(record_call(kernel, extents, given, place, len(launches)))

@@ -189,8 +189,8 @@ def judge(observation: Observation, kernel: str, grid: Grid, count: int = 1) -> 
     """The verdict, with its evidence."""
     facts = Facts(observation, grid)
     kind, reason, lines = first_rule(facts)
-    evidence = (*lines, *facts.outputs_described)
     dropped = kind == "not a permutation" and facts.drops_tiles
+    evidence = (*lines, *facts.outputs_described)
     return RemapVerdict(kernel, grid, kind, reason, evidence, count, dropped)
 
 
