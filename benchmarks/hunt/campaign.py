@@ -132,7 +132,8 @@ def hunt(seed: int, truth: Truth | Native, kept: Path, kind: Kind = "triton") ->
                 truthful, harm = "harmful", UNSEEN[unseen.split("=")[0]]
             pair = Pair(
                 seed, kinds.get(verdict.text, ""), verdict.text, app.effect, app.traits, truthful,
-                harm, verdict.accepted, verdict.kind, verdict.reason[:300],
+                harm, verdict.accepted, verdict.kind,
+                verdict.reason.replace(f"{folder}/", "")[:300],
                 (tuple(original), tuple(found)), unseen,
             )  # fmt: skip
             if pair.accepted and pair.truth == "harmful":

@@ -146,7 +146,7 @@ def _cause(pair: Pair) -> str:
 def _reason(pair: Pair) -> str:
     """The verdict and the first clause of its reason, without numbers, names and paths."""
     reason = (pair.reason.splitlines() or [""])[0]
-    reason = re.sub(r"[^\s(]*\.py:\d+(: )?", "", reason)
+    reason = re.sub(r"[^\s(]*\.(py|h|cpp):\d+(: )?", "", reason)
     reason = re.sub(r"launch \d+, on the grid \([^)]*\): ", "", reason)
     reason = re.sub(r"`[^`]*`(, `[^`]*`)*", "…", reason)
     reason = re.sub(r"\d+", "N", re.split(r"[:;]|, which", reason)[0])
