@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -278,6 +279,7 @@ def test_a_search_finds_proves_compares_and_patches(tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "heat.cu", project)
     run = optimize(
         ["./heat", "64", "1"], project_directory=str(project),
+        target=replace(load_target("h200"), launch_us=0.0),
         build_command="nvcc -O3 -std=c++17 heat.cu -o heat", candidates=24,
         report_dir=str(tmp_path / "out"), unittest_command="./heat 32 2",
     )  # fmt: skip

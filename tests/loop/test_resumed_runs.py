@@ -26,7 +26,7 @@ from intelliperf_swizzle.search.subject import Subject
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"
 TARGET = replace(
-    load_target("mi300x"), l2_bytes_per_xcd=65536, l2_channels_per_xcd=1,
+    load_target("mi300x"), launch_us=0.0, l2_bytes_per_xcd=65536, l2_channels_per_xcd=1,
     l2_channel_bits=None, l2_set_bits=None, cus_per_xcd=4, llc_gb_s=500.0,
 )  # fmt: skip
 """Small, and slow behind its L2s: what they save is time."""

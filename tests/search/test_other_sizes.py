@@ -19,7 +19,7 @@ from intelliperf_swizzle.records import OtherSize
 from intelliperf_swizzle.search.guard import _kept as guard
 
 STENCIL = Path(__file__).parents[2] / "benchmarks" / "kernels" / "stencil_2d.py"
-TARGET = replace(load_target("mi300x"), l2_bytes_per_xcd=1 << 16, cus_per_xcd=4)
+TARGET = replace(load_target("mi300x"), launch_us=0.0, l2_bytes_per_xcd=1 << 16, cus_per_xcd=4)
 
 
 def stencil(side: int) -> list[str]:

@@ -83,7 +83,7 @@ _CALLS: tuple[_Rule, ...] = (
      r"|iglp)[^\n]*\n", ""),
 )  # fmt: skip
 _DEVICE_WORDS: tuple[_Rule, ...] = (
-    (r" addrspace\(\d+\)", ""),
+    (r",? addrspace\(\d+\)", ""),
     (r"= addrspacecast ptr (\S+) to ptr", r"= getelementptr i8, ptr \1, i64 0"),
     (r"addrspacecast \(ptr (@[\w.$]+|null) to ptr\)", r"\1"),
     (r"(@llvm\.[\w.]+?)((?:\.p\d+)+)(?=[.(])", lambda m: m[1] + re.sub(r"p\d+", "p0", m[2])),
