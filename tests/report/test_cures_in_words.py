@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from intelliperf_swizzle.codec import dumps, loads
 from intelliperf_swizzle.records import Cure, Cures, Interval, Padding, Run, Timing
+from intelliperf_swizzle.report.establish import recommended
 from intelliperf_swizzle.report.files import plain
 from intelliperf_swizzle.report.html import render
 from intelliperf_swizzle.report.markdown import markdown
@@ -54,3 +55,11 @@ def test_what_is_not_faster_when_timed_is_not_recommended(run: Run) -> None:
     assert said.startswith(
         "Best by the model, but no faster when timed: make rows of a 64 elements"
     )
+
+
+def test_what_only_the_model_speaks_for_is_not_recommended_beside_measured_times(run: Run) -> None:
+    measured = replace(run, best=None, baseline=replace(run.baseline, time_ms=1.0))
+    shown = with_cures(measured, OTHER)
+    assert cures(shown)[0].startswith("Best by the model, not timed: pass GROUP_M = 4")
+    assert recommended(shown) == ("none", "nothing")
+    assert recommended(with_cures(run, OTHER))[0] == "argument"

@@ -164,7 +164,6 @@ def _tensor(
     all_lines = int(stream_of(trace).unit_lines[units].sum())
     return TensorUse(
         names=segment.names,
-        allocated_bytes=segment.bytes,
         touched_bytes=all_lines * LINE_BYTES,
         tile_bytes=line_touches * touches.step * LINE_BYTES / len(np.unique(tile)),
         reads=reads,

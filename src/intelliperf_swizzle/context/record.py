@@ -29,7 +29,6 @@ class TensorUse:
 
     Attributes:
         names: the tensor arguments that lie in it.
-        allocated_bytes: its size.
         touched_bytes: bytes of the distinct lines that are touched.
         tile_bytes: bytes of the lines that one tile touches, on average.
         reads: line reads of all tiles.
@@ -46,7 +45,6 @@ class TensorUse:
     """
 
     names: tuple[str, ...]
-    allocated_bytes: int
     touched_bytes: int
     tile_bytes: float
     reads: int

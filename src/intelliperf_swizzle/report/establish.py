@@ -48,13 +48,18 @@ def establish(run: Run) -> Established:
 def recommended(run: Run) -> tuple[Recommended, str]:
     """What to do: in one word, and in a sentence."""
     cure = run.cures.cures[0] if run.cures and run.cures.cures else None
-    if cure is None or (cure.timing and cure.timing.ratio.high >= 1):
+    if cure is None or untimed(cure, run) or (cure.timing and cure.timing.ratio.high >= 1):
         cure = Cure("swizzle", 0.0, 0.0) if run.best is not None else None
     kind = KINDS[cure.kind] if cure else "none"
     if cure is None or (kind == "patch" and run.best is None):
         return "none", "nothing"
     what = describe_cure(cure, bool(run.best and run.best.diff))
     return kind, what if kind == "patch" else f"{what} ({change_of(cure, run.cures)})"
+
+
+def untimed(cure: Cure, run: Run) -> bool:
+    """Whether only the model speaks for a change of the call, though a GPU has timed the kernel."""
+    return run.baseline.time_ms is not None and cure.timing is None and KINDS[cure.kind] != "patch"
 
 
 def change_of(cure: Cure, cures: Cures | None) -> str:

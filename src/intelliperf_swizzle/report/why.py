@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from intelliperf_swizzle.context import locality
 from intelliperf_swizzle.context.locality import CLASSES, describe_causes, total
 from intelliperf_swizzle.records import MissCauses, Picture, Run, TensorPicture
-from intelliperf_swizzle.report.establish import change_of, describe_cure
+from intelliperf_swizzle.report.establish import change_of, describe_cure, untimed
 from intelliperf_swizzle.report.words import bound_by_arithmetic, relative_time
 from intelliperf_swizzle.units import percent, size
 
@@ -157,9 +157,10 @@ def cures(run: Run) -> list[str]:
         f"{f'; measured {relative_time(one.timing)}' if one.timing else ''}"
         for one in found.cures
     ]
-    timing = found.cures[0].timing
-    faster = timing is None or timing.ratio.high < 1
-    title = "Recommended" if faster else "Best by the model, but no faster when timed"
+    first = found.cures[0]
+    title = "Best by the model, not timed" if untimed(first, run) else "Recommended"
+    if first.timing and first.timing.ratio.high >= 1:
+        title = "Best by the model, but no faster when timed"
     return [f"{title}: {said[0]}.", *(f"Else: {one}." for one in said[1:])]
 
 

@@ -273,13 +273,12 @@ def by_hand(run: Run) -> list[tuple[str, str, str, str]]:
     best, read = run.best, run.best.measurement if run.best else None
     if rows and best and read:
         time = read.modelled_time_ms if read.time_ms is None else read.time_ms
-        name = f"found: {best.candidate.name}"
-        rows.append(ByHand(name, read.l2_hit_rate, time, best.verdict.kind))
-    arguments = run.cures.arguments if run.cures and run.by_hand else ()
-    for one in arguments:
+        found, kind = f"found: {best.candidate.name}", best.verdict.kind
+        rows.append(ByHand(found, read.l2_hit_rate, time, kind))
+    known = "largest launch" if run.baseline.time_ms is None else "modelled only"
+    for one in run.cures.arguments if run.cures and run.by_hand else ():
         given = ", ".join(f"{name} = {value}" for name, value in (one.arguments or {}).items())
-        said = f"{given} in the call"
-        rows.insert(1, ByHand(said, one.l2_hit_rate, one.time_ms, "largest launch"))
+        rows.insert(1, ByHand(f"{given} in the call", one.l2_hit_rate, one.time_ms, known))
     return [
         (one.name, milliseconds(one.time_ms), percent(one.l2_hit_rate), one.verdict) for one in rows
     ]
