@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import pytest
 
-from intelliperf_swizzle.records import KernelSummary, MissCauses, Run
+from intelliperf_swizzle.records import KernelSummary, MissCauses, Run, SourceFunction
 from intelliperf_swizzle.report import terminal
 from intelliperf_swizzle.report.files import plain
 from intelliperf_swizzle.report.terminal import Lines, show, summary
@@ -54,7 +54,7 @@ def printed(run: Run, width: int, verbosity: int = 0) -> str:
 @pytest.mark.parametrize("width", [40, 80])
 def test_it_fits_its_width_whatever_the_names(shown: Run, width: int, verbosity: int) -> None:
     """But for the lines that people copy: the swizzle's, commands, and where files are."""
-    row = KernelSummary(LONG, 3, 10**9, 0.5, 0.9, 10**12)
+    row = KernelSummary(LONG, 3, 10**9, 0.5, 0.9, 10**12, place=f"{LONG}.py:{10**6}")
     run = replace(shown, kernel=LONG, kernels=(row, replace(row, note="it waits for others")))
     copied = {
         FILE,
@@ -243,3 +243,12 @@ def test_steps_of_a_pipe_are_two_seconds_apart() -> None:
     for done in range(100):
         lines.step(done, 100, "best 1.0 %")
     assert len(stream.getvalue().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [("/v/lib/python3.11/site-packages/fla/ops/a.py", "fla/ops/a.py:7"),
+     ("/home/u/project/gemm.py", "gemm.py:7")],
+)  # fmt: skip
+def test_a_kernel_of_a_package_is_named_by_its_place_in_it(file: str, place: str) -> None:
+    assert SourceFunction("a", file, 7, "def a(): ...\n").place == place

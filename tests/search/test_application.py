@@ -155,4 +155,4 @@ def test_the_page_on_all_kernels_leads_to_their_own(finished: tuple[Path, str]) 
     for name in ("matmul", "nearest"):
         assert f'<a href="{name}/report.html">{name}</a>' in page
         assert (folder / "swizzle-out" / name / "report.html").exists()
-    assert '<th scope="row">double</th>' in page
+    assert '<th scope="row">double<br><small>app.py:' in page

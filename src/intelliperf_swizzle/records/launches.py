@@ -36,6 +36,12 @@ class SourceFunction:
     names: Mapping[str, Any] = field(default_factory=dict)
     other_users: tuple[str, ...] = ()
 
+    @property
+    def place(self) -> str:
+        """`package/module.py:line` of an installed package's, else `file.py:line`."""
+        _, packages, inside = self.file.rpartition("-packages/")
+        return f"{inside if packages else Path(self.file).name}:{self.first_line}"
+
 
 @dataclass(frozen=True)
 class KernelSource:

@@ -247,6 +247,7 @@ class KernelSummary:
         time_saved: the part of the time of all recorded kernels that the best swizzle saves.
         verdict: what came of the search, or why there was none, in a few words.
         note: why it could not be traced, edited or searched, or None.
+        place: of its source, `package/module.py:line` or `file.py:line`.
     """
 
     kernel: str
@@ -261,6 +262,7 @@ class KernelSummary:
     time_saved: float | None = None
     verdict: str = ""
     note: str | None = None
+    place: str = ""
 
 
 @dataclass(frozen=True)

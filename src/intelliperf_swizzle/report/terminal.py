@@ -196,7 +196,8 @@ def kernels(rows: Sequence[KernelSummary]) -> Table:
             row.time_saved,
         )
         texts = ["" if share is None else percent(share) for share in shares]
-        table.add_row(row.kernel, str(row.launches), *texts, row.note or row.verdict)
+        kernel = f"{row.kernel}\n{row.place}".strip()
+        table.add_row(kernel, str(row.launches), *texts, row.note or row.verdict)
     return table
 
 

@@ -24,7 +24,7 @@ from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop
 from intelliperf_swizzle.search.builds import examine_kernel, look_closely
 from intelliperf_swizzle.search.plan import rank_subjects
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.subject import Subject, check_editable
+from intelliperf_swizzle.search.subject import Subject, check_editable, row_of
 
 PROGRAM = "program"
 """What `--renumber` calls the programs themselves."""
@@ -86,20 +86,19 @@ def examine_kernels(
     failures: list[SwizzleError] = []
     rows: list[KernelSummary] = []
     for launches in chosen[: setup.options.top_n]:
-        name = launches[0].kernel
-        progress.phase(f"tracing {name}")
+        progress.phase(f"tracing {launches[0].kernel}")
         try:
             subject = _examine_numbered(launches, setup, progress, to_edit=to_edit)
             cautions = (*recorded.cautions, *subject.cautions)
             subjects.append(replace(subject, cautions=cautions))
         except (SpliceError, TraceError, ProfileError) as error:
             failures.append(error)
-            rows.append(_row(launches, error.fact))
+            rows.append(row_of(launches, error.fact))
     if not subjects:
         raise failures[0]
     _check_renumbered(subjects, setup.options.renumber)
     beyond = f"not looked at: --top_n {setup.options.top_n}"
-    rows += [_row(launches, beyond) for launches in chosen[setup.options.top_n :]]
+    rows += [row_of(launches, beyond) for launches in chosen[setup.options.top_n :]]
     return rank_subjects(subjects, setup.target), rows
 
 
@@ -166,17 +165,6 @@ def _check_renumbered(subjects: Sequence[Subject], name: str | None) -> None:
         f"no kernel takes tiles in a loop by `{name}`, each from 0 to their number once",
         hint=f"leave --renumber out, or --renumber {PROGRAM}",
         details=tuple(dict.fromkeys(note for one in subjects for note in one.notes)),
-    )
-
-
-def _row(launches: Sequence[Launch], note: str) -> KernelSummary:
-    """The row of a kernel of which no more is known."""
-    return KernelSummary(
-        kernel=launches[0].kernel,
-        launches=sum(launch.count for launch in launches),
-        distinct_launches=len(launches),
-        programs=max(launch.programs for launch in launches),
-        note=note,
     )
 
 

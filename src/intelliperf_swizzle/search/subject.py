@@ -122,11 +122,6 @@ class Subject:
         return read_exactly(Path(self.file))
 
     @property
-    def count(self) -> int:
-        """How often the application launches it."""
-        return sum(launch.count for launch in self.launches)
-
-    @property
     def untraced_factor(self) -> float:
         """All tiles of all launches, by those of the traced launches."""
         traced = sum(one.launch.tiles * one.launch.count for one in self.traced)
@@ -186,15 +181,24 @@ class Subject:
     @property
     def summary(self) -> records.KernelSummary:
         """Its row in the table of kernels."""
-        return records.KernelSummary(
-            kernel=self.kernel,
-            launches=self.count,
-            distinct_launches=len(self.launches),
-            programs=max(launch.programs for launch in self.launches),
+        return replace(
+            row_of(self.launches),
             baseline_l2_hit_rate=self.baseline.l2_hit_rate,
             ceiling_l2_hit_rate=self.ceiling.l2_hit_rate,
             l2_requests=self.baseline.l2_requests,
         )
+
+
+def row_of(launches: Sequence[records.Launch], note: str | None = None) -> records.KernelSummary:
+    """What is known of a kernel by its launches alone; `note`: why no more is."""
+    return records.KernelSummary(
+        kernel=launches[0].kernel,
+        launches=sum(launch.count for launch in launches),
+        distinct_launches=len(launches),
+        programs=max(launch.programs for launch in launches),
+        place=launches[0].source.entry.place,
+        note=note,
+    )
 
 
 def edit_launches(
