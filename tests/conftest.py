@@ -126,7 +126,7 @@ class Stages:
 
     def decide(self) -> Attempt | None:
         """The best of all that was screened, if one is better and holds."""
-        chosen = self.evaluator.shortlist(self.attempts.screened)
+        chosen = self.evaluator.shortlist(self.attempts.screened, ())
         chosen = self.evaluator.choose(self.evaluator.evaluate(self.attempts.edit(chosen)))
         best = chosen and self.evaluator.settle(chosen)
         return best.attempt if best else None

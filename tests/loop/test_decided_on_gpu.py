@@ -113,7 +113,7 @@ def test_the_fastest_that_agrees_is_named_with_what_was_measured(
     attempts, evaluator, runs = stages
     screened = attempts.screen(CANDIDATES, attempts.prove(CANDIDATES))
     runs.ratios = dict(zip([one.number for one in screened], (0.9, 1.2, 1.001), strict=True))
-    shortlist = evaluator.shortlist(attempts.screened)
+    shortlist = evaluator.shortlist(attempts.screened, ())
     chosen = evaluator.choose(evaluator.evaluate(attempts.edit(shortlist)))
     assert chosen is not None
     best = evaluator.settle(chosen)

@@ -40,9 +40,7 @@ class Evaluator(Protocol):
     def confirmed(self) -> list[Evaluated]:
         """What was validated so far and is better, the best first."""
 
-    def shortlist(
-        self, screened: Sequence[Screened], always: Collection[int] = ()
-    ) -> list[Screened]:
+    def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """The candidates worth what an evaluation costs.
 
         Args:

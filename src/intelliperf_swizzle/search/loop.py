@@ -40,12 +40,13 @@ def search_kernel(
 ) -> tuple[Evaluated | None, Effort, tuple[ByHand, ...]]:
     """Poses the problem that a kernel is, and goes on where a history ends; as of `search`.
 
-    Also what people use by hand, the unmodified kernel first.
+    Also what people use by hand, the unmodified kernel first; none beside a model alone.
     """
     attempts = Attempts(setup, subject, history)
     problem = pose_problem(setup, subject, evaluator, attempts)
     best, effort = search(proposers, problem, attempts, evaluator, progress, guard)
-    return best, effort, tuple(_by_hand(problem, attempts, evaluator.baseline))
+    alone = all(one.name == "llm" for one in proposers)
+    return best, effort, () if alone else tuple(_by_hand(problem, attempts, evaluator.baseline))
 
 
 def _by_hand(problem: Problem, attempts: Attempts, baseline: Measurement) -> Iterator[ByHand]:
@@ -111,7 +112,8 @@ def search(
             effort += Effort((f"{error.fact}; searched offline",))
         else:
             effort += proposer.effort
-        always = {one.number for one in attempts.take(by_hand(problem).values())}
+        known = by_hand(problem).values() if paced else ()  # a model alone gets no help from these
+        always = {one.number for one in attempts.take(known)}
         edited = attempts.edit(evaluator.shortlist(attempts.screened, always))
         best = _confirm(evaluator, edited, guard)
     return best, effort

@@ -55,9 +55,7 @@ class OnGpu:
         better = [one for one in self._leaders() if one.attempt.verdict.kind == "better"]
         return [*self._settled, *better]
 
-    def shortlist(
-        self, screened: Sequence[Screened], always: Collection[int] = ()
-    ) -> list[Screened]:
+    def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """Those that the model predicts best with full physics, and some of every kind."""
         by_number = {one.attempt.number: one for one in screened}
         places = self._setting.places(self._measured // 2)

@@ -49,9 +49,7 @@ class OnModel:
         )
         return [self._validated[one.number] for one in ranked if one.verdict.kind == "better"]
 
-    def shortlist(
-        self, screened: Sequence[Screened], always: Collection[int] = ()
-    ) -> list[Screened]:
+    def shortlist(self, screened: Sequence[Screened], always: Collection[int]) -> list[Screened]:
         """As many as the model can replay; with a profiler, as many as may be validated."""
         places = (
             self._setup.options.num_attempts
