@@ -143,3 +143,11 @@ def test_nothing_is_said_of_mutated_patterns_that_does_not_hold(seed: int) -> No
         except LanguageError:
             continue
     assert said
+
+
+def test_a_condition_is_tested_once() -> None:
+    once = conditional("pid = num_pids - 1 - pid", ("pid",), "num_pids == 8")
+    assert conditional(once, ("pid",), "num_pids == 8") == once
+    assert conditional(once, ("pid",), "N == 4").count("where(") == 2
+    other = "own_pid = 3\npid = where(num_pids == 8, pid, own_pid)"
+    assert conditional(other, ("pid",), "num_pids == 8").count("where(") == 2

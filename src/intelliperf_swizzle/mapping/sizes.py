@@ -147,14 +147,18 @@ def _run_lengths(launch: Launch) -> list[int]:
     return [end - start for start, end in zip(launch.loop.starts, ends, strict=True)]
 
 
-def conditional(text: str, outputs: Sequence[str], condition: str) -> str:
-    """A swizzle that renumbers where a condition holds, and elsewhere nothing."""
-    own = "own"
-    while f"{own}_" in text:
-        own += "_"
-    kept = [f"{own}_{name} = {name}" for name in outputs]
-    chosen = [f"{name} = where({condition}, {name}, {own}_{name})" for name in outputs]
-    return "\n".join((*kept, text.strip(), *chosen))
+def conditional(text: str, outputs: Sequence[str], condition: str, own: str = "own") -> str:
+    """A swizzle that renumbers where a condition holds, and elsewhere nothing.
+
+    What has that condition already, as in a resumed run, is left alone. `own` begins the names of
+    what is kept.
+    """
+    kept = "".join(f"{own}_{name} = {name}\n" for name in outputs)
+    chosen = "".join(f"\n{name} = where({condition}, {name}, {own}_{name})" for name in outputs)
+    bare = text.strip().removeprefix(kept).removesuffix(chosen)
+    if f"{own}_" in bare:
+        return conditional(text, outputs, condition, f"{own}_")
+    return f"{kept}{bare}{chosen}"
 
 
 def _and(assumed: _Moduli, trail: Mapping[str, Polynomial]) -> _Moduli:

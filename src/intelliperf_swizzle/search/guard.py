@@ -99,8 +99,8 @@ class SizeGuard:
             kept = _kept(math.prod(subject.traced[0].launch.grid), others) if loses else None
             if loses and kept is None:  # as at the recorded size, so that no bound tells them apart
                 kept = recorded_condition(best.proved.swizzle, subject.launches)
-            both = [f"({proof.condition}) and {kept}"] if proof.condition and kept else []
-            for guard in filter(None, (*both, proof.condition or kept)):
+            both = f"({proof.condition}) and {kept}" if proof.condition and kept else None
+            for guard in filter(None, (both, proof.condition or kept)):
                 if guarded := _conditional(self._setup, subject, best, guard, proof):
                     return Sizes(others, guard), guarded
             if proof.condition is None:

@@ -45,7 +45,7 @@ def search_kernel(
     attempts = Attempts(setup, subject, history)
     problem = pose_problem(setup, subject, evaluator, attempts)
     best, effort = search(proposers, problem, attempts, evaluator, progress, guard)
-    alone = all(one.name == "llm" for one in proposers)
+    alone = proposers[0].name == "llm"
     return best, effort, () if alone else tuple(_by_hand(problem, attempts, evaluator.baseline))
 
 
@@ -112,8 +112,7 @@ def search(
             effort += Effort((f"{error.fact}; searched offline",))
         else:
             effort += proposer.effort
-        known = by_hand(problem).values() if paced else ()  # a model alone gets no help from these
-        always = {one.number for one in attempts.take(known)}
+        always = {one.number for one in attempts.take(by_hand(problem).values() if paced else ())}
         edited = attempts.edit(evaluator.shortlist(attempts.screened, always))
         best = _confirm(evaluator, edited, guard)
     return best, effort
@@ -133,6 +132,6 @@ def _confirm(evaluator: Evaluator, edited: Sequence[Edited], guard: Guard) -> Ev
 def _show_best(attempts: Attempts, problem: Problem, progress: Progress, *, paced: bool) -> None:
     """Shows how far the search is; `paced` if the budget tells how much is left of it."""
     below = 100 * max(0.0, problem.ceiling_l2_hit_rate - attempts.best)
-    done = min(len(attempts.all()), problem.budget)
     said = f"best {percent(attempts.best)}, {below:.1f} points below the ceiling"
+    done = min(len(attempts.all()), problem.budget)
     progress.step(done, problem.budget if paced else done, said)
