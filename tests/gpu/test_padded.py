@@ -38,6 +38,7 @@ def tried(folder: Path, on_gpu: bool, padding: Padding, text: str = STRIDED) -> 
     rig = Rig(command, folder, folder / "trials", "a test", gpu=gpu, cache_bytes=1 << 18,
               goodbye_seconds=60.0)  # fmt: skip
     runs = TritonOnGpu(rig, [(launch, load_language().trace(launch))], 1e-6)
+    runs.why_not_replayed = "a test of what is done in the application"
     return runs.time_padded(padding, None)
 
 

@@ -24,10 +24,11 @@ def test_a_hip_program_is_built_patched_and_tested(any_host, tmp_path, read_resu
         pytest.skip(f"{error.fact}: {error.hint}")
     for name in ("stencil.hip.cpp", "Makefile"):
         shutil.copy(EXAMPLES / name, tmp_path)
+    (tmp_path / "prompt.yaml").write_text("base: mi300x\nname: prompt\nlaunch_us: 0\n")
     before = (tmp_path / "stencil.hip.cpp").read_text()
     ran = any_host.run(
         "intelliperf", "--formula", "swizzle", "-b", "make stencil", "-i", "make stencil",
-        "-p", ".", "--unittest_command", "./stencil 64 1", "--target", "mi300x",
+        "-p", ".", "--unittest_command", "./stencil 64 1", "--target", "prompt.yaml",
         "--candidates", "16",
         "-k", "jacobi", "-l", "-o", "out.json", "--", "./stencil", "512", "1", cwd=tmp_path,
     )  # fmt: skip
