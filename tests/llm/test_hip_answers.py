@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,12 @@ from openai_endpoint import Endpoint, answer
 from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.frontends.cpp.compile.toolchain import find_toolchain
+from intelliperf_swizzle.hardware import load_target
 
 pytestmark = pytest.mark.hip
 EXAMPLES = Path(__file__).parents[2] / "benchmarks" / "hip"
+PROMPT = replace(load_target("mi300x"), launch_us=0.0)
+"""What a small launch saves counts."""
 DROPS = "pid = pid // 2"
 CONTIGUOUS = "pid = pid % num_xcds * (num_pids // num_xcds) + pid // num_xcds"
 
@@ -34,7 +38,7 @@ def test_a_models_answer_is_refused_or_becomes_cpp(endpoint: Endpoint, tmp_path:
         answer(CONTIGUOUS, idea="a share of its own for each XCD", critiques="{}"),
     ]
     run = optimize(
-        ["./stencil", "512", "1"], target="mi300x", project_directory=str(project),
+        ["./stencil", "512", "1"], target=PROMPT, project_directory=str(project),
         build_command="hipcc -O3 -std=c++17 stencil.hip.cpp -o stencil", kernel="jacobi",
         unittest_command="./stencil 256 1", proposer="llm", provider=endpoint.url, num_attempts=1,
         report_dir=str(tmp_path / "out"),
