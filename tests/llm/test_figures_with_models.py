@@ -37,7 +37,10 @@ def test_a_run_of_an_arm_is_made_once_and_summed_up(endpoint, tmp_path, monkeypa
     monkeypatch.setattr(language_model, "KERNELS", (WINDOW,))
     monkeypatch.setattr(language_model, "ARMS", {"model": "llm"})
     monkeypatch.setattr(language_model, "SEEDS", (7,))
-    wishes, bench = Wishes((endpoint_of("some-model", endpoint.url),)), Bench(tmp_path)
+    (tmp_path / "prompt.yaml").write_text("base: mi300x\nname: prompt\nlaunch_us: 0\n")
+    target = str(tmp_path / "prompt.yaml")
+    wishes = Wishes((endpoint_of("some-model", endpoint.url),), target=target)
+    bench = Bench(tmp_path / "work")
     [run] = language_model.compute(bench, wishes)["runs"]
     assert (run["kernel"], run["arm"], run["seed"], run["model"]) == (
         *("attention, window", "model", 7, "some-model"),
@@ -50,5 +53,5 @@ def test_a_run_of_an_arm_is_made_once_and_summed_up(endpoint, tmp_path, monkeypa
     assert run["answers"] == len(run["course"])
     asked = len(endpoint.requests)
     assert run["tokens"] == 120 * asked
-    assert language_model.compute(bench, Wishes())["runs"] == [run]
+    assert language_model.compute(bench, Wishes(target=target))["runs"] == [run]
     assert len(endpoint.requests) == asked
