@@ -217,33 +217,33 @@ class OnGpu:
     ) -> Evaluated:
         same = measurement.profiler == self.baseline.profiler
         verdict = judge(measurement, self.baseline if same else self.predicted)
-        attempt = replace(attempt, measurement=measurement, verdict=verdict)
-        return self._keep(one, attempt)
+        return self._keep(one, replace(attempt, measurement=measurement, verdict=verdict))
 
     def _measure_leaders(self) -> None:
         """Reads the hit rates of the fastest and of the unmodified kernel, as far as they are not
-        known; if the profiler does not work, they stay modelled."""
+        known; if the profiler does not work, and was not asked for, they stay modelled."""
         new = [one for one in self._leaders()[:LEADERS] if self._is_modelled(one)]
         profiler, traced, runs = self._profiler, self._setting.subject.traced, self._runs
         if profiler is None or not new:
             return
         self._setting.progress.phase(f"profiling {len(new)} leaders ({profiler.name})")
         replayed = isinstance(runs, ReplayedRuns) and not runs.why_not_replayed and runs
+        edits = [one.edit for one in new]
         try:
             if replayed and isinstance(profiler, NcuProfiler):
-                edits = [one.edit for one in new]
                 replay = replayed.counted(edits, REPEATS)
-                baseline, *read = profiler.measure_each(traced, edits, replay)
+                first, *read = profiler.measure_each(traced, edits, replay)
                 for one, found in zip(new, read, strict=True):
                     self._take(one, found)
             else:
-                baseline = profiler.measure(traced)
+                first = profiler.measure(traced)
         except ProfileError as error:
+            if self._setting.setup.options.profiler != "auto":
+                raise
             self._setting.progress.note(f"hit rates are modelled, times measured: {error}")
             self._profiler = None
             return
-        baseline = replace(baseline, time_ms=self.baseline.time_ms)
-        self.baseline = replace(baseline, causes=self.predicted.causes)
+        self.baseline = replace(first, time_ms=self.baseline.time_ms, causes=self.predicted.causes)
         for one in new:
             self._measure(self._evaluated[one.attempt.number])
 
