@@ -99,8 +99,8 @@ def least_gain(measured: Measurement) -> float:
 def shortest(attempts: Sequence[Attempt]) -> Attempt:
     """Of attempts, best first, the shortest text of those that the model cannot tell from the best.
 
-    A named pattern comes before what the search has found, and what is validated before both: its
-    text has its guard.
+    A named pattern comes before what the search has found; a guard does not count, so that a
+    resumed run chooses the same.
     """
     best = attempts[0]
     first = best.measurement
@@ -113,9 +113,7 @@ def shortest(attempts: Sequence[Attempt]) -> Attempt:
         near = first.l2_hit_rate - read.l2_hit_rate <= MODEL_RATE_ERROR
         if near and loss is not None and loss <= least_gain(first):
             equals.append(one)
-    return min(
-        equals, key=lambda one: (one.validation is None, _merit(one, "length"), equals.index(one))
-    )
+    return min(equals, key=lambda one: (_merit(one, "length"), equals.index(one)))
 
 
 def _judge_timed(measured: Measurement, timing: Timing, gain: float, change: str) -> Verdict:
@@ -361,7 +359,8 @@ def _merit(attempt: Attempt, criterion: str) -> float:
         return -measured.l2_hit_rate
     if criterion == "length":
         found = attempt.candidate.origin == "search"
-        return len(attempt.candidate.text) + (MAX_CHARACTERS if found else 0)
+        kept = (line for line in attempt.candidate.text.splitlines() if "own_" not in line)
+        return sum(map(len, kept)) + (MAX_CHARACTERS if found else 0)  # without its guard
     value: float | None = measured.memory_bytes
     if criterion == "time":
         modelled = measured.modelled_time_ms
