@@ -24,9 +24,9 @@ from intelliperf_swizzle.mapping import LONGEST, certify, describe, prove
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import (
     Subject,
+    ask_on,
     edit_launches,
     evaluate_on,
-    owners_of,
     tiles_of,
 )
 from intelliperf_swizzle.units import points
@@ -189,7 +189,7 @@ def prove_on(
     """A proof for each launch, or the witness of the first launch on which it fails."""
     proofs = []
     for launch in launches:
-        verdict = _prove_launch(swizzle, launch, target)
+        verdict = ask_on(prove, swizzle, launch, target)
         if isinstance(verdict, records.Witness):
             return verdict
         proofs.append(verdict)
@@ -232,16 +232,3 @@ def find_difference(one: Edited, language: KernelLanguage) -> str | None:
     if not isinstance(language, CodeComparer):
         return None
     return language.find_difference(one.proved.placed(), one.edit)
-
-
-def _prove_launch(
-    swizzle: Swizzle, launch: records.Launch, target: Target
-) -> records.Proof | records.Witness:
-    return prove(
-        swizzle,
-        launch.numbers,
-        launch.constants,
-        num_xcds=target.num_xcds,
-        cus_per_xcd=target.cus_per_xcd,
-        owners=owners_of(launch),
-    )

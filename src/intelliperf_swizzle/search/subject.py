@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -55,9 +55,19 @@ def tiles_of(
     return [with_rest(evaluate_on(swizzle, one.launch, target), one.trace) for one in traced]
 
 
+_Answer = TypeVar("_Answer")
+
+
 def evaluate_on(swizzle: Swizzle, launch: records.Launch, target: Target) -> records.Int64Array:
     """Program, or number of a loop -> tile."""
-    return evaluate(
+    return ask_on(evaluate, swizzle, launch, target)
+
+
+def ask_on(
+    ask: Callable[..., _Answer], swizzle: Swizzle, launch: records.Launch, target: Target
+) -> _Answer:
+    """What `evaluate` or `prove` says of a swizzle on one launch."""
+    return ask(
         swizzle,
         launch.numbers,
         launch.constants,
