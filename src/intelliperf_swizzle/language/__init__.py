@@ -6,19 +6,3 @@ from intelliperf_swizzle.language.emit import Code, emit_cpp, emit_triton, seria
 from intelliperf_swizzle.language.evaluate import Owners, evaluate
 from intelliperf_swizzle.language.parse import MAX_CHARACTERS, check, parse, parse_family
 from intelliperf_swizzle.language.syntax import INPUTS, Family, Swizzle
-
-__all__ = [
-    "INPUTS",
-    "MAX_CHARACTERS",
-    "Code",
-    "Family",
-    "Owners",
-    "Swizzle",
-    "check",
-    "emit_cpp",
-    "emit_triton",
-    "evaluate",
-    "parse",
-    "parse_family",
-    "serial_divisions",
-]

@@ -5,14 +5,3 @@
 from intelliperf_swizzle.mapping.prove import condition, prove
 from intelliperf_swizzle.mapping.sizes import LONGEST, certify, conditional, extend
 from intelliperf_swizzle.mapping.witness import describe, refusal
-
-__all__ = [
-    "LONGEST",
-    "certify",
-    "condition",
-    "conditional",
-    "describe",
-    "extend",
-    "prove",
-    "refusal",
-]

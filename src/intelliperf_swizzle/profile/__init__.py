@@ -16,8 +16,6 @@ from intelliperf_swizzle.hardware.occupancy import Build
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.records import Launch, Measurement, Trace
 
-__all__ = ["Application", "Profiler", "TracedLaunch"]
-
 
 @dataclass(frozen=True)
 class TracedLaunch:

@@ -63,8 +63,6 @@ from intelliperf_swizzle.language.emit import emit_triton
 from intelliperf_swizzle.mapping import LONGEST
 from intelliperf_swizzle.records import Counter, KernelSource, Launch, SourceFunction, TileLoop
 
-__all__ = ["Edit", "splice"]
-
 MOST_USERS = 3
 """Other users of a function that a refusal names."""
 
