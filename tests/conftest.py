@@ -22,11 +22,10 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.run import choose_evaluator
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Evaluated
+from intelliperf_swizzle.search.stages import Evaluated, Evaluator
 from intelliperf_swizzle.search.subject import Subject
 
 GOLDEN = Path(__file__).parent / "golden"

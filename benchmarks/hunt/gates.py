@@ -47,7 +47,7 @@ from intelliperf_swizzle.frontends.triton.capture.settings import Settings as Ag
 from intelliperf_swizzle.frontends.triton.capture.settings import load_settings
 from intelliperf_swizzle.frontends.triton.ir import compile as compile_
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem

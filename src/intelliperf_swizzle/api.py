@@ -32,7 +32,7 @@ from intelliperf_swizzle.records import Attempt, Candidate, Ceiling, Measurement
 from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.report import words
 from intelliperf_swizzle.report.files import writable
-from intelliperf_swizzle.report.html import fragment
+from intelliperf_swizzle.report.pages import fragment
 from intelliperf_swizzle.search import run
 from intelliperf_swizzle.search.conclude import deliver
 from intelliperf_swizzle.search.problem import choose_proposers

@@ -17,7 +17,7 @@ from openai_endpoint import KEY, Counting, Cut, Hang, Raw, Status, answer
 
 from intelliperf_swizzle.children import CallError, Ended, call_each
 from intelliperf_swizzle.errors import ModelError
-from intelliperf_swizzle.formula import load_formula
+from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.frontends.triton.validate import compare
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.history import History

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The cache model: a quick screen, a full replay, and the bound that no order exceeds."""
 
-from intelliperf_swizzle.cache.bound import ceiling
-from intelliperf_swizzle.cache.counting import requests
+from intelliperf_swizzle.cache.counting import ceiling, requests
 from intelliperf_swizzle.cache.model import ReplayedLaunch, replay
 from intelliperf_swizzle.cache.physics import ABLATIONS, FULL, Physics
 from intelliperf_swizzle.cache.screen import Screen
-from intelliperf_swizzle.cache.times import add_division_time
+from intelliperf_swizzle.cache.traffic import add_division_time

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from intelliperf_swizzle.cache.counting import misses_per_line, stream_requests
-from intelliperf_swizzle.cache.drift import drift, lockstep
-from intelliperf_swizzle.cache.layout import l2_parts
+from intelliperf_swizzle.cache.drift import drift, is_pipelined, lockstep
 from intelliperf_swizzle.cache.physics import FULL
-from intelliperf_swizzle.cache.pipelined import is_pipelined
-from intelliperf_swizzle.cache.stream import ReferenceStream, Turns, stream_of
+from intelliperf_swizzle.cache.stream import ReferenceStream, Turns, l2_parts, stream_of
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace
 

@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What a replay counts."""
+"""What a replay counts, and the times that follow: of each level by itself, and of all together."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from intelliperf_swizzle.records import Int64Array
+from intelliperf_swizzle.hardware import Target
+from intelliperf_swizzle.records import LINE_BYTES, Int64Array, Level, Measurement
 
 
 @dataclass(frozen=True)
@@ -54,3 +55,72 @@ class Traffic:
 
     def __mul__(self, count: int) -> Traffic:
         return Traffic(*(getattr(self, f) * count for f in self.__dataclass_fields__))
+
+
+def memory_ms(total: Traffic, target: Target, *, llc: bool) -> float:
+    """Bytes over bandwidth and rows opened, summed over the levels as if none overlapped.
+
+    Args:
+        total: what went through them.
+        target: the GPU.
+        llc: whether there is a last-level cache.
+    """
+    below_l2 = total.fill_lines * LINE_BYTES + total.written_bytes
+    memory = below_l2 - total.llc_hit_lines * LINE_BYTES
+    seconds = total.l2_bytes / (target.l2_gb_s * 1e9) + memory / (target.memory_gb_s * 1e9)
+    if llc and target.llc_gb_s:
+        seconds += below_l2 / (target.llc_gb_s * 1e9)
+    opening_ns = total.row_activations * (target.row_activation_ns or 0.0)
+    return 1e3 * seconds + 1e-6 * opening_ns / (target.memory_channels or 1)
+
+
+def replayed_ms(total: Traffic, target: Target) -> float | None:
+    """When a timed replay ends; None if rounds stand for time."""
+    if not total.clocks or not target.clock_ghz:
+        return None
+    return total.clocks / (target.clock_ghz * 1e6)
+
+
+def add_division_time(
+    measured: Measurement, divisions: int, rounds: float, target: Target
+) -> Measurement:
+    """A measurement of a swizzle with the time of its own divisions.
+
+    A workgroup divides before its first load, and the model assumes that no other workgroup hides
+    that time. On an H200 16 residents of a copy hide it (`divisions.csv` in
+    `benchmarks/measured/h200_probe`); those of SpMV, a transpose and a stencil do not: one division
+    costs them 96 to 104 clocks a round (`docs/results/h200.md`).
+
+    Args:
+        measured: without that time.
+        divisions: on the longest chain, see `language.serial_divisions`.
+        rounds: workgroups over those that are resident at once.
+        target: the GPU.
+    """
+    if not (divisions and measured.overlapped_time_ms and target.clocks_division):
+        return measured
+    clocks = divisions * rounds * target.clocks_division
+    known = measured.overlapped_time_ms + clocks / ((target.clock_ghz or 1.0) * 1e6)
+    return replace(measured, overlapped_time_ms=known)
+
+
+def overlap_levels(measured: Measurement, target: Target) -> Measurement:
+    """A launch with the time in which its L2, memory and arithmetic are at work at once, in part.
+
+    Each takes `t` by itself; together they take `(Σ t**p) ** (1/p)`, where `p` is `target.overlap`:
+    their sum for 1, the longest for infinity. Where arithmetic is the longest and all workgroups
+    have the same to do, data that come late hold it up, and the timed replay says by how much. As
+    it is where the levels of the target do not overlap.
+    """
+    memory, power = measured.modelled_memory_time_ms, target.overlap
+    if memory is None or power is None or measured.l2_bytes is None:
+        return measured
+    l2 = measured.l2_bytes / (target.l2_gb_s * 1e6)
+    below_l2 = max(memory - l2, 0.0)
+    computing = measured.arithmetic_time_ms or 0.0
+    if computing >= max(l2, below_l2) and measured.imbalance is None:
+        computing = max(computing, measured.replayed_time_ms or 0.0)
+    levels: dict[Level, float] = {"L2": l2, "memory": below_l2, "arithmetic": computing}
+    longest: Level = max(levels, key=levels.__getitem__)
+    total = sum(one**power for one in levels.values()) ** (1 / power)
+    return replace(measured, overlapped_time_ms=total, longest=longest)

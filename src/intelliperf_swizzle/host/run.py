@@ -16,8 +16,7 @@ from typing import Any
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import devices
-from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, why_not
-from intelliperf_swizzle.host.requirements import probe
+from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, probe, why_not
 from intelliperf_swizzle.options import Options, read_options
 from intelliperf_swizzle.profile import Profiler, TracedLaunch
 from intelliperf_swizzle.profile.tools import PROFILERS

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.records import Launch, Measurement, Trace
 

@@ -17,15 +17,6 @@ from intelliperf_swizzle.records.attempts import (
     Verdict,
     VerdictKind,
 )
-from intelliperf_swizzle.records.established import (
-    Accuracy,
-    Change,
-    EqualWork,
-    Established,
-    Independence,
-    Recommended,
-    SameBytes,
-)
 from intelliperf_swizzle.records.launches import (
     Argument,
     Capture,
@@ -55,16 +46,23 @@ from intelliperf_swizzle.records.quantities import (
     Witness,
 )
 from intelliperf_swizzle.records.runs import (
+    Accuracy,
+    Change,
     Cure,
     CureKind,
     Cures,
+    EqualWork,
+    Established,
+    Independence,
     KernelSummary,
     OtherSize,
     Padding,
     Picture,
     Placement,
     Raster,
+    Recommended,
     Run,
+    SameBytes,
     Sizes,
     TensorAccess,
     TensorPicture,

@@ -21,11 +21,11 @@ from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
 from intelliperf_swizzle.errors import BuildError, TraceError
 from intelliperf_swizzle.frontends.ports import Resizer, SourceExaminer
 from intelliperf_swizzle.hardware import Target, targets
-from intelliperf_swizzle.hardware.occupancy import Build, occupancy
-from intelliperf_swizzle.launch_files import as_text
+from intelliperf_swizzle.hardware.target import Build, occupancy
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.readings import model_launches
 from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.records.launches import as_text
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.trace.touched import touched_storages

@@ -14,10 +14,9 @@ from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.propose.offline import by_hand
 from intelliperf_swizzle.records import ByHand, Measurement
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.problem import pose_problem
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Edited, Evaluated, Guarded
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Evaluator, Guarded
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import spent
 from intelliperf_swizzle.units import percent

@@ -10,7 +10,7 @@ from dataclasses import replace
 from intelliperf_swizzle.cache.balance import is_uneven, work
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.formula import Formula, load_formula
+from intelliperf_swizzle.formulas import Formula, load_formula
 from intelliperf_swizzle.options import FORMULAS, PROPOSERS, Options
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Problem, Proposer
@@ -19,8 +19,8 @@ from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Mod
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.setup import Setup
+from intelliperf_swizzle.search.stages import Evaluator
 from intelliperf_swizzle.search.subject import Subject, describe
 
 

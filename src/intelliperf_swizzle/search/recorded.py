@@ -18,9 +18,9 @@ from intelliperf_swizzle.errors import (
     UsageError,
 )
 from intelliperf_swizzle.frontends.ports import Builder, TileLoops
-from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.records import Capture, KernelSummary, Launch, TileLoop
+from intelliperf_swizzle.records.launches import as_text
 from intelliperf_swizzle.search.builds import examine_kernel, look_closely
 from intelliperf_swizzle.search.plan import rank_subjects
 from intelliperf_swizzle.search.setup import Setup

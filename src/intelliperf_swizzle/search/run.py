@@ -20,7 +20,6 @@ from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Capture
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.builds import look_closely
 from intelliperf_swizzle.search.conclude import Findings, Outcome, Result, conclude, gather
-from intelliperf_swizzle.search.evaluator import Evaluator, Setting
 from intelliperf_swizzle.search.guard import SizeGuard, sound
 from intelliperf_swizzle.search.loop import search_kernel
 from intelliperf_swizzle.search.on_gpu import OnGpu
@@ -34,6 +33,7 @@ from intelliperf_swizzle.search.run_folder import (
     open_history,
 )
 from intelliperf_swizzle.search.setup import Setup, UnitTest
+from intelliperf_swizzle.search.stages import Evaluator, Setting
 from intelliperf_swizzle.search.subject import Subject, describe
 from intelliperf_swizzle.stopping import Interrupted, apart, begin_part, hold, limit
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.edit import Edit, copy
-from intelliperf_swizzle.edit.copy import carry
+from intelliperf_swizzle.edit import PLACE, Edit, carry
+from intelliperf_swizzle.edit import run_build as run_command
 from intelliperf_swizzle.errors import CaptureError, SpliceError, UsageError, ValidationError
-from intelliperf_swizzle.formula import Formula, load_formula
+from intelliperf_swizzle.formulas import Formula, load_formula
 from intelliperf_swizzle.frontends.ports import (
     Builder,
     GpuLanguage,
@@ -289,7 +289,7 @@ def run_build(setup: Setup) -> None:
         SwizzleError: it failed; with its last lines.
     """
     if setup.options.build_command and not isinstance(setup.language, Builder):
-        copy.run_build(setup.options.build_command, setup.project, os.environ)
+        run_command(setup.options.build_command, setup.project, os.environ)
 
 
 class UnitTest:
@@ -353,7 +353,7 @@ class UnitTest:
         setup = self._setup
         command, project = str(setup.options.unittest_command), setup.project
         with temporary_folder("unit-test") as folder:
-            place = folder / copy.PLACE
+            place = folder / PLACE
             try:
                 words = shlex.split(command)
                 carrier = carry(project, words, place, edit)

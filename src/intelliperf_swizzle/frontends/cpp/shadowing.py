@@ -25,8 +25,14 @@ from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 
-from intelliperf_swizzle.edit import Edit, headline, patch_root, read_exactly, unified_diff
-from intelliperf_swizzle.edit.copy import place_in_copy
+from intelliperf_swizzle.edit import (
+    Edit,
+    headline,
+    patch_root,
+    place_in_copy,
+    read_exactly,
+    unified_diff,
+)
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import Reader
 from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from intelliperf_swizzle.context import HardwareContext, render
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.formula import Formula
+from intelliperf_swizzle.formulas import Formula
 from intelliperf_swizzle.propose.llm.feedback import ideas, remembered, stuck
 from intelliperf_swizzle.records import Attempt
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from intelliperf_swizzle.context import HardwareContext
 from intelliperf_swizzle.errors import ModelError, SlowModelError
-from intelliperf_swizzle.formula import Formula
+from intelliperf_swizzle.formulas import Formula
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem, Proposer
 from intelliperf_swizzle.propose.llm.answer import (

@@ -26,10 +26,10 @@ from intelliperf_swizzle.frontends.triton.source_proofs.observation import Obser
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.kept import Kept, kept_for_user
-from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.readers import grid_of
 from intelliperf_swizzle.records import Grid, Launch
+from intelliperf_swizzle.records.launches import as_text
 
 LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
 """Blocks along a size that is changed."""
