@@ -41,9 +41,8 @@ from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.loop import search
+from intelliperf_swizzle.search.loop import pose_problem, search
 from intelliperf_swizzle.search.plan import LEAST_GAIN
-from intelliperf_swizzle.search.problem import pose_problem
 from intelliperf_swizzle.search.recorded import choose_kernel, record_application
 from intelliperf_swizzle.search.run import choose_evaluator
 from intelliperf_swizzle.search.run_folder import open_history

@@ -35,8 +35,7 @@ from intelliperf_swizzle.report.files import writable
 from intelliperf_swizzle.report.pages import fragment
 from intelliperf_swizzle.search import run
 from intelliperf_swizzle.search.conclude import deliver
-from intelliperf_swizzle.search.problem import choose_proposers
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import Setup, choose_proposers, prepare
 
 AnySwizzle: TypeAlias = "str | Swizzle"
 """A swizzle's text, the name of a pattern of the catalogue, or a parsed swizzle."""

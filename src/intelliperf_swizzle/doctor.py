@@ -37,8 +37,7 @@ from intelliperf_swizzle.profile.tools import HERE as THIS_MACHINE
 from intelliperf_swizzle.profile.tools import KINDS, PROFILERS, Machine, Tool, tool_for
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE, Endpoint, find_endpoint
-from intelliperf_swizzle.search.problem import proposer_kind
-from intelliperf_swizzle.search.setup import choose_device, choose_target
+from intelliperf_swizzle.search.setup import choose_device, choose_target, proposer_kind
 from intelliperf_swizzle.units import size
 
 

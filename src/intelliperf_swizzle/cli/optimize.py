@@ -50,9 +50,8 @@ def optimize(arguments: Sequence[str]) -> int:
     from intelliperf_swizzle.report.files import STDOUT, check_output, writable
     from intelliperf_swizzle.report.terminal import show, summary
     from intelliperf_swizzle.search.conclude import deliver
-    from intelliperf_swizzle.search.problem import choose_proposers
     from intelliperf_swizzle.search.run import optimize
-    from intelliperf_swizzle.search.setup import invocation, prepare, run_build
+    from intelliperf_swizzle.search.setup import choose_proposers, invocation, prepare, run_build
 
     check_output(options.output_file)
     folder = writable(options.report_dir, say)

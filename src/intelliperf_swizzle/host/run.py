@@ -25,11 +25,11 @@ from intelliperf_swizzle.records import Attempt, Measurement
 from intelliperf_swizzle.report.files import STDOUT, check_output, writable
 from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.search.conclude import Outcome, deliver
-from intelliperf_swizzle.search.problem import choose_proposers
 from intelliperf_swizzle.search.run import optimize
 from intelliperf_swizzle.search.setup import (
     Setup,
     choose_device,
+    choose_proposers,
     invocation,
     prepare,
     run_build,
