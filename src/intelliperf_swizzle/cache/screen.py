@@ -92,9 +92,10 @@ def _in_pieces(
     A *class* is the parts that hold equally many lines of each unit: they see the same and so do
     the same. A *piece* is what a unit has in the parts of one class.
     """
-    from intelliperf_swizzle.cache.compiled import merging, pieces
+    from intelliperf_swizzle.cache.compiled import pieces
+    from intelliperf_swizzle.trace.shapes import distinct
 
-    class_of, _ = merging.dense_ids(pieces.part_signatures(stream.unit_offset, part_of, parts))
+    _, class_of = distinct(pieces.part_signatures(stream.unit_offset, part_of, parts))
     class_parts = np.bincount(class_of)
     offset, piece_class, lines = pieces.unit_pieces(
         stream.unit_offset, part_of, class_of, class_parts

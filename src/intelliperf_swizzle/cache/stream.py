@@ -275,9 +275,10 @@ def merge(trace: Trace) -> ReferenceStream:
     Within one access the lines come unit by unit. That is the only order that merging changes.
     """
     from intelliperf_swizzle.cache.compiled import merging
+    from intelliperf_swizzle.trace.shapes import distinct
 
     key = trace.access_shape.astype(np.int64) << 32 | trace.access_base
-    footprint, first = merging.dense_ids(key)
+    first, footprint = distinct(key)
     lowest, end = _line_range(trace)
     base, shape = trace.access_base[first] - np.int32(lowest), trace.access_shape[first]
     line_kind = np.repeat(trace.shape_kind, np.diff(trace.shape_offset))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intelliperf_swizzle.cache.compiled import mix
-from intelliperf_swizzle.jit import jit
+from intelliperf_swizzle.jit import jit, table_size
 from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
 
 _Codes: TypeAlias = UInt8Array | npt.NDArray[np.uint16]
@@ -18,28 +18,6 @@ _Hashes: TypeAlias = npt.NDArray[np.uint64]
 _EMPTY = np.int32(-1)
 _STORES = 48
 """Bits of a code that say the kind of an access: none for a load."""
-
-
-@jit
-def dense_ids(keys: Int64Array) -> tuple[Int32Array, Int64Array]:
-    """Number equal keys alike, by first appearance: `int64[n]` -> ids `int32[n]`, firsts."""
-    size = 16
-    while size < 2 * len(keys):
-        size *= 2
-    slot_id = np.full(size, _EMPTY, np.int32)
-    ids = np.empty(len(keys), np.int32)
-    firsts = np.empty(len(keys), np.int64)
-    count = 0
-    for i in range(len(keys)):
-        h = np.int64(mix(keys[i]) & np.uint64(size - 1))
-        while slot_id[h] >= 0 and keys[firsts[slot_id[h]]] != keys[i]:
-            h = (h + 1) & (size - 1)
-        if slot_id[h] < 0:
-            slot_id[h] = count
-            firsts[count] = i
-            count += 1
-        ids[i] = slot_id[h]
-    return ids, firsts[:count].copy()
 
 
 @jit
@@ -64,9 +42,7 @@ def unit_of_line(
     touched = 0
     for i in range(len(signature)):
         touched += signature[i] != 0
-    size = 16
-    while size < 2 * touched:
-        size *= 2
+    size = table_size(touched)
     slot_unit = np.full(size, _EMPTY, np.int32)
     unit_signature = np.empty(touched, np.uint64)
     unit_size = np.zeros(touched, np.int32)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.compiled import mix
+from intelliperf_swizzle.cache.compiled import Lru, forget, hold, mix, nothing_held
 from intelliperf_swizzle.cache.compiled.slots import Rounds, end_turn, next_turn, rounds
 from intelliperf_swizzle.cache.drift import Drift
 from intelliperf_swizzle.jit import jit, loop
@@ -119,41 +119,22 @@ class Pieces(NamedTuple):
     classes: int
 
 
-class _Lists(NamedTuple):
-    """Of each class a ring of pieces from the oldest to the newest.
-
-    Where a class's ring is closed stands an end, numbered behind all pieces: `newer[end]` is the
-    oldest piece and `older[end]` the newest one. A piece that is not there has no `newer`.
-    """
-
-    newer: Int32Array
-    older: Int32Array
-    used: Int64Array  # lines in each class
-
-
 @jit
 def screen_misses(
     tiles: Int32Array, domain_offset: Int64Array, stream: Pieces, drift: Drift
 ) -> int:
     """L2 misses of all domains together, as counted, with an LRU list of pieces for each class."""
-    pieces = len(stream.piece_class)
-    ends = pieces + stream.classes
-    lists = _Lists(
-        np.empty(ends, np.int32), np.empty(ends, np.int32), np.empty(stream.classes, np.int64)
-    )
+    lru = nothing_held(stream.piece_lines, stream.classes, stream.capacity)
     misses = 0
     for d in range(len(domain_offset) - 1):
-        lists.newer[:pieces] = -1
-        lists.newer[pieces:] = np.arange(pieces, ends)
-        lists.older[pieces:] = lists.newer[pieces:]
-        lists.used[:] = 0
+        forget(lru)
         turns = rounds(tiles[domain_offset[d] : domain_offset[d + 1]], stream.tile_offset, drift, d)
-        misses += _domain_misses(turns, stream, lists)
+        misses += _domain_misses(turns, stream, lru)
     return misses
 
 
 @loop
-def _domain_misses(turns: Rounds, stream: Pieces, lists: _Lists) -> int:
+def _domain_misses(turns: Rounds, stream: Pieces, lru: Lru) -> int:
     misses = 0
     s = next_turn(turns)
     while s >= 0:
@@ -164,36 +145,9 @@ def _domain_misses(turns: Rounds, stream: Pieces, lists: _Lists) -> int:
             last = piece >= 0
             if not last:
                 piece = ~piece
-            if _missing(piece, stream, lists):
+            if not hold(lru, piece, stream.piece_class[piece]):
                 misses += stream.ref_misses[place]
             place += 1
         end_turn(turns, s, place)
         s = next_turn(turns)
     return misses
-
-
-@loop
-def _missing(piece: int, stream: Pieces, lists: _Lists) -> bool:
-    """Whether a piece has to be fetched; it then is its class's newest, the oldest making room."""
-    newer, older = lists.newer, lists.older
-    piece_class = stream.piece_class[piece]
-    end = len(stream.piece_class) + piece_class
-    if older[end] == piece:
-        return False
-    missing = newer[piece] < 0
-    if missing:
-        lists.used[piece_class] += stream.piece_lines[piece]
-    else:
-        older[newer[piece]] = older[piece]
-        newer[older[piece]] = newer[piece]
-    older[piece] = older[end]
-    newer[piece] = end
-    newer[older[piece]] = piece
-    older[end] = piece
-    while lists.used[piece_class] > stream.capacity:
-        oldest = newer[end]
-        lists.used[piece_class] -= stream.piece_lines[oldest]
-        newer[end] = newer[oldest]
-        older[newer[oldest]] = end
-        newer[oldest] = -1
-    return missing
