@@ -42,6 +42,9 @@ from intelliperf_swizzle.records.quantities import (
     Int64Array,
     Proof,
     Rate,
+    RemapKind,
+    RemapVerdict,
+    SizesTried,
     UInt8Array,
     Witness,
 )

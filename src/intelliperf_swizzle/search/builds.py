@@ -304,6 +304,8 @@ def _cautions(traces: Sequence[records.Trace]) -> tuple[str, ...]:
 
 DEPENDENCE_SECONDS = 300.0
 """For checking all launches that are not traced."""
+LOOK_SECONDS = 20.0
+"""For finding out unasked whether a kernel drops tiles."""
 
 
 def look_closely(subject: Subject, setup: Setup, progress: Progress) -> Subject:
@@ -321,8 +323,16 @@ def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     if not suspects or not isinstance(setup.language, SourceExaminer):
         return subject
     progress.phase(f"looking at who stores what in {subject.kernel}")
-    found = setup.language.cautions(suspects[:1], _prove_command(setup, suspects[0]), setup.kept)
-    return replace(subject, cautions=(*subject.cautions, *found))
+    [verdict] = setup.language.prove_launches(
+        suspects[:1], timeout_seconds=LOOK_SECONDS, kept=setup.kept
+    )
+    if not verdict.drops_tiles:
+        return subject
+    caution = (
+        f"{subject.kernel} computes some tiles twice and others never, unmodified: "
+        f"{verdict.reason}, {verdict.evidence[0]} ({_prove_command(setup, suspects[0])})"
+    )
+    return replace(subject, cautions=(*subject.cautions, caution))
 
 
 def _prove_command(setup: Setup, launch: records.Launch) -> str:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from intelliperf_swizzle.cache.compiled import Lru, hold, nothing_held
+from intelliperf_swizzle.cache.compiled.sectors import POPULATION
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Int32Array, Int64Array, UInt8Array
 
@@ -87,7 +88,6 @@ def explain_sectors(
     brought: Integer,
     missing: Integer,
     late: Integer,
-    population: Int64Array,
 ) -> None:
     """Counts the misses of a part of a unit, in an L2 beside another one.
 
@@ -99,7 +99,6 @@ def explain_sectors(
         brought: that a miss of each of them brings, with itself.
         missing: those of `sectors` that are counted as misses.
         late: those of them that the other L2's request is just bringing.
-        population: sectors of a mask.
     """
     counted = causes.counted[causes.tensor[item >> 2]]
     lines = causes.lru.lines[item]
@@ -108,9 +107,9 @@ def explain_sectors(
     kept, seen = np.int64(causes.kept[item]), np.int64(causes.seen[item])
     again = missing & ~late
     new = again & ~seen
-    counted[COMPULSORY] += population[new & ~there] * lines
-    counted[OTHER_DOMAIN] += (population[new & there] + population[missing & late]) * lines
-    counted[CAPACITY] += population[again & seen & ~kept] * lines
-    counted[CONFLICT] += population[again & seen & kept] * lines
+    counted[COMPULSORY] += POPULATION[new & ~there] * lines
+    counted[OTHER_DOMAIN] += (POPULATION[new & there] + POPULATION[missing & late]) * lines
+    counted[CAPACITY] += POPULATION[again & seen & ~kept] * lines
+    counted[CONFLICT] += POPULATION[again & seen & kept] * lines
     causes.kept[item] |= np.uint8(sectors | brought)
     causes.seen[item] |= np.uint8(sectors | brought)
