@@ -16,10 +16,12 @@ import torch
 import triton
 import triton.language as tl
 from triton.language import load as read
+from triton.language.core import _aggregate as aggregate
 from triton.language.standard import zeros_like
 
 from intelliperf_swizzle.frontends.triton.capture.sources import UnreadableKernelError, read_source
-from intelliperf_swizzle.frontends.triton.ir.render import render_module
+from intelliperf_swizzle.frontends.triton.ir.render import import_functions, render_module
+from intelliperf_swizzle.frontends.triton.source.reads import find_reads
 
 SHIFT = 7
 WIDTHS = (1, 2.5, [np.int64(3), None])
@@ -128,6 +130,47 @@ def test_a_static_method_is_read_with_its_decorators() -> None:
     source, _ = read_source(Holder.held)
     assert source.entry.text.startswith("@staticmethod\n@triton.jit\ndef held")
     assert source.entry.names == {"SHIFT": ("constant", 7), "tl": ("module", "triton.language")}
+
+
+@aggregate
+class Width:
+    tiles: tl.tensor
+
+    @triton.constexpr_function
+    def __init__(self, tiles):
+        self.tiles = tiles
+
+
+@aggregate
+class Plan:
+    width: Width
+
+    @triton.constexpr_function
+    def __init__(self, width):
+        self.width = width
+
+    @triton.jit
+    def first(self):
+        return tl.program_id(0) + Plan(self.width).width.tiles
+
+
+@triton.jit
+def planned(n):
+    return Plan(Width(n)).first()
+
+
+def test_methods_of_aggregates_are_functions_that_may_read_the_program_id(tmp_path) -> None:
+    source, _ = read_source(planned)
+    reads = {key: len(find_reads(one, {})) for key, one in source.functions.items()}
+    assert {key for key, count in reads.items() if count} == {"test_sources.Plan.first"}
+    functions = import_functions(render_module(source, tmp_path))
+    plan = functions[source.kernel].fn.__globals__["Plan"]
+    first = functions["test_sources.Plan.first"]
+    assert plan.__triton_aggregate__
+    assert vars(plan)["first"] is first
+    assert first.fn.__globals__["Plan"] is plan
+    width = functions[source.kernel].fn.__globals__["Width"]
+    assert plan(width(tl.tensor(None, tl.int32))).type.fields[0][1].base_cls is width
 
 
 def test_what_has_no_text_is_refused() -> None:

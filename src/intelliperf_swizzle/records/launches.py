@@ -58,11 +58,13 @@ class KernelSource:
         kernel: key of the kernel in `functions`.
         functions: the kernel and the jit functions it reaches, by a key unique in this record.
         identity: what it is known by when it is compiled another time; empty if by nothing.
+        aggregates: the classes they use, by a key, parts first: see `ir.render.render_module`.
     """
 
     kernel: str
     functions: Mapping[str, SourceFunction]
     identity: Mapping[str, str] = field(default_factory=dict)
+    aggregates: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def entry(self) -> SourceFunction:

@@ -51,6 +51,11 @@ def is_jit_function(value: object) -> TypeGuard[JitFunction]:
     return type(value).__module__.startswith("triton.runtime.") and hasattr(value, "fn")
 
 
+def is_aggregate(value: object) -> bool:
+    """Whether `value` is a class below `@aggregate`."""
+    return isinstance(value, type) and "__triton_aggregate__" in vars(value)
+
+
 def python_function(jit_function: JitFunction | types.FunctionType) -> types.FunctionType:
     """The plain function below `@triton.jit` (and an autotuner or heuristics around it)."""
     while not inspect.isfunction(jit_function):
@@ -82,13 +87,16 @@ def read_source(
     plain: Any = kernel
     while not hasattr(plain, "src"):  # an autotuner or heuristics around it
         plain = plain.fn
-    return KernelSource(entry, reader.functions, identity(plain)), reader.keys
+    source = KernelSource(entry, reader.functions, identity(plain), reader.aggregates)
+    return source, reader.keys
 
 
 class _SourceReader:
     def __init__(self) -> None:
         self.functions: dict[str, SourceFunction] = {}
         self.keys: dict[int, str] = {}
+        self.aggregates: dict[str, dict[str, Any]] = {}
+        self._classes: dict[int, str] = {}
 
     def key_of(self, jit_function: JitFunction) -> str:
         function = python_function(jit_function)
@@ -152,6 +160,7 @@ class _SourceReader:
         return (
             _triton_meaning(value)
             or _installed_meaning(value)
+            or self._aggregate_meaning(value)
             or self._namespace(value, uses)
             or ("unknown", f"{type(value).__name__} {value!r}"[:200])
         )
@@ -160,6 +169,26 @@ class _SourceReader:
         if _is_installed(module.__name__):
             return ("module", module.__name__)
         return self._namespace(module, uses) or ("namespace", {})
+
+    def _aggregate_meaning(self, value: Any) -> tuple[Any, ...] | None:
+        """A class of the user's below `@aggregate`; its methods are functions of the source."""
+        if not is_aggregate(value):
+            return None
+        if id(value) not in self._classes:
+            key = self._classes[id(value)] = f"{value.__qualname__}#{len(self._classes)}"
+            new = value.__new__  # its closure has the user's own class
+            cells = zip(new.__code__.co_freevars, new.__closure__, strict=True)
+            own = next(cell.cell_contents for name, cell in cells if name == "cls")
+            members = dict(inspect.getmembers(own, is_jit_function))
+            parts = {
+                "fields": getattr(value, "__annotations__", None) or own.__annotations__,
+                "members": {**getattr(value, "__aggregate_defaults__", {}), **members},
+            }
+            self.aggregates[key] = {  # after those that are parts of it
+                part: {name: self._meaning(one, {}) for name, one in values.items()}
+                for part, values in parts.items()
+            }
+        return ("aggregate", self._classes[id(value)])
 
     def _namespace(self, value: object, uses: _Uses) -> tuple[Any, ...] | None:
         inner = {

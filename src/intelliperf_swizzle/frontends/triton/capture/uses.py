@@ -21,7 +21,7 @@ from typing import Any
 from weakref import ref
 
 from intelliperf_swizzle.frontends.trials import journal
-from intelliperf_swizzle.frontends.triton.capture.sources import python_function
+from intelliperf_swizzle.frontends.triton.capture.sources import is_aggregate, python_function
 from intelliperf_swizzle.records import Launch
 
 Place = tuple[str, int]
@@ -46,11 +46,9 @@ class Uses:
 
     def watch(self) -> None:
         """From now on knows each jit function that is made."""
-        from triton.runtime.interpreter import InterpretedFunction
         from triton.runtime.jit import JITFunction
 
-        for kind in (InterpretedFunction, JITFunction):
-            kind.__init__ = self._noting(kind.__init__)
+        JITFunction.__init__ = self._noting(JITFunction.__init__)
         atexit.register(self.tell)
 
     def _noting(self, make: Callable[..., None]) -> Callable[..., None]:
@@ -154,7 +152,7 @@ def _held(value: object) -> Iterable[object]:
         return list(value.values())
     if type(value).__name__ == "constexpr":
         return (_attribute(value, "value"),)
-    if isinstance(value, type) and "__triton_aggregate__" in vars(value):
+    if is_aggregate(value):
         return list(vars(value).values())
     return ()
 

@@ -95,6 +95,7 @@ class _Judge:
 
     def __init__(self, kernel: Kernel, op: Op, own: set[str]) -> None:
         self._kernel, self._op, self._own = kernel, op, own
+        self._linear = partial(linear, kernel)
         self._inside = {
             value
             for inner in op.walk()
@@ -242,20 +243,14 @@ class _Judge:
         around = next((op for op in self._op.parents() if op.name in _LOOPS), None)
         base = ""
         if around is not None and around.name == "scf.for":
-            for value, first, last in zip(
-                around.carried, around.inits, around.last().operands if around.results else [],
-                strict=True,
-            ):  # fmt: skip
-                ends = [self._linear(end) for end in judged.ends]
+            lasts = around.last().operands if around.results else []
+            ends = [self._linear(end) for end in judged.ends]
+            goes_on = False
+            for value, first, last in zip(around.carried, around.inits, lasts, strict=True):
                 if self._kernel.constant(first) == 0 and self._linear(last) in ends:
                     base = value
-            goes_on = [
-                last for value, last in zip(
-                    around.carried, around.last().operands if around.results else [], strict=True)
-                if value == slot.first
-            ]  # fmt: skip
-            if goes_on != [slot.result]:
-                base = ""
+                goes_on |= value == slot.first and last == slot.result
+            base = base if goes_on else ""
             if not base:
                 judged.reasons.append(
                     "it is repeated, and does not go on where the one before it ended"
@@ -272,9 +267,6 @@ class _Judge:
         if op is not None and op.name == "arith.minsi":
             for value in op.operands:
                 yield from self._bounds(value)
-
-    def _linear(self, value: str) -> dict[str, int]:
-        return linear(self._kernel, value)
 
     # --- what else the body knows -----------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from intelliperf_swizzle.records import KernelSource, SourceFunction
@@ -29,7 +30,8 @@ def render_module(
 
     The package's name is a digest of its text: rendering the same source twice writes the same
     files, and differently edited kernels can live in one process. Decorators are replaced by
-    `@triton.jit` (an autotuner's or heuristic's choice is in the launch's constexprs already).
+    `@triton.jit` (an autotuner's or heuristic's choice is in the launch's constexprs already), but
+    for `constexpr_function`.
 
     `SourceFunction.names` says what each global or closure name in a function's text (body,
     annotations, default values; builtins left out) means, as a pair or triple:
@@ -39,6 +41,7 @@ def render_module(
     `("namespace", {"helper": meaning, …})`  a module of the user's, reduced to what is read from it
     `("attribute", module, "cdiv")`          an object in an importable module (dotted path allowed)
     `("function", key)`                      a jit function, by its key in `KernelSource.functions`
+    `("aggregate", key)`                     a class, by its key in `KernelSource.aggregates`
     `("constant", value)`                    int, float, bool, str, None, or a tuple, list or dict
                                              of these
     `("constexpr", value)`                   such a value inside `tl.constexpr`
@@ -68,7 +71,8 @@ def render_module(
         for key, function in source.functions.items()
     }
     texts["__init__"] = "\n".join(
-        [f"from . import {', '.join(modules.values())}", "", "FUNCTIONS = {"]
+        [f"from . import {', '.join(modules.values())}", *_aggregates(source, modules), ""]
+        + ["FUNCTIONS = {"]
         + [
             f"    {key!r}: {module}.{source.functions[key].name},"
             for key, module in modules.items()
@@ -154,6 +158,43 @@ def _function_module(
     )
 
 
+def _aggregates(source: KernelSource, modules: Mapping[str, str]) -> list[str]:
+    """Statements that make the classes, once all functions are there, and bind their names.
+
+    Of each, `fields` and `members` are mappings from a name to its meaning.
+    """
+    made = {key: f"_class_{number}" for number, key in enumerate(source.aggregates)}
+    lines = [f"import types as _types, {__name__} as _render", "import triton.language as _tl"]
+
+    def bind(name: str, meaning: tuple[Any, ...]) -> None:
+        if meaning[0] == "namespace":
+            for inner, one in meaning[1].items():
+                bind(f"{name}.{inner}", one)
+        elif meaning[0] == "aggregate":
+            lines.append(f"{name} = {made[meaning[1]]}")
+
+    for key, parts in source.aggregates.items():
+        for part, names in parts.items():
+            lines.extend(_bind(part, ("namespace", names), source, modules))
+            bind(part, ("namespace", names))
+        lines.append(
+            f"{made[key]} = _render.make_aggregate({key.partition('#')[0]!r}, fields, members)"
+        )
+    for key, function in source.functions.items():
+        bind(modules[key], ("namespace", function.names))
+    return lines if made else []
+
+
+def make_aggregate(name: str, fields: ModuleType, members: ModuleType) -> Any:
+    """The class below `@aggregate` with what was bound in two empty modules."""
+    from triton.language.core import _aggregate
+
+    empty = vars(ModuleType(""))
+    kinds = {name: kind for name, kind in vars(fields).items() if name not in empty}
+    own = {name: one for name, one in vars(members).items() if name not in empty}
+    return _aggregate(type(name, (), {**own, "__annotations__": kinds}))
+
+
 def _reaches_function(meaning: tuple[Any, ...]) -> bool:
     if meaning[0] == "namespace":
         return any(_reaches_function(inner) for inner in meaning[1].values())
@@ -165,6 +206,8 @@ def _bind(
 ) -> list[str]:
     """Statements that bind a global name (dotted inside a namespace) to its meaning."""
     kind = meaning[0]
+    if kind == "aggregate":
+        return [f"{name} = None"]  # until all functions are there
     if kind == "unknown":
         return [f"# {name}: {' '.join(str(meaning[1]).split())}"]
     if kind == "module":
@@ -204,6 +247,8 @@ def _undecorated(text: str) -> list[str]:
 
 def _jit_decorator(decorators: list[ast.expr]) -> str:
     for decorator in decorators:
+        if ast.unparse(decorator).endswith("constexpr_function"):
+            return "@_triton.constexpr_function"
         if isinstance(decorator, ast.Call) and re.search(r"\bjit$", ast.unparse(decorator.func)):
             kept = [
                 ast.unparse(keyword)

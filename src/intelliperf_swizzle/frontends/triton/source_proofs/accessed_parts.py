@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,19 +18,29 @@ from intelliperf_swizzle.frontends.triton.ir.parse import Op
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Parts
 from intelliperf_swizzle.frontends.triton.walk.memory import Memory
 from intelliperf_swizzle.records import Access, Int64Array, Launch, TensorArgument
-from intelliperf_swizzle.trace.observer import BlockAccess
+from intelliperf_swizzle.trace.observer import Bits, BlockAccess
 
-_Bits: TypeAlias = npt.NDArray[np.bool_]
 MOST_PARTS = 1 << 24
 """Pairs of program and part that are kept of a launch (256 MB)."""
 
 
 @dataclass(frozen=True)
-class Origin:
-    """What an address is computed from: `loaded` values, numbers of `programs`."""
+class Site:
+    """An operation that accesses memory.
 
-    loaded: bool = False
-    programs: bool = False
+    Attributes:
+        op: the operation.
+        line: file and line of it.
+        numbered: its address is computed from the numbers of programs.
+        loaded: its address is computed from loaded values.
+        decided: its address or its mask is.
+    """
+
+    op: Op
+    line: str
+    numbered: bool
+    loaded: bool
+    decided: bool
 
 
 @dataclass(frozen=True)
@@ -41,22 +50,18 @@ class _Key:
     Attributes:
         place: number of the storage.
         kind: of the access.
-        op: the operation.
-        line: file and line of it.
+        site: the operation.
         extents: of the block.
         strides: int bytes between neighbouring lanes, along each axis of the block.
         item_bytes: of a lane.
-        origin: what its address is computed from.
     """
 
     place: int
     kind: Access
-    op: Op
-    line: str
+    site: Site
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     item_bytes: int
-    origin: Origin
 
     @property
     def reach(self) -> int:
@@ -100,20 +105,16 @@ class PartWatch:
         self._memory = memory
         self._programs = launch.programs
         self._views = list(launch.tensors())
-        self._batch: list[tuple[_Key, Int64Array, _Bits, _Bits]] = []
         self._seen: dict[_Key, list[tuple[Int64Array, Int64Array, npt.NDArray[np.bool_]]]] = {}
         self._pairs = 0
 
-    def begin(self) -> None:
-        """A batch begins."""
-        self._batch.clear()
-
-    def access(self, block: BlockAccess, what: tuple[Op, str, Origin], touched: _Bits) -> None:
-        """The active programs of a batch access a block.
+    def access(self, block: BlockAccess, programs: Int64Array, site: Site, touched: Bits) -> None:
+        """The active programs of a batch access a block; it makes no difference if they do again.
 
         Args:
             block: what they access.
-            what: the operation, its file and line, and what its address is computed from.
+            programs: int64[programs]; of the batch.
+            site: the operation.
             touched: programs of which not all lanes are masked, as far as that is known.
         """
         if self._pairs > MOST_PARTS:
@@ -125,17 +126,11 @@ class PartWatch:
         place = int(np.bincount(np.maximum(places, 0)).argmax())
         extents = np.broadcast_shapes(*(term.shape[1:] for term in addresses))
         strides = tuple(_stride(addresses, axis - len(extents)) for axis in range(len(extents)))
-        op, line, origin = what
-        key = _Key(place, block.kind, op, line, extents, strides, block.item_bytes, origin)
-        self._batch.append((key, base, touched, block.active))
-
-    def end(self, programs: Int64Array) -> None:
-        """A batch is over."""
-        for key, base, touched, active in self._batch:
-            own = np.broadcast_to(base, len(programs))[active]
-            self._seen.setdefault(key, []).append((programs[active], own, touched[active]))
-            self._pairs += len(own)
-        self._batch.clear()
+        key = _Key(place, block.kind, site, extents, strides, block.item_bytes)
+        rows = np.flatnonzero(block.active)
+        own = np.broadcast_to(base, len(programs))[rows]
+        self._seen.setdefault(key, []).append((programs[rows], own, touched[rows]))
+        self._pairs += len(own)
 
     def parts(self) -> tuple[Parts, ...] | None:
         """What each line does to a tensor; None where programs access too many parts."""
@@ -227,7 +222,9 @@ def _parts_of(line: _AccessedParts, together: Int64Array, orders: Sequence[Int64
     own = own[own > 0]
     run, by_strides = _run_axis(line), _stride_axes(line)
     rooms = [_room(_elements(line, distinct), by_strides)]
-    if run.block == _lanes(line):  # a block with gaps is no piece of the memory as it lies
+    if run.block == math.prod(
+        extent for extent, _ in _block(line)
+    ):  # a block with gaps is no piece of the memory as it lies
         rooms.append(_room(_elements(line, distinct), [run]))
     room = min(rooms, key=lambda room: abs(room - len(line.offset) - len(line.strays)))
     in_one_run = len(rooms) > 1 and room == rooms[1]
@@ -237,7 +234,7 @@ def _parts_of(line: _AccessedParts, together: Int64Array, orders: Sequence[Int64
     programs, first = _first_parts(line)
     return Parts(
         name=line.name,
-        line=line.key.line,
+        line=line.key.site.line,
         elements=math.prod(line.view.shape),
         access={Access.READ: "loaded", Access.WRITE: "stored"}.get(line.key.kind, "updated"),
         taken=len(distinct),
@@ -249,8 +246,8 @@ def _parts_of(line: _AccessedParts, together: Int64Array, orders: Sequence[Int64
         least=int(own.min()),
         most=int(own.max()),
         even=bool((times == times[0]).all()),
-        gathered=line.key.origin.loaded,
-        numbered=line.key.origin.programs,
+        gathered=line.key.site.loaded,
+        numbered=line.key.site.numbered,
         ordered=bool((np.diff(first) >= 0).all()),
         plain=any(_is_plain(order[programs], first, line.key.reach) for order in orders),
         single=math.prod(line.key.extents) == 1,
@@ -286,10 +283,6 @@ def _block(line: _AccessedParts) -> list[tuple[int, int]]:
     return [(extent, stride // item) for extent, stride in axes if extent > 1 and stride >= item]
 
 
-def _lanes(line: _AccessedParts) -> int:
-    return math.prod(extent for extent, _ in _block(line))
-
-
 def _run_axis(line: _AccessedParts) -> _LatticeAxis:
     """A line's tensor as it lies in memory, cut into runs as long as its block has them."""
     run = 1
@@ -309,9 +302,9 @@ def _stride_axes(line: _AccessedParts) -> list[_LatticeAxis]:
     axes = []
     for stride, above in zip(strides, [*strides[1:], 0], strict=True):
         extent = above // stride if above else -(-span // stride)
-        own = [1 + (n - 1) * (s // stride) for n, s in block if s % stride == 0 and s < above]
-        own += [1 + (n - 1) * (s // stride) for n, s in block if not above and s % stride == 0]
-        axes.append(_LatticeAxis(stride, extent, max(own, default=1)))
+        here = ((n, s) for n, s in block if s % stride == 0 and (s < above or not above))
+        own = max((1 + (n - 1) * (s // stride) for n, s in here), default=1)
+        axes.append(_LatticeAxis(stride, extent, own))
     return axes[::-1]
 
 

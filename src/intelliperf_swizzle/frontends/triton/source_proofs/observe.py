@@ -14,7 +14,7 @@ import numpy.typing as npt
 from intelliperf_swizzle.errors import TraceError
 from intelliperf_swizzle.frontends.triton.ir.compile import ttir_of
 from intelliperf_swizzle.frontends.triton.ir.parse import Kernel, Op
-from intelliperf_swizzle.frontends.triton.source_proofs.accessed_parts import Origin, PartWatch
+from intelliperf_swizzle.frontends.triton.source_proofs.accessed_parts import PartWatch, Site
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation, Output
 from intelliperf_swizzle.frontends.triton.walk.batch import NotKnownError
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, align
@@ -151,13 +151,8 @@ def observe(launch: Launch, kernel: Kernel) -> Observation:
     """
     numbers = {op: _numbers(kernel, op) for function in kernel.functions for op in function.walk()}
     wanted = [value for values in numbers.values() for value in values]
-    memory = Memory(launch)
-    live = Live(
-        Plan(kernel, address_slice(kernel, wanted)),
-        launch.grid,
-        memory,
-        bind_arguments(kernel, launch, memory),
-    )
+    memory, plan = Memory(launch), Plan(kernel, address_slice(kernel, wanted))
+    live = Live(plan, launch.grid, memory, bind_arguments(kernel, launch, memory))
     watcher = Watcher(launch, live, numbers)
     run_together(live, watcher)
     return watcher.observation()
@@ -204,51 +199,41 @@ class Watcher(Observer):
         self._parts = PartWatch(launch, live.memory)
         self._work = np.zeros(launch.programs, np.uint64)
         self._writes = np.zeros(launch.programs, np.bool_)
-        self._origins: dict[Op, tuple[Origin, bool]] = {}
+        self._sites: dict[Op, Site] = {}
 
     def begin(self, programs: Int64Array) -> None:
         """A batch begins."""
         self._programs = programs
-        self._hash = np.zeros(len(programs), np.uint64)
-        self._wrote = np.zeros(len(programs), np.bool_)
-        self._parts.begin()
+        self._work[programs], self._writes[programs] = 0, False
 
     def access(self, block: BlockAccess) -> int:
         """The active programs access a block."""
         op = self._live.now.op
         assert op is not None
-        hashed = self._hash * _ODD[0] + _mixed(
+        hash_ = self._work[self._programs]
+        hashed = hash_ * _ODD[0] + _mixed(
             _lanes_hash(block) + np.uint64(int(block.kind) << 8 | block.item_bytes)
         )
         for name in self._numbers[op]:
             hashed = _mixed(hashed) * _ODD[1] + _value_hash(self._live.now.values[name])
-        self._hash = np.where(block.active, _mixed(hashed), self._hash)
+        self._work[self._programs] = np.where(block.active, _mixed(hashed), hash_)
         touched = block.active
         if block.kind != Access.READ:
             touched = self._written.write(block, self._programs)
-            self._wrote |= touched
-        line = self._live.plan.kernel.line(op)
-        self._parts.access(block, (op, line, self._origin(op)[0]), touched)
+            self._writes[self._programs] |= touched
+        self._parts.access(block, self._programs, self._site(op), touched)
         return 0
 
-    def _origin(self, op: Op) -> tuple[Origin, bool]:
-        """What the address is computed from, and whether it or the mask was loaded."""
-        if op not in self._origins:
-            sources = Sources(self._live.plan.kernel)
-            names = {leaf.name for leaf in sources.leaves(op.operands[0])}
+    def _site(self, op: Op) -> Site:
+        """What an operation's addresses and masks are computed from."""
+        if op not in self._sites:
+            kernel = self._live.plan.kernel
+            sources, address = Sources(kernel), op.operands[0]
+            numbered = any(x.name == "tt.get_program_id" for x in sources.leaves(address))
             places = [op.operands[i] for i in ACCESSES[op.name] if i < len(op.operands)]
-            loaded = any(
-                leaf.name in ACCESSES for place in places for leaf in sources.leaves(place)
-            )
-            origin = Origin(bool(names & set(ACCESSES)), "tt.get_program_id" in names)
-            self._origins[op] = origin, loaded
-        return self._origins[op]
-
-    def end(self, active: npt.NDArray[np.bool_], value_loads: Mapping[int, int]) -> None:
-        """A batch is over."""
-        self._parts.end(self._programs)
-        self._work[self._programs] = self._hash
-        self._writes[self._programs] = self._wrote
+            loaded = sources.read_memory([address]), sources.read_memory(places)
+            self._sites[op] = Site(op, kernel.line(op), numbered, *loaded)
+        return self._sites[op]
 
     def observation(self) -> Observation:
         """All that was seen."""
@@ -257,7 +242,7 @@ class Watcher(Observer):
             writes=self._writes,
             outputs=self._written.outputs(),
             lanes_outside=self._written.lanes_outside,
-            places_loaded=any(loaded for _, loaded in self._origins.values()),
+            places_loaded=any(site.decided for site in self._sites.values()),
             parts=self._parts.parts(),
         )
 

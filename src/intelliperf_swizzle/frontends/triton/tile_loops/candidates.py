@@ -100,13 +100,9 @@ def _values(tree: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[str]:
             if isinstance(node, ast.Assign) and name in bound_names(node):
                 names += sorted(_names_in(node.value) - {*names})
     called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    stored = {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    known = stored | {arg.arg for arg in tree.args.args}
-    yield from (name for name in names if name in known - own and name not in called)
+    stored = frozenset[str]().union(*map(bound_names, tree.body))
+    known = bound_names(tree) - own - called
+    yield from (name for name in names if name in known)
     if isinstance(loop, ast.While):  # `last`, the end of the group before
         yield from sorted(stored - own)
 

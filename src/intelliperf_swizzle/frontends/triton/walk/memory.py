@@ -73,11 +73,8 @@ class Memory:
         self._buffers: dict[int, UInt8Array] = {}
         self._not_known: dict[int, Lanes] = {}
         self._lent: set[int] = set()
-        recorded = [(self._address(number), number) for number in self.numbers]
+        recorded = [(self._storages[number].address, number) for number in self.numbers]
         self._recorded = sorted((at, number) for at, number in recorded if at is not None)
-
-    def _address(self, number: int) -> int | None:
-        return getattr(self._storages[number], "address", None)
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -146,7 +143,7 @@ class Memory:
         places = self.place(addresses)
         found = addresses.copy()
         for place in np.unique(places[places >= 0]):
-            at = self._address(self.numbers[place])
+            at = self._storages[self.numbers[place]].address
             if at is not None:
                 found = np.where(places == place, addresses - self.begin[place] + at, found)
         return found

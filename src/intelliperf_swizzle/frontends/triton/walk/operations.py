@@ -16,14 +16,11 @@ from intelliperf_swizzle.frontends.triton.walk.blocks import (
     Block,
     Element,
     decode,
-    element_of,
     rounded,
 )
 
 Type = tuple[Element, tuple[int, ...]]
 Operation = Callable[[Programs, Op, Sequence[Block], Type], "Block | Sequence[Block]"]
-
-_INDEX = element_of("i32")
 
 
 def constant(op: Op, kind: Type) -> Block:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +28,12 @@ from intelliperf_swizzle.frontends.triton.walk.batch import (
     TooWideError,
 )
 from intelliperf_swizzle.frontends.triton.walk.blocks import Block, choose, tensor_of, unknown
-from intelliperf_swizzle.frontends.triton.walk.operations import OPERATIONS, Type, constant
+from intelliperf_swizzle.frontends.triton.walk.operations import (
+    OPERATIONS,
+    Operation,
+    Type,
+    constant,
+)
 from intelliperf_swizzle.frontends.triton.walk.slicing import ACCESSES, Slice
 from intelliperf_swizzle.records import Int64Array
 
@@ -339,10 +346,13 @@ class Walker:
     # --- operations -----------------------------------------------------------------------------
 
     def _compute(self, op: Op) -> None:
+        self._make(op, OPERATIONS.get(op.name))
+
+    def _make(self, op: Op, operation: Operation | None) -> None:
+        """Bind what an operation makes; not known if an operand or the operation is not."""
         blocks = [self.values[name] for name in op.operands]
         kinds = [self.plan.types[name] for name in op.results]
         why = frozenset().union(*(block.why for block in blocks))
-        operation = OPERATIONS.get(op.name)
         if operation is None:
             why |= self.plan.why(op)
         if why or operation is None:
@@ -353,15 +363,8 @@ class Walker:
 
     def _combine(self, op: Op) -> None:
         """A reduction or a scan."""
-        blocks = [self.values[name] for name in op.operands]
-        why = frozenset().union(*(block.why for block in blocks))
-        if why:
-            kinds = [self.plan.types[name] for name in op.results]
-            self._bind(op.results, [unknown(*kind, why) for kind in kinds])
-            return
         region = op.regions[0][0]
         single = region.ops[0].name if len(region.ops) == 2 else ""
-        axis = op.attr("axis")
 
         def combine(left: Sequence[Block], right: Sequence[Block]) -> Sequence[Block]:
             self._bind(region.args, [*left, *right])
@@ -369,27 +372,18 @@ class Walker:
                 self._methods[method](inner)
             return [self.values[name] for name in region.ops[-1].operands]
 
-        if op.name == "tt.reduce":
-            found = rearrange.reduce(self.programs, blocks, axis, combine, single)
-        else:
-            reverse = "reverse = true" in op.text
-            found = rearrange.scan(self.programs, blocks, axis, combine, single, reverse)
-        self._bind(op.results, found)
+        def operation(programs: Programs, op: Op, blocks: Sequence[Block], _: Type) -> list[Block]:
+            given = programs, [*blocks], op.attr("axis"), combine, single
+            if op.name == "tt.reduce":
+                return rearrange.reduce(*given)
+            return rearrange.scan(*given, "reverse = true" in op.text)
+
+        self._make(op, operation)
 
     def _extern(self, op: Op) -> None:
         """A function of a library."""
-        blocks = [self.values[name] for name in op.operands]
-        kind = self.plan.types[op.results[0]]
-        symbol = op.text.partition('symbol = "')[2].partition('"')[0]
-        function = elementwise.libdevice(symbol)
-        why = frozenset().union(*(block.why for block in blocks))
-        if function is None:
-            why |= self.plan.why(op)
-        if why or function is None:
-            self.values[op.results[0]] = unknown(*kind, why)
-        else:
-            found = elementwise.on_lanes(self.programs, function, blocks, kind[0])
-            self.values[op.results[0]] = found
+        function = elementwise.libdevice(op.text.partition('symbol = "')[2].partition('"')[0])
+        self._make(op, function and partial(_on_lanes, function))
 
     # --- memory ---------------------------------------------------------------------------------
 
@@ -427,15 +421,20 @@ class Walker:
 
     def _pointer(self, op: Op) -> None:
         """An integer that becomes an address, or the other way."""
-        block = self.values[op.operands[0]]
-        element, shape = self.plan.types[op.results[0]]
-        if not block.known:
-            self.values[op.results[0]] = unknown(element, shape, block.why)
-            return
         memory = self.accesses.memory
         change = memory.translate if op.name == "tt.int_to_ptr" else memory.original
-        data = change(block.data.astype(np.int64))
-        self.values[op.results[0]] = Block((data.astype(element.array),), element, shape)
+
+        def operation(_: Programs, op: Op, blocks: Sequence[Block], kind: Type) -> Block:
+            data = change(blocks[0].data.astype(np.int64))
+            return Block((data.astype(kind[0].array),), *kind)
+
+        self._make(op, operation)
+
+
+def _on_lanes(
+    function: Callable[..., Any], programs: Programs, _: Op, blocks: Sequence[Block], kind: Type
+) -> Block:
+    return elementwise.on_lanes(programs, function, blocks, kind[0])
 
 
 _HANDLERS: Mapping[str, str] = {
