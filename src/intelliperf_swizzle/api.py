@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle import mapping
-from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
 from intelliperf_swizzle.edit import Edit, apply
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import load_pattern
 from intelliperf_swizzle.frontends.ports import RecordRequest, examiner
 from intelliperf_swizzle.hardware import Target, load_target
-from intelliperf_swizzle.kept import Kept, kept_for_user
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.options import DEFAULT_TARGET, Options, options_of
 from intelliperf_swizzle.progress import Progress, Silent

@@ -11,8 +11,8 @@ import numpy as np
 
 from intelliperf_swizzle.cache.counting import misses_per_line, stream_requests
 from intelliperf_swizzle.cache.drift import drift, is_pipelined, lockstep
-from intelliperf_swizzle.cache.physics import FULL
 from intelliperf_swizzle.cache.stream import ReferenceStream, Turns, l2_parts, stream_of
+from intelliperf_swizzle.cache.traffic import FULL
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import Int32Array, Int64Array, Trace
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from intelliperf_swizzle.cache.balance import is_uneven, work
+from intelliperf_swizzle.cache.drift import is_uneven, work
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.history import History

@@ -24,14 +24,16 @@ from intelliperf_swizzle.search.guard import SizeGuard, sound
 from intelliperf_swizzle.search.loop import search_kernel
 from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.on_model import OnModel
-from intelliperf_swizzle.search.plan import Search, is_promising, plan_searches
-from intelliperf_swizzle.search.recorded import choose_kernel, examine_kernels, record_application
-from intelliperf_swizzle.search.run_folder import (
+from intelliperf_swizzle.search.plan import (
+    Search,
+    is_promising,
     kernel_folder,
     lock_folder,
     name_proposers,
     open_history,
+    plan_searches,
 )
+from intelliperf_swizzle.search.recorded import choose_kernel, examine_kernels, record_application
 from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import Evaluator, Setting
 from intelliperf_swizzle.search.subject import Subject, describe

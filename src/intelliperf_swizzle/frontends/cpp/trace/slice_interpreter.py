@@ -16,8 +16,7 @@ from intelliperf_swizzle.frontends.cpp.trace.decoding import Number, Program, St
 from intelliperf_swizzle.frontends.cpp.trace.device_memory import DeviceMemory, NotGlobalError
 from intelliperf_swizzle.frontends.cpp.trace.terms import EVERYONE, Mask, Sum
 from intelliperf_swizzle.records import Access, Grid, Int64Array
-from intelliperf_swizzle.trace.atomics import Update
-from intelliperf_swizzle.trace.observer import BlockAccess, Observer
+from intelliperf_swizzle.trace.observer import BlockAccess, Observer, Update
 
 _MOST_PENDING = 8
 """Ways into a block that are joined at once."""
