@@ -257,7 +257,7 @@ def prove(
         constants: integer arguments of the kernel, and parameters of the pattern, by name.
 
     Returns:
-        A proof, or a witness against it. `witness.failure` is set where the text has no value on
+        A proof, or a witness against it, whose `failure` is set where the text has no value on
         this grid.
 
     Raises:

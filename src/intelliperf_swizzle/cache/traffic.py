@@ -162,7 +162,7 @@ def add_division_time(
 
     Args:
         measured: without that time.
-        divisions: on the longest chain, see `language.serial_divisions`.
+        divisions: on the longest chain, see `emit.serial_divisions`.
         rounds: workgroups over those that are resident at once.
         target: the GPU.
     """

@@ -25,7 +25,7 @@ _MOST_STEPS = 4_000_000
 
 
 class CurrentUpdate:
-    """Says what an atomic does while it is reported; see `trace.atomics`."""
+    """Says what an atomic does while it is reported; see `trace.observer`."""
 
     def __init__(self, names: Sequence[str]):
         self._names = names
