@@ -62,8 +62,8 @@ from intelliperf_swizzle.search import (
     run,
     subject,
 )
-from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.guard import SizeGuard
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import prepare
 
 TARGET = load_target("mi300x")

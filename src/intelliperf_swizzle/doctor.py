@@ -33,8 +33,8 @@ from intelliperf_swizzle.hardware.detect import Sources
 from intelliperf_swizzle.hook import hook_files
 from intelliperf_swizzle.options import PROPOSERS, Options
 from intelliperf_swizzle.profile.choose import first_usable
-from intelliperf_swizzle.profile.tools import HERE as THIS_MACHINE
-from intelliperf_swizzle.profile.tools import KINDS, PROFILERS, Machine, Tool, tool_for
+from intelliperf_swizzle.profile.installed import HERE as THIS_MACHINE
+from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Machine, Tool, tool_for
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE, Endpoint, find_endpoint
 from intelliperf_swizzle.search.setup import choose_device, choose_target, proposer_kind

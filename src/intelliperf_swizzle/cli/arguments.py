@@ -53,7 +53,7 @@ class Parser(argparse.ArgumentParser):
 
 def run(verb: str, arguments: Sequence[str]) -> int:
     """Runs a verb, whose module is imported for it; the exit code."""
-    module = verb if verb in ("optimize", "prove") else "verbs"
+    module = {"optimize": "optimize", "prove": "proofs"}.get(verb, "verbs")
     function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
     return int(function(arguments))
 

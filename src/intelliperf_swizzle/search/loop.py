@@ -17,7 +17,7 @@ from intelliperf_swizzle.propose import Effort, Problem, Proposer
 from intelliperf_swizzle.propose.axes import row_lengths
 from intelliperf_swizzle.propose.offline import by_hand
 from intelliperf_swizzle.records import ByHand, Measurement
-from intelliperf_swizzle.search.attempts import Attempts
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.stages import Edited, Evaluated, Evaluator, Guarded
 from intelliperf_swizzle.search.subject import Subject, describe

@@ -17,7 +17,6 @@ from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose import Effort, Proposer
 from intelliperf_swizzle.records import Attempt, ByHand, Candidate, Capture
-from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.builds import look_closely
 from intelliperf_swizzle.search.conclude import Findings, Outcome, Result, conclude, gather
 from intelliperf_swizzle.search.guard import SizeGuard, sound
@@ -34,6 +33,7 @@ from intelliperf_swizzle.search.plan import (
     plan_searches,
 )
 from intelliperf_swizzle.search.recorded import choose_kernel, examine_kernels, record_application
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import Evaluator, Setting
 from intelliperf_swizzle.search.subject import Subject, describe

@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from intelliperf_swizzle.records import SECTOR_BYTES, Access, Int64Array, Trace
+from intelliperf_swizzle.trace.assembling import TraceRecorder
 from intelliperf_swizzle.trace.observer import Bits, BlockAccess, Observer
-from intelliperf_swizzle.trace.recorder import TraceRecorder
 from intelliperf_swizzle.trace.sharing import contested_sectors, updates_collide
 from intelliperf_swizzle.trace.writers import Writers
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from intelliperf_swizzle.children import call_each
 from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.frontends.other_sizes import scale_launch
+from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     RemapVerdict,
     SizesTried,
