@@ -20,7 +20,7 @@ import numpy as np
 from intelliperf_swizzle import records
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.frontends.ports import Resizer
-from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.rank import least_gain
 from intelliperf_swizzle.search import builds

@@ -18,7 +18,7 @@ from difflib import SequenceMatcher
 from itertools import chain
 from pathlib import Path
 
-from intelliperf_swizzle.edit.copy import moved_command, run_build
+from intelliperf_swizzle.edit import moved_command, run_build
 from intelliperf_swizzle.errors import CaptureError
 
 MODULE = "torch.utils.cpp_extension"
