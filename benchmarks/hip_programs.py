@@ -6,7 +6,8 @@
 
 CHECKOUT is one of github.com/AMDResearch/intelliperf. Each program of its `examples` is built and
 started as `examples/README.md` does it, for an MI300X, modelled, by `intelliperf-swizzle` and by
-`intelliperf --formula swizzle`. A record of each, with the commit and the commands, replaces the one in `records/hip_programs.json`; `cpp_pages.py` makes the page.
+`intelliperf --formula swizzle`. A record of each, with the commit and the commands, replaces the
+one in `records/hip_programs.json`; `cpp_pages.py` makes the page.
 """
 
 from __future__ import annotations

@@ -17,11 +17,7 @@ from importlib import import_module, util
 from pathlib import Path
 
 from intelliperf_swizzle import hook
-from intelliperf_swizzle.cli.arguments import (
-    PROGRAM,
-    Parser,
-    parse_with_application,
-)
+from intelliperf_swizzle.cli.arguments import PROGRAM, Parser, parse_with_application
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.options import add_options, read_options
 
@@ -94,12 +90,13 @@ def report(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _take_none(verb: str, does: str, arguments: Sequence[str]) -> None:
+    Parser(prog=f"{PROGRAM} {verb}", description=does).parse_args(arguments)
+
+
 def mcp(arguments: Sequence[str]) -> int:
     """Serves on standard input and output until the client leaves."""
-    Parser(
-        prog=f"{PROGRAM} mcp",
-        description="Serve the verbs to a coding agent by the Model Context Protocol (stdio).",
-    ).parse_args(arguments)
+    _take_none("mcp", "Serve the verbs to a coding agent by the Model Context Protocol.", arguments)
     if util.find_spec("mcp") is None:
         raise UsageError(
             "the MCP server needs the package `mcp`", hint="pip install 'intelliperf-swizzle[mcp]'"
@@ -113,7 +110,7 @@ def mcp(arguments: Sequence[str]) -> int:
 
 def patterns(arguments: Sequence[str]) -> int:
     """Prints the catalogue."""
-    Parser(prog=f"{PROGRAM} patterns", description="List the catalogue.").parse_args(arguments)
+    _take_none("patterns", "List the catalogue.", arguments)
     from intelliperf_swizzle.formulas import patterns
     from intelliperf_swizzle.report.terminal import catalogue, show
 
@@ -123,7 +120,7 @@ def patterns(arguments: Sequence[str]) -> int:
 
 def targets(arguments: Sequence[str]) -> int:
     """Prints the GPUs."""
-    Parser(prog=f"{PROGRAM} targets", description="List the GPUs.").parse_args(arguments)
+    _take_none("targets", "List the GPUs.", arguments)
     from intelliperf_swizzle.hardware import load_target, targets
     from intelliperf_swizzle.report.terminal import gpus, show
 
@@ -165,11 +162,9 @@ def validate_model(arguments: Sequence[str]) -> int:
 
 def install_hook(arguments: Sequence[str]) -> int:
     """Installs the hook and prints its files."""
-    Parser(
-        prog=f"{PROGRAM} install-hook",
-        description="Write a start-up file into this Python environment, which adds our formulas to"
-        f" IntelliPerf's command line. `{PROGRAM} remove-hook` undoes it.",
-    ).parse_args(arguments)
+    does = "Write a start-up file into this Python environment, which adds our formulas to"
+    does += f" IntelliPerf's command line. `{PROGRAM} remove-hook` undoes it."
+    _take_none("install-hook", does, arguments)
     for path in hook.install_hook():
         print(f"written: {path}")
     return 0
@@ -177,10 +172,8 @@ def install_hook(arguments: Sequence[str]) -> int:
 
 def remove_hook(arguments: Sequence[str]) -> int:
     """Removes the hook and prints its files."""
-    Parser(
-        prog=f"{PROGRAM} remove-hook",
-        description=f"Remove the start-up file that `{PROGRAM} install-hook` wrote.",
-    ).parse_args(arguments)
+    does = f"Remove the start-up file that `{PROGRAM} install-hook` wrote."
+    _take_none("remove-hook", does, arguments)
     for path in hook.remove_hook():
         print(f"removed: {path}")
     return 0

@@ -150,7 +150,7 @@ def devices(
 
 
 def torch_build() -> str | None:
-    """Of what PyTorch here is, `cuda` or `hip`; read from its file of versions, since to import it takes seconds."""
+    """Of what PyTorch here is, `cuda` or `hip`; read from its file, as its import takes seconds."""
     spec = util.find_spec("torch")
     file = Path(spec.origin).parent / "version.py" if spec and spec.origin else None
     text = file.read_text(encoding="utf-8") if file and file.is_file() else ""

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""PyTorch for CPUs that builds extensions as one for CUDA or ROCm does, with the stand-in's tools."""
+"""PyTorch for CPUs that builds extensions as one for CUDA or ROCm does, by the stand-in."""
 
 import os
 

@@ -234,10 +234,8 @@ def _install(header: str, language: str) -> str | None:
 
 def names_program(command: Sequence[str], project: Path, language: str) -> bool:
     """Whether a word is a program with a fat binary, or a Python file that builds an extension."""
-    python = FLAVOURS[language].backend == (torch_build() or "cuda")
-    return (python and loads_extension(command, project)) or names_device_code(
-        command, project, language
-    )
+    fits = FLAVOURS[language].backend == (torch_build() or "cuda")
+    return (fits and loads_extension(command, project)) or any(_named(command, project, language))
 
 
 def builds_program(project: Path, backend: Backend | None, flavour: Flavour) -> bool:
@@ -281,11 +279,8 @@ def device_files(
     found = list(_named(command, place, flavour.name))
     if below:
         alone = any(".interp" in section_names(one) for one in found)
-        found += (
-            one
-            for one in _below(place, flavour)
-            if not (alone and ".interp" in section_names(one))
-        )
+        others = _below(place, flavour)
+        found += (one for one in others if not alone or ".interp" not in section_names(one))
     return list(dict.fromkeys(found))
 
 

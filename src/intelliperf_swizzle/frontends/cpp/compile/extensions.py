@@ -4,7 +4,7 @@
 
 The application builds its extension itself (`load`), or the build command does (`CUDAExtension`);
 ninja's files then say how each CUDA source is compiled, here and in copies with an edit. PyTorch
-for ROCm compiles what its `hipify` makes of the sources: an edit of the user's file is made in that,
+for ROCm compiles what its `hipify` makes of sources: an edit of the user's file is made in that,
 too, and `#line` says which lines are the user's.
 """
 
@@ -147,31 +147,25 @@ def _with_edit(made: str, original: str, edited: str, name: Path) -> str:
     """
     before, after, known = (one.splitlines() for one in (original, edited, made))
     lines: list[list[str]] = [[] for _ in range(len(before) + 1)]
-    for first, last, begin, end in _blocks(before, known):
-        if last - first == end - begin:
-            for at in range(last - first):
-                lines[first + at].append(known[begin + at])
-        else:
-            lines[first] += known[begin:end]
+    for _, first, last, begin, end in _blocks(before, known):
+        for at, line in enumerate(known[begin:end], first):
+            lines[min(at, max(first, last - 1))].append(line)
     joined: list[str] = []
-    for first, last, begin, end in _blocks(before, after):
-        same = before[first:last] == after[begin:end]
+    for kind, first, last, begin, end in _blocks(before, after):
         kept = chain.from_iterable(lines[first:last])
-        joined += kept if same else after[begin:end]
+        joined += kept if kind == "equal" else after[begin:end]
     joined += lines[-1]
     text: list[str] = []
-    for first, _, begin, end in _blocks(after, joined):
+    for _, first, _, begin, end in _blocks(after, joined):
         if not (text and text[-1].endswith("\\")):  # within a macro
             text.append(f'#line {first + 1} "{name}"')
         text += joined[begin:end]
     return "\n".join(text) + "\n"
 
 
-def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+def _blocks(old: Sequence[str], new: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
     """Lines of two texts that are the same, or replace each other: from and to, of both."""
-    for _, *numbers in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        first, last, begin, end = numbers
-        yield first, last, begin, end
+    return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
 
 
 def compile_cuda(
@@ -196,9 +190,10 @@ def compile_cuda(
     sources = _hipified(copy)
     for name in build_files.keys() & set(map(str, sources)):
         source = sources[Path(name)]
-        texts = ((folder / source).read_text("utf-8") for folder in (project, copy))
+        before, after = ((folder / source).read_text("utf-8") for folder in (project, copy))
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        (copy / name).write_text(_with_edit(build_files[name], *texts, copy / source), "utf-8")
+        text = _with_edit(build_files[name], before, after, copy / source)
+        (copy / name).write_text(text, "utf-8")
     for name, text in build_files.items():
         file = copy / name
         if file.name != BUILD_FILE:

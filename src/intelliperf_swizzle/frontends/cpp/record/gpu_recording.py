@@ -42,7 +42,7 @@ def make_on_gpu(
     if request.device is None:
         raise CaptureError(
             f"`{' '.join(request.command)}` builds a C++ extension of PyTorch ({MODULE}), which is "
-            f"recorded on a GPU only: without one PyTorch itself launches no {recipe.language} kernel",
+            "recorded on a GPU only: without one PyTorch itself launches no kernel",
             hint=f"run it where the target GPU is, with {recipe.flavour.compiler} and g++ on the "
             "path, and without --profiler model",
         )
