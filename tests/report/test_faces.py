@@ -84,6 +84,8 @@ def test_what_is_bound_by_arithmetic_says_so(run: Run) -> None:
     text = said(replace(run, best=None, nothing_to_gain=True, baseline=bound))
     assert "nothing to gain" in text
     assert "its operations take at least 2 ms, its memory traffic 1.5 ms" in text
+    assert replace(bound, time_ms=3.0).bound_by_arithmetic
+    assert not replace(bound, time_ms=14.0).bound_by_arithmetic, "seven times its operations"
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -81,6 +81,9 @@ ARITHMETIC_MARGIN = 1.25
 """A kernel is bound by arithmetic if that takes so many times as long as memory traffic: modelled
 times of a GEMM are 3.25 and 2.88 ms, and a swizzle makes it faster on a GPU."""
 
+FAR_ABOVE = 3.0
+"""A time above so many times the operations' has other causes: spills, latency (stream-K: 7 times)."""
+
 Level: TypeAlias = Literal["L2", "memory", "arithmetic"]
 """What works by itself, and may take the longest."""
 
@@ -156,9 +159,10 @@ class Measurement:
 
     @property
     def bound_by_arithmetic(self) -> bool:
-        """Whether the operations take clearly longer than the traffic of memory, both modelled."""
+        """Whether operations take clearly longer than memory traffic, and no time is far above."""
         arithmetic, memory = self.arithmetic_time_ms, self.modelled_memory_time_ms
-        return bool(arithmetic and memory and arithmetic >= ARITHMETIC_MARGIN * memory)
+        far = (self.time_ms or 0.0) > FAR_ABOVE * (arithmetic or 0.0)
+        return bool(arithmetic and memory and arithmetic >= ARITHMETIC_MARGIN * memory) and not far
 
     @property
     def only_compulsory(self) -> bool:
