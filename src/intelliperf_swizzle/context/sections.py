@@ -127,22 +127,17 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
         [
             *lines,
             f"- bandwidth of the device: {', '.join(named)}",
-            *_division(target),
+            *(
+                f"- a `//` or `%` of the remap by a number that is not compiled in: {clocks} clocks "
+                "of each workgroup"
+                for clocks in [target.clocks_division]
+                if clocks is not None
+            ),
             f"- {wave.occupancy} workgroup{'s' if wave.occupancy > 1 else ''} of this kernel on a "
             f"{cu} at once: {wave.workgroups_per_domain} on an {domain}, "
             f"{wave.workgroups_per_domain * target.num_xcds} on the device (one wave)",
         ]
     )
-
-
-def _division(target: Target) -> list[str]:
-    """What a remap itself costs, where that was measured."""
-    if target.clocks_division is None:
-        return []
-    return [
-        "- a `//` or `%` of the remap by a number that is not compiled in: "
-        f"{target.clocks_division} clocks of each workgroup"
-    ]
 
 
 def _places(target: Target) -> list[str]:
@@ -186,7 +181,7 @@ def _dispatch(context: HardwareContext, _: Collection[str]) -> str:
         places = [f"{i} {_tile(launch, i)} -> {cycle[i % len(cycle)]}" for i in range(first, last)]
         lines.append(f"- round {first // len(cycle)}: " + ", ".join(places))
     per_domain = launch.tiles // target.num_xcds
-    or_one_more = f" or {per_domain + 1}" if _uneven(context) else ""
+    or_one_more = f" or {per_domain + 1}" if launch.tiles % target.num_xcds else ""
     what = "tiles" if launch.loop else "workgroups"
     lines.append(
         f"Each {domain} runs {per_domain}{or_one_more} {what} in "
@@ -242,10 +237,6 @@ def _cycle_words(target: Target) -> str:
         return f"i % {target.num_xcds}"
     cycle = ", ".join(map(str, target.dispatch_domains))
     return f"[{cycle}][i % {len(target.dispatch_domains)}]"
-
-
-def _uneven(context: HardwareContext) -> bool:
-    return context.launch.tiles % context.target.num_xcds != 0
 
 
 def _axes(launch: Launch) -> int:

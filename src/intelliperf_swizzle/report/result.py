@@ -15,7 +15,7 @@ import json
 import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
 
@@ -417,7 +417,6 @@ def run_of(fields: object) -> Run:
         domain_name=own.domain_name,
         interrupted=own.interrupted,
         cures=own.cures,
-        sizes=own.sizes,
         accuracy=own.accuracy,
         by_hand=own.by_hand,
     )
@@ -445,7 +444,7 @@ def _best(own: OwnPart) -> Attempt | None:
         return None
     for attempt in own.attempts:
         if attempt.number == own.best.number and attempt.measurement is not None:
-            return attempt
+            return replace(attempt, sizes=own.sizes)
     raise RecordError(
         f"swizzle.best.number: expected that of a measured attempt, got {own.best.number}"
     )
