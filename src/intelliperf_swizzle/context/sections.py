@@ -127,12 +127,11 @@ def _target(context: HardwareContext, _: Collection[str]) -> str:
         [
             *lines,
             f"- bandwidth of the device: {', '.join(named)}",
-            *(
-                f"- a `//` or `%` of the remap by a number that is not compiled in: {clocks} clocks "
-                "of each workgroup"
-                for clocks in [target.clocks_division]
-                if clocks is not None
-            ),
+            *[
+                "- a `//` or `%` of the remap by a number that is not compiled in: "
+                f"{target.clocks_division} clocks of each workgroup"
+            ]
+            * (target.clocks_division is not None),
             f"- {wave.occupancy} workgroup{'s' if wave.occupancy > 1 else ''} of this kernel on a "
             f"{cu} at once: {wave.workgroups_per_domain} on an {domain}, "
             f"{wave.workgroups_per_domain * target.num_xcds} on the device (one wave)",

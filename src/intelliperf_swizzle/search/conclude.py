@@ -21,10 +21,9 @@ from intelliperf_swizzle.records import Capture, Cures, KernelSummary, Picture, 
 from intelliperf_swizzle.report.files import write_application, write_files
 from intelliperf_swizzle.report.words import verdict
 from intelliperf_swizzle.search.compare_cures import compare_cures
-from intelliperf_swizzle.search.evaluator import Evaluator
 from intelliperf_swizzle.search.plan import is_promising
 from intelliperf_swizzle.search.setup import Setup, UnitTest
-from intelliperf_swizzle.search.stages import Evaluated, Screened
+from intelliperf_swizzle.search.stages import Evaluated, Evaluator, Screened
 from intelliperf_swizzle.search.subject import Subject
 from intelliperf_swizzle.stopping import Interrupted, apart
 

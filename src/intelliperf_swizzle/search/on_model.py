@@ -11,11 +11,10 @@ from dataclasses import replace
 
 from intelliperf_swizzle import rank
 from intelliperf_swizzle.errors import BuildError, ProfileError, ValidationError
-from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Verdict
 from intelliperf_swizzle.search.builds import compare_builds, compiled_as, variants
-from intelliperf_swizzle.search.evaluator import Setting
-from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, find_difference
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
 from intelliperf_swizzle.search.subject import prepare_model, with_causes
 from intelliperf_swizzle.stopping import spent
 

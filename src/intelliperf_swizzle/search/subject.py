@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from intelliperf_swizzle import records
-from intelliperf_swizzle.cache.accuracy import accuracy_of
+from intelliperf_swizzle.cache.model import accuracy_of
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.context import HardwareContext, hardware_context
 from intelliperf_swizzle.dependence import Dependence, find_dependence, not_known, safe_order
