@@ -207,6 +207,7 @@ def _own(run: Run) -> OwnPart:
         ceiling_derivation=run.ceiling.derivation,
         best=_named(run.best) if run.best else None,
         established=establish(run),
+        sizes=run.sizes,
         **{name: getattr(run, name) for name in SHARED},
     )
 

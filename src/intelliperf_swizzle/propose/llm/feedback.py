@@ -172,7 +172,7 @@ def _searched(attempts: Sequence[Attempt], rank: Sequence[str]) -> str:
     if any(one.candidate.origin == "search" for one in told):
         lines.append(_NESTS)
     begun = f"A search has tried {len(attempts)} candidates before you."
-    return "\n".join([f"{begun} The best of each kind:", *lines] if told else [begun])
+    return "\n".join([f"{begun} The best of each kind:" * bool(told) or begun, *lines])
 
 
 def _whole(
@@ -268,8 +268,7 @@ def _values(attempt: Attempt) -> str:
 def _line(answer: ModelAnswer) -> str:
     leader = answer.leader
     rate = f", {percent(_rate(leader))}" if _rate(leader) else ""
-    idea = _clipped(answer.idea or leader.candidate.name, 160)
-    members = len(answer.attempts)
+    idea, members = _clipped(answer.idea or leader.candidate.name, 160), len(answer.attempts)
     best = f" (first of {members}: {_values(leader)})" if members > 1 else ""
     return f"- {leader.number} [{_kind(leader)}{rate}]: {idea}{best}"
 
