@@ -41,8 +41,12 @@ from intelliperf_swizzle.records import Attempt
 from intelliperf_swizzle.report.terminal import Lines
 from intelliperf_swizzle.search.guard import SizeGuard
 from intelliperf_swizzle.search.loop import pose_problem, search
-from intelliperf_swizzle.search.plan import LEAST_GAIN, open_history
-from intelliperf_swizzle.search.recorded import choose_kernel, record_application
+from intelliperf_swizzle.search.plan import (
+    LEAST_GAIN,
+    choose_kernel,
+    open_history,
+    record_application,
+)
 from intelliperf_swizzle.search.run import choose_evaluator
 from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup

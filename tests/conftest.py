@@ -21,7 +21,7 @@ import pytest
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.records import Attempt, Candidate
-from intelliperf_swizzle.search.recorded import choose_kernel, record_application
+from intelliperf_swizzle.search.plan import choose_kernel, record_application
 from intelliperf_swizzle.search.run import choose_evaluator
 from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup

@@ -53,7 +53,8 @@ class Parser(argparse.ArgumentParser):
 
 def run(verb: str, arguments: Sequence[str]) -> int:
     """Runs a verb, whose module is imported for it; the exit code."""
-    module = {"optimize": "optimize", "prove": "proofs"}.get(verb, "verbs")
+    runs = verb in ("optimize", "score", "explain")
+    module = "runs" if runs else "proofs" if verb == "prove" else "verbs"
     function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
     return int(function(arguments))
 

@@ -25,14 +25,16 @@ from intelliperf_swizzle.search.on_gpu import OnGpu
 from intelliperf_swizzle.search.on_model import OnModel
 from intelliperf_swizzle.search.plan import (
     Search,
+    choose_kernel,
+    examine_kernels,
     is_promising,
     kernel_folder,
     lock_folder,
     name_proposers,
     open_history,
     plan_searches,
+    record_application,
 )
-from intelliperf_swizzle.search.recorded import choose_kernel, examine_kernels, record_application
 from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup, UnitTest
 from intelliperf_swizzle.search.stages import Evaluator, Setting

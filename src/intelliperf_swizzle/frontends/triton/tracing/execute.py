@@ -29,8 +29,7 @@ from intelliperf_swizzle.frontends.triton.walk.slicing import address_slice, eve
 from intelliperf_swizzle.frontends.triton.walk.walker import Plan
 from intelliperf_swizzle.records import LINE_BYTES, Launch, TensorArgument, Trace
 from intelliperf_swizzle.trace.assembling import TraceRecorder
-from intelliperf_swizzle.trace.overwrites import ByteWatch, with_sharing
-from intelliperf_swizzle.trace.sharing import reads_what_is_written
+from intelliperf_swizzle.trace.sharing import ByteWatch, reads_what_is_written, with_sharing
 
 
 def find_tiles(kernel: Kernel, launch: Launch) -> tuple[Op, str] | None:
