@@ -33,7 +33,7 @@ from accuracy.measured import numbers, records_of
 from accuracy.summary import ORDERED_SPREAD_POINTS, TIME_NOISE_FRACTION
 from accuracy.tables import as_table
 from intelliperf_swizzle.cache import ABLATIONS, Physics
-from intelliperf_swizzle.cache.accuracy import COMPARED, MATRICES, OTHERS
+from intelliperf_swizzle.cache.model import COMPARED, MATRICES, OTHERS
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.report.terminal import Lines
 from model_truth.ablation import AblatedMeasurements

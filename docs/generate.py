@@ -207,7 +207,8 @@ def _layers(contracts: str, container: str) -> Iterator[list[str]]:
 
 def _first_sentences(room: Path) -> str:
     """The first paragraph of a module's or package's docstring, on one line."""
-    file = room / "__init__.py" if room.is_dir() else room.with_suffix(".py")
+    file = room / "__init__.py"
+    file = file if file.is_file() else room.with_suffix(".py")
     text = ast.get_docstring(ast.parse(file.read_text())) or ""
     return " ".join(text.partition("\n\n")[0].split())
 

@@ -30,9 +30,9 @@ from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.frontends.triton.source import build
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.hardware.occupancy import occupancy
-from intelliperf_swizzle.launch_files import as_text
+from intelliperf_swizzle.hardware.target import occupancy
 from intelliperf_swizzle.records import Int64Array, Launch, Measurement, Trace
+from intelliperf_swizzle.records.launches import as_text
 
 MOST_PROGRAMS = 1 << 21
 """Programs of a launch that are replayed: 4 GB of memory and minutes are enough for so many."""

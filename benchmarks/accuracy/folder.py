@@ -35,8 +35,8 @@ from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.launch_files import load_launch
 from intelliperf_swizzle.records import Int64Array, Launch
+from intelliperf_swizzle.records.launches import load_launch
 
 FILES = ("kernels.py", "mappings.py", "measured.json")
 LIMIT_SECONDS = 600.0

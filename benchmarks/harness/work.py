@@ -25,7 +25,7 @@ from intelliperf_swizzle.cache import Physics, replay, requests
 from intelliperf_swizzle.cache.counting import misses_per_line
 from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.formula import load_formula
+from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.mapping import describe, prove
@@ -37,8 +37,12 @@ from intelliperf_swizzle.propose import Proposer
 from intelliperf_swizzle.propose.llm import LanguageModelProposer, Model, find_endpoint
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.records import Attempt, Int64Array, Measurement, Run, Witness
-from intelliperf_swizzle.search.plan import Search
-from intelliperf_swizzle.search.recorded import choose_kernel, examine_kernels, record_application
+from intelliperf_swizzle.search.plan import (
+    Search,
+    choose_kernel,
+    examine_kernels,
+    record_application,
+)
 from intelliperf_swizzle.search.run import optimize_kernel
 from intelliperf_swizzle.search.setup import Setup, prepare
 from intelliperf_swizzle.search.stages import prove_on

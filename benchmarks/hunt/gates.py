@@ -47,7 +47,7 @@ from intelliperf_swizzle.frontends.triton.capture.settings import Settings as Ag
 from intelliperf_swizzle.frontends.triton.capture.settings import load_settings
 from intelliperf_swizzle.frontends.triton.ir import compile as compile_
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose import CandidateBatch, Effort, Problem
@@ -62,8 +62,8 @@ from intelliperf_swizzle.search import (
     run,
     subject,
 )
-from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.guard import SizeGuard
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import prepare
 
 TARGET = load_target("mi300x")

@@ -18,8 +18,8 @@ from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.records import Int64Array, Launch
+from intelliperf_swizzle.records.launches import as_text
 
 BENCHMARKS = Path(__file__).parents[1]
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from intelliperf_swizzle.api import Run, Score, explain, optimize, prove, prove_source, score
     from intelliperf_swizzle.errors import SwizzleError
-    from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict
     from intelliperf_swizzle.hardware import Target, load_target
     from intelliperf_swizzle.language import Swizzle, parse
-    from intelliperf_swizzle.records import Proof, Witness
+    from intelliperf_swizzle.records import Proof, RemapVerdict, Witness
 
 __version__ = "0.1.0"
 
@@ -44,8 +43,7 @@ _ROOMS = {
     "errors": ("SwizzleError",),
     "hardware": ("Target", "load_target"),
     "language": ("Swizzle", "parse"),
-    "records": ("Proof", "Witness"),
-    "frontends.triton.source_proofs.judge": ("RemapVerdict",),
+    "records": ("Proof", "RemapVerdict", "Witness"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

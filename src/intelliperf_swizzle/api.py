@@ -9,6 +9,7 @@ nothing. Environment variables of options are not read.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,27 +17,34 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from intelliperf_swizzle import mapping
+from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
 from intelliperf_swizzle.edit import Edit, apply
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.formulas import load_pattern
-from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
-    prove_source as prove_source,
-)
+from intelliperf_swizzle.frontends.ports import RecordRequest, examiner
 from intelliperf_swizzle.hardware import Target, load_target
 from intelliperf_swizzle.language import INPUTS, Swizzle, parse
 from intelliperf_swizzle.options import DEFAULT_TARGET, Options, options_of
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.propose.llm.prompt import first_questions
 from intelliperf_swizzle.readers import grid_of, refuse_reserved
-from intelliperf_swizzle.records import Attempt, Candidate, Ceiling, Measurement, Proof, Witness
+from intelliperf_swizzle.records import (
+    Attempt,
+    Candidate,
+    Ceiling,
+    Launch,
+    Measurement,
+    Proof,
+    RemapVerdict,
+    Witness,
+)
 from intelliperf_swizzle.records import Run as RunRecord
 from intelliperf_swizzle.report import words
 from intelliperf_swizzle.report.files import writable
-from intelliperf_swizzle.report.html import fragment
+from intelliperf_swizzle.report.pages import fragment
 from intelliperf_swizzle.search import run
 from intelliperf_swizzle.search.conclude import deliver
-from intelliperf_swizzle.search.problem import choose_proposers
-from intelliperf_swizzle.search.setup import Setup, prepare
+from intelliperf_swizzle.search.setup import Setup, choose_proposers, prepare
 
 AnySwizzle: TypeAlias = "str | Swizzle"
 """A swizzle's text, the name of a pattern of the catalogue, or a parsed swizzle."""
@@ -249,7 +257,7 @@ def prove(
         constants: integer arguments of the kernel, and parameters of the pattern, by name.
 
     Returns:
-        A proof, or a witness against it. `witness.failure` is set where the text has no value on
+        A proof, or a witness against it, whose `failure` is set where the text has no value on
         this grid.
 
     Raises:
@@ -268,3 +276,87 @@ def prove(
     if isinstance(proof, Witness) or not sizes:
         return proof
     return mapping.extend(proof, parsed, num_xcds=xcds, cus_per_xcd=cus)
+
+
+def prove_source(
+    command: Sequence[str],
+    source: str | os.PathLike[str],
+    *,
+    kernel: str | None = None,
+    target: AnyTarget = DEFAULT_TARGET,
+    project_directory: str | os.PathLike[str] = ".",
+    quiet_seconds: float | None = None,
+    limit_seconds: float = 300.0,
+    sweep: bool = False,
+    no_cache: bool = False,
+    progress: Progress | None = None,
+) -> tuple[RemapVerdict, ...]:
+    """Does a kernel, with the remap that its source has, compute each tile exactly once?
+
+    Args:
+        command: the application, as an argument list.
+        source: the file that the kernel, or a jit function that it calls, is written in.
+        kernel: only this one of the file.
+        target: the GPU that the application is told of.
+        project_directory: where the application is started.
+        quiet_seconds: recording ends so long after the last new launch; None = it does not.
+        limit_seconds: recording ends at the latest.
+        sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
+        no_cache: look anew at launches that an earlier run has looked at.
+        progress: told of each step.
+
+    Returns:
+        A verdict for each distinct launch.
+
+    Raises:
+        UsageError: there is no such file, or no kernel of it was launched.
+        CaptureError: the application launched no kernel.
+    """
+    file, folder = Path(source), Path(project_directory)
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}", hint="--source names the kernel's file")
+    if not folder.is_dir():
+        raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
+    gpu = loaded_target(target)
+    progress, language = progress or Silent(), examiner()
+    kept = Kept(None) if no_cache else kept_for_user()
+    with temporary_folder("source") as records:
+        progress.phase(f"recording {shlex.join(command)}")
+        request = RecordRequest(command, folder, records, gpu, None, quiet_seconds, limit_seconds)
+        recorded = language.record(request)
+        for note in recorded.cautions:
+            progress.note(note)
+        launches = launches_of(recorded.launches, file, kernel)
+        noun = "launch" if len(launches) == 1 else "launches"
+        progress.phase(f"looking at {len(launches)} {noun}")
+        return language.prove_launches(launches, sweep=sweep, kept=kept)
+
+
+def launches_of(
+    launches: Sequence[Launch], source: Path, kernel: str | None = None
+) -> tuple[Launch, ...]:
+    """The launches of kernels that are written in a file, or call a jit function of it.
+
+    Raises:
+        UsageError: there is none.
+    """
+    file = source.resolve()
+    named = [one for one in launches if kernel in (None, one.kernel)]
+    if not named:
+        found = sorted({one.kernel for one in launches})
+        raise UsageError(
+            f"the application launched no kernel `{kernel}`",
+            hint=f"it launched: {', '.join(found)}",
+        )
+    chosen = tuple(one for one in named if file in _files(one))
+    if not chosen:
+        found = sorted({str(path) for one in named for path in _files(one)})
+        raise UsageError(
+            f"no kernel that was launched is written in {source}",
+            hint=f"they are in: {', '.join(found)}",
+        )
+    return chosen
+
+
+def _files(launch: Launch) -> set[Path]:
+    return {Path(function.file).resolve() for function in launch.source.functions.values()}

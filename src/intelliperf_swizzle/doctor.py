@@ -24,21 +24,20 @@ from pathlib import Path
 from typing import Any
 
 from intelliperf_swizzle import __version__
+from intelliperf_swizzle.disk import kept_for_user
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.frontends.ports import KernelLanguage, frontends
 from intelliperf_swizzle.hardware import Device, Target, devices, unknown
 from intelliperf_swizzle.hardware.detect import HERE as THESE_GPUS
 from intelliperf_swizzle.hardware.detect import Sources
 from intelliperf_swizzle.hook import hook_files
-from intelliperf_swizzle.kept import kept_for_user
 from intelliperf_swizzle.options import PROPOSERS, Options
 from intelliperf_swizzle.profile.choose import first_usable
-from intelliperf_swizzle.profile.tools import HERE as THIS_MACHINE
-from intelliperf_swizzle.profile.tools import KINDS, PROFILERS, Machine, Tool, tool_for
+from intelliperf_swizzle.profile.installed import HERE as THIS_MACHINE
+from intelliperf_swizzle.profile.installed import KINDS, PROFILERS, Machine, Tool, tool_for
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE, Endpoint, find_endpoint
-from intelliperf_swizzle.search.problem import proposer_kind
-from intelliperf_swizzle.search.setup import choose_device, choose_target
+from intelliperf_swizzle.search.setup import choose_device, choose_target, proposer_kind
 from intelliperf_swizzle.units import size
 
 

@@ -85,3 +85,12 @@ def loop(function: _Function) -> _Function:
     which is an atomic instruction.
     """
     return _compile(function, _nrt=False)
+
+
+@jit
+def table_size(entries: int) -> int:
+    """Slots of a hash table that at least half of stay free: a power of two."""
+    size = 16
+    while size < 2 * entries:
+        size *= 2
+    return size

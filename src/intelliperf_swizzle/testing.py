@@ -9,12 +9,12 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from intelliperf_swizzle.api import AnySwizzle, AnyTarget, loaded_target, prove, prove_source
-from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import prove_calls
-from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict, described
+from intelliperf_swizzle.frontends.ports import examiner
 from intelliperf_swizzle.mapping import refusal
 from intelliperf_swizzle.options import DEFAULT_TARGET
 from intelliperf_swizzle.readers import grid_of
-from intelliperf_swizzle.records import Grid, Witness
+from intelliperf_swizzle.records import Grid, RemapVerdict, Witness
+from intelliperf_swizzle.report.words import describe_remap
 
 
 def assert_swizzle_is_permutation(
@@ -95,11 +95,11 @@ def assert_kernel_is_permutation(
         SwizzleError: the kernel cannot be called so.
     """
     __tracebackhide__ = True
-    _assert_permutations(prove_calls(kernel, grids, arguments))
+    _assert_permutations(examiner().prove_calls(kernel, grids, arguments))
 
 
 def _assert_permutations(verdicts: Sequence[RemapVerdict]) -> None:
     __tracebackhide__ = True
-    failed = [described(one) for one in verdicts if one.kind != "permutation"]
+    failed = [describe_remap(one) for one in verdicts if one.kind != "permutation"]
     if failed:
         raise AssertionError("\n".join(failed))

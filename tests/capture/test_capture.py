@@ -22,7 +22,6 @@ from intelliperf_swizzle.errors import CaptureError, UsageError
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture, recording
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import (
     Capture,
     DescriptorArgument,
@@ -31,6 +30,7 @@ from intelliperf_swizzle.records import (
     Launch,
     TensorArgument,
 )
+from intelliperf_swizzle.records.launches import save_launch
 
 HERE = Path(__file__).parent
 KERNELS = HERE.parents[1] / "benchmarks" / "kernels"

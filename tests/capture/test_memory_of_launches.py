@@ -12,8 +12,8 @@ import pytest
 
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
-from intelliperf_swizzle.launch_files import as_text
 from intelliperf_swizzle.records import Capture, Launch, TensorArgument
+from intelliperf_swizzle.records.launches import as_text
 
 KERNELS = """
 import os, threading

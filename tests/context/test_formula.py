@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.formula import Budgets, load_formula
+from intelliperf_swizzle.formulas import Budgets, load_formula
 from intelliperf_swizzle.propose.llm.prompt import words
 from intelliperf_swizzle.rank import RANK
 

@@ -21,7 +21,7 @@ from intelliperf_swizzle.api import optimize
 from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.context import hardware_context
 from intelliperf_swizzle.errors import CaptureError, SpliceError, SwizzleError, TraceError
-from intelliperf_swizzle.formula import load_formula
+from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.frontends.cpp.language import HIP
 from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel
 from intelliperf_swizzle.frontends.cpp.trace.trace_slices import execute_slice, trace_here

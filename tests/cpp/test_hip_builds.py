@@ -11,7 +11,7 @@ import pytest
 from recorded_programs import record
 
 import intelliperf_swizzle.frontends.cpp.compile.toolchain as tools
-from intelliperf_swizzle.edit.copy import PLACE
+from intelliperf_swizzle.edit import PLACE
 from intelliperf_swizzle.errors import SwizzleError
 
 pytestmark = pytest.mark.hip

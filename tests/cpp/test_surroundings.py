@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.edit.copy import PLACE, copy_project
+from intelliperf_swizzle.edit import PLACE, Edit, copy_project
 from intelliperf_swizzle.errors import SpliceError
 
 

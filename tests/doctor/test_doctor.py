@@ -19,7 +19,7 @@ from intelliperf_swizzle.doctor import System, as_json, as_text, diagnose
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware.detect import Sources
 from intelliperf_swizzle.options import Options
-from intelliperf_swizzle.profile.tools import Machine
+from intelliperf_swizzle.profile.installed import Machine
 
 H200 = "NVIDIA H200, GPU-eb132614-7621, 580.159.04, 9.0, Disabled"
 

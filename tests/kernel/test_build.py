@@ -22,7 +22,7 @@ from launches_by_hand import (
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.frontends.triton.source import build, build_all, splice
 from intelliperf_swizzle.hardware import load_target
-from intelliperf_swizzle.hardware.occupancy import Build, occupancy
+from intelliperf_swizzle.hardware.target import Build, occupancy
 from intelliperf_swizzle.language import parse
 from intelliperf_swizzle.records import Launch
 

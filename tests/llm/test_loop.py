@@ -17,7 +17,7 @@ from openai_endpoint import KEY, Counting, Cut, Hang, Raw, Status, answer
 
 from intelliperf_swizzle.children import CallError, Ended, call_each
 from intelliperf_swizzle.errors import ModelError
-from intelliperf_swizzle.formula import load_formula
+from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.frontends.triton.validate import compare
 from intelliperf_swizzle.hardware import load_target
 from intelliperf_swizzle.history import History
@@ -27,12 +27,11 @@ from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Mod
 from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.rank import NOISE_BAND, order
 from intelliperf_swizzle.records import Candidate
-from intelliperf_swizzle.search.attempts import Attempts
 from intelliperf_swizzle.search.guard import SizeGuard
-from intelliperf_swizzle.search.loop import search
-from intelliperf_swizzle.search.problem import pose_problem
-from intelliperf_swizzle.search.recorded import choose_kernel, record_application
+from intelliperf_swizzle.search.loop import pose_problem, search
+from intelliperf_swizzle.search.plan import choose_kernel, record_application
 from intelliperf_swizzle.search.run import choose_evaluator
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import prepare
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "kernels"

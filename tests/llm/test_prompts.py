@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from intelliperf_swizzle.context import hardware_context, render
-from intelliperf_swizzle.formula import load_formula
+from intelliperf_swizzle.formulas import load_formula
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.frontends.triton.tracing import trace

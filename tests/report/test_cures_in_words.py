@@ -11,8 +11,7 @@ from intelliperf_swizzle.codec import dumps, loads
 from intelliperf_swizzle.records import Cure, Cures, Interval, Padding, Run, Timing
 from intelliperf_swizzle.report.establish import recommended
 from intelliperf_swizzle.report.files import plain
-from intelliperf_swizzle.report.html import render
-from intelliperf_swizzle.report.markdown import markdown
+from intelliperf_swizzle.report.pages import markdown, render
 from intelliperf_swizzle.report.result import result, run_of
 from intelliperf_swizzle.report.why import cures
 

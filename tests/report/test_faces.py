@@ -13,7 +13,7 @@ import pytest
 from intelliperf_swizzle.records import Cure, Cures, Run
 from intelliperf_swizzle.report.establish import establish
 from intelliperf_swizzle.report.files import FACES
-from intelliperf_swizzle.report.html import fragment
+from intelliperf_swizzle.report.pages import fragment
 from intelliperf_swizzle.report.result import result
 from intelliperf_swizzle.report.words import outcome
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.html import fragment, render
+from intelliperf_swizzle.report.pages import fragment, render
 from intelliperf_swizzle.report.result import result
 from intelliperf_swizzle.units import percent
 

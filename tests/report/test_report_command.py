@@ -16,8 +16,7 @@ import pytest
 from intelliperf_swizzle.cli import main
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.files import plain, write_files
-from intelliperf_swizzle.report.html import render
-from intelliperf_swizzle.report.markdown import markdown
+from intelliperf_swizzle.report.pages import markdown, render
 from intelliperf_swizzle.search.conclude import Outcome
 
 

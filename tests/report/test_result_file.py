@@ -21,7 +21,7 @@ from intelliperf_swizzle.codec import dumps
 from intelliperf_swizzle.errors import RecordError, UsageError
 from intelliperf_swizzle.records import Run
 from intelliperf_swizzle.report.files import FACES
-from intelliperf_swizzle.report.markdown import markdown
+from intelliperf_swizzle.report.pages import markdown
 from intelliperf_swizzle.report.result import SCHEMA, read_run, result, run_of, schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "result.schema.json"

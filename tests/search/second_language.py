@@ -16,7 +16,7 @@ import numpy as np
 
 from intelliperf_swizzle.edit import Edit, unified_diff
 from intelliperf_swizzle.hardware import Target, load_target
-from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.options import Options
 from intelliperf_swizzle.progress import Silent
 from intelliperf_swizzle.propose.offline import OfflineProposer

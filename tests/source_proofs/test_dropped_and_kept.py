@@ -15,7 +15,8 @@ import pytest
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import prove_launches
-from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict, described
+from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict
+from intelliperf_swizzle.report.words import describe_remap
 
 APPLICATION = Path(__file__).parent / "applications" / "dropped_and_kept.py"
 KERNELS = [
@@ -49,16 +50,16 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RemapVerdict
 @pytest.mark.parametrize("kernel", [name for name in KERNELS if name.startswith("drop_")])
 def test_dropped_tiles_are_no_permutation(verdicts: dict[str, RemapVerdict], kernel: str) -> None:
     kind = "not told" if kernel in NOT_TOLD else "not a permutation"
-    assert verdicts[kernel].kind == kind, described(verdicts[kernel])
+    assert verdicts[kernel].kind == kind, describe_remap(verdicts[kernel])
 
 
 @pytest.mark.parametrize("kernel", [name for name in KERNELS if name.startswith("right_")])
 def test_what_is_right_stays_a_permutation(verdicts: dict[str, RemapVerdict], kernel: str) -> None:
-    assert verdicts[kernel].kind == "permutation", described(verdicts[kernel])
+    assert verdicts[kernel].kind == "permutation", describe_remap(verdicts[kernel])
 
 
 def test_the_witness_names_programs_parts_and_line(verdicts: dict[str, RemapVerdict]) -> None:
-    shown = described(verdicts["drop_on_two_axes"])
+    shown = describe_remap(verdicts["drop_on_two_axes"])
     stores = [
         number
         for number, text in enumerate(APPLICATION.read_text().splitlines(), 1)

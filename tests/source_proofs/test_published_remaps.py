@@ -14,7 +14,8 @@ import pytest
 from intelliperf_swizzle.frontends.ports import RecordRequest
 from intelliperf_swizzle.frontends.triton.capture import capture
 from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import prove_launches
-from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict, described
+from intelliperf_swizzle.frontends.triton.source_proofs.judge import RemapVerdict
+from intelliperf_swizzle.report.words import describe_remap
 
 APPLICATIONS = Path(__file__).parent / "applications"
 
@@ -75,8 +76,8 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RemapVerdict
 @pytest.mark.parametrize("launch", HOLDS)
 def test_proved(verdicts: dict[str, RemapVerdict], launch: str) -> None:
     verdict = verdicts[launch]
-    assert verdict.kind == "permutation", described(verdict)
-    assert "`out` is stored exactly once" in described(verdict)
+    assert verdict.kind == "permutation", describe_remap(verdict)
+    assert "`out` is stored exactly once" in describe_remap(verdict)
 
 
 @pytest.mark.parametrize(("launch", "evidence"), FAILS.items())
@@ -85,7 +86,7 @@ def test_refused_with_a_witness(
 ) -> None:
     verdict = verdicts[launch]
     assert verdict.kind == "not a permutation"
-    assert evidence in described(verdict)
+    assert evidence in describe_remap(verdict)
 
 
 @pytest.mark.parametrize(("launch", "why"), UNKNOWN.items())
@@ -93,7 +94,7 @@ def test_not_told_where_it_cannot_be(
     verdicts: dict[str, RemapVerdict], launch: str, why: str
 ) -> None:
     assert verdicts[launch].kind == "not told"
-    assert why in described(verdicts[launch])
+    assert why in describe_remap(verdicts[launch])
 
 
 def test_the_command_ends_with_1_and_says_who(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import (
     DescriptorArgument,
     DtypeArgument,
@@ -22,6 +21,7 @@ from intelliperf_swizzle.records import (
     Storage,
     TensorArgument,
 )
+from intelliperf_swizzle.records.launches import load_launch, save_launch
 
 
 def launch(contents: Path) -> Launch:

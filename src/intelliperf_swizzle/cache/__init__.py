@@ -2,23 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The cache model: a quick screen, a full replay, and the bound that no order exceeds."""
 
-from __future__ import annotations
-
-from intelliperf_swizzle.cache.bound import ceiling
-from intelliperf_swizzle.cache.counting import requests
+from intelliperf_swizzle.cache.counting import ceiling, requests
 from intelliperf_swizzle.cache.model import ReplayedLaunch, replay
-from intelliperf_swizzle.cache.physics import ABLATIONS, FULL, Physics
 from intelliperf_swizzle.cache.screen import Screen
-from intelliperf_swizzle.cache.times import add_division_time
-
-__all__ = [
-    "ABLATIONS",
-    "FULL",
-    "Physics",
-    "ReplayedLaunch",
-    "Screen",
-    "add_division_time",
-    "ceiling",
-    "replay",
-    "requests",
-]
+from intelliperf_swizzle.cache.traffic import ABLATIONS, FULL, Physics, add_division_time

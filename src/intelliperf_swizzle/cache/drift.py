@@ -1,16 +1,34 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""In which order resident workgroups start and advance: round by round, some staying behind."""
+"""How resident workgroups advance: round by round, some staying behind, or by time (AMD).
+
+By time are loops that load ahead. The loads of a step are issued while the step before is computed,
+so data that come late hold a workgroup up, longest where its domain has not had them yet. That
+decides how far workgroups drift apart: one that finds in the L2 what others have fetched catches up
+with them. All CUs ask at once: no more than a few lines of one come between those of others.
+
+Also when the last workgroup ends, if some have more to do than others.
+"""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from intelliperf_swizzle.cache.stream import ReferenceStream
+from intelliperf_swizzle.cache.traffic import Physics
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.records import Int32Array, Int64Array
+from intelliperf_swizzle.records import LINE_BYTES, Int32Array, Int64Array
+
+if TYPE_CHECKING:
+    from intelliperf_swizzle.cache.compiled.latencies import Clocks, Stages
+import heapq
+from collections.abc import Sequence
+
+from intelliperf_swizzle.records import Float64Array
 
 ROUNDS = 1024
 """Rounds of the cycle, about; twice what the longest-lived workgroups of the kernels at hand take.
@@ -75,3 +93,118 @@ def _in_bursts(
         first_turn=begin.astype(np.int64),
         slots=slots,
     )
+
+
+_MOST_PRODUCTS = 3
+"""Matrix products of one step of a loop, at most, that are told from those of several steps."""
+
+
+def is_pipelined(stream: ReferenceStream, target: Target, physics: Physics) -> bool:
+    """Whether time decides how workgroups drift apart."""
+    return physics.drift and target.clocks_llc is not None and stream.multiplies
+
+
+def clocks_of(target: Target) -> Clocks:
+    """What takes how long on a target, in clocks of a CU."""
+    from intelliperf_swizzle.cache.compiled.latencies import Clocks
+
+    clock = target.clock_ghz or 1.0
+    return Clocks(
+        line=LINE_BYTES * target.cus * clock / target.l2_gb_s,
+        hit=target.clocks_l2_hit or 0.0,
+        first=target.clocks_memory or 0.0,
+        again=target.clocks_llc or 0.0,
+        start=target.clocks_workgroup_start or 0.0,
+        fill=LINE_BYTES * target.num_xcds * clock / (target.llc_gb_s or target.memory_gb_s),
+    )
+
+
+def stages_of(stream: ReferenceStream, target: Target) -> Stages:
+    """A stage is the loads of one step of the loop: two of a GEMM, for each matrix product."""
+    from intelliperf_swizzle.cache.compiled.latencies import Stages
+
+    loads, products = stream.tile_loads, stream.tile_products
+    pairs, number = np.unique(np.stack((loads, products)), axis=1, return_inverse=True)
+    each = [
+        Fraction(*map(int, pair)).limit_denominator(_MOST_PRODUCTS) if pair[1] else Fraction(1)
+        for pair in pairs.T
+    ]
+    stage = np.array([max(1, one.numerator) for one in each], np.int64)[number.reshape(-1)]
+    clocks = arithmetic(stream, target)
+    total = np.zeros(stream.tiles) if clocks is None else clocks
+    return Stages(stage, total * stage / np.maximum(loads, stage))
+
+
+UNEVEN = 1.1
+"""Where the heaviest workgroup has less than this times the mean, all count as equal: they end
+with the last round of workgroups in any order."""
+
+
+def arithmetic(stream: ReferenceStream, target: Target) -> Float64Array | None:
+    """What each tile's operations take on a CU: float64[tiles] of clocks; None = not known."""
+    flops, lanes = target.flops_per_clock_cu, target.lanes_per_clock_cu
+    if stream.tile_arithmetic is None or not (flops and lanes):
+        return None
+    _, products, vector = stream.tile_arithmetic.T
+    clocks: Float64Array = products / flops + vector / lanes
+    return clocks
+
+
+def work(stream: ReferenceStream, target: Target) -> Float64Array:
+    """What each tile takes on a CU: float64[tiles], in clocks where the target's rates are known.
+
+    The longer of its operations at the rates of a CU and of its lines at a CU's share of the L2's
+    bandwidth.
+    """
+    lines = stream.tile_lines.astype(np.float64)
+    computing = arithmetic(stream, target)
+    if computing is None or not target.clock_ghz:
+        return lines
+    bytes_per_clock = target.l2_gb_s / (target.cus * target.clock_ghz)
+    longer: Float64Array = np.maximum(lines * LINE_BYTES / bytes_per_clock, computing)
+    return longer
+
+
+def is_uneven(work: Float64Array) -> bool:
+    """Whether it matters in which order workgroups with so much work start."""
+    return bool(len(work) and work.max() > UNEVEN * work.mean())
+
+
+def imbalance(runs: Sequence[tuple[Float64Array, int, int]], target: Target) -> float | None:
+    """When the last workgroup ends, over the earliest that it may in any order; 1 or more.
+
+    That is when all CUs would end together, or the heaviest workgroup if it takes longer.
+
+    A slot whose workgroup has ended takes the next one of its XCD (on GPUs that do not deal them
+    out to XCDs, of all), for as long as it has work, as if none slowed another one down. This is
+    list scheduling (Graham, 1969).
+
+    Args:
+        runs: of each launch the work of each workgroup in launch order, how often it was launched,
+            and how many workgroups are resident on a CU.
+        target: the GPU.
+
+    Returns:
+        None if all workgroups are equal.
+    """
+    if not any(is_uneven(one[0]) for one in runs):
+        return None
+    ends = earliest = 0.0
+    for taken, launches, occupancy in runs:
+        queues = [taken]
+        if not target.l2_copies_remote_lines:
+            domain = target.domain_of(np.arange(len(taken)))
+            queues = [taken[domain == one] for one in range(target.num_xcds)]
+        slots = occupancy * target.cus // len(queues)
+        ends += launches * max(_last_end(queue, slots) for queue in queues)
+        together = float(taken.sum()) / (occupancy * target.cus)
+        earliest += launches * max(together, float(taken.max()))
+    return ends / earliest
+
+
+def _last_end(work: Float64Array, slots: int) -> float:
+    """When the last of some workgroups ends that start in this order."""
+    free = sorted(work[:slots].tolist())
+    for one in work[slots:].tolist():
+        heapq.heapreplace(free, free[0] + one)
+    return max(free, default=0.0)

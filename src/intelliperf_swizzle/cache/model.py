@@ -1,17 +1,19 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""The full look: launches replayed, and what the counters would read."""
+"""The full look: launches replayed, and what the counters would read; and how that compares with
+hardware (`benchmarks/model_accuracy.py` writes the file)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from intelliperf_swizzle.cache.balance import arithmetic, imbalance, work
-from intelliperf_swizzle.cache.physics import FULL, Physics
+from intelliperf_swizzle.cache.drift import arithmetic, imbalance, work
 from intelliperf_swizzle.cache.rounds import replay_in_rounds
 from intelliperf_swizzle.cache.stream import (
     NO_TENSORS,
@@ -20,13 +22,21 @@ from intelliperf_swizzle.cache.stream import (
     stream_of,
     tensors_of,
 )
-from intelliperf_swizzle.cache.times import memory_ms, overlap_levels, replayed_ms
-from intelliperf_swizzle.cache.traffic import Traffic
+from intelliperf_swizzle.cache.traffic import (
+    FULL,
+    Physics,
+    Traffic,
+    memory_ms,
+    overlap_levels,
+    replayed_ms,
+)
 from intelliperf_swizzle.cache.two_sides import replay_two_sides
+from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     SECTOR_BYTES,
+    Accuracy,
     Int64Array,
     Measurement,
     MissCauses,
@@ -206,3 +216,15 @@ def _all_lookups(total: Traffic, target: Target) -> float | None:
     if not target.l2_copies_remote_lines or lookups == 0:
         return None
     return 1 - (int(total.misses.sum()) + total.crossed_misses) / lookups
+
+
+COMPARED = Path(__file__).with_name("accuracy.json")
+MATRICES, OTHERS = "kernels that multiply matrices", "other kernels"
+"""The kinds of kernels that are told apart."""
+
+
+def accuracy_of(target: str, *, multiplies: bool) -> Accuracy | None:
+    """What is known of a GPU and kernels that multiply matrices, or do not; None = nothing."""
+    known = json.loads(COMPARED.read_text(encoding="utf-8")).get(target, {})
+    of = known.get(MATRICES if multiplies else OTHERS)
+    return decode(Accuracy, of) if of else None

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A trace made ready for replay: lines that are always touched together become one unit."""
+"""A trace made ready for replay: lines that are always touched together become one unit, and
+lie in sets of an L2."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from intelliperf_swizzle.hardware import BitRule, Target
 from intelliperf_swizzle.records import Access, Int32Array, Int64Array, Trace, UInt8Array
 
 MOST_REFERENCES = 8_000_000
@@ -97,7 +99,7 @@ class ReferenceStream:
         program, turn, waves: as `Trace` has them.
         sets: where the lines lie in an L2, for each layout that was asked for; see `l2_sets`. A
             stream made by `replace` begins without.
-        rows: in which rows of memory, by lines of a row and banks; see `compiled.rows`. The same
+        rows: in which rows of memory, by lines of a row and banks; see `compiled.sectors`. The same
             holds.
     """
 
@@ -273,9 +275,10 @@ def merge(trace: Trace) -> ReferenceStream:
     Within one access the lines come unit by unit. That is the only order that merging changes.
     """
     from intelliperf_swizzle.cache.compiled import merging
+    from intelliperf_swizzle.trace.shapes import distinct
 
     key = trace.access_shape.astype(np.int64) << 32 | trace.access_base
-    footprint, first = merging.dense_ids(key)
+    first, footprint = distinct(key)
     lowest, end = _line_range(trace)
     base, shape = trace.access_base[first] - np.int32(lowest), trace.access_shape[first]
     line_kind = np.repeat(trace.shape_kind, np.diff(trace.shape_offset))
@@ -339,3 +342,36 @@ def shared_lines(trace: Trace, after: Int64Array) -> dict[int, float]:
     return {
         number: float(found[number] / every[number]) for number in np.flatnonzero(every).tolist()
     }
+
+
+def l2_sets(stream: ReferenceStream, target: Target) -> Int32Array:
+    """The set of each line of `stream.unit_line`, counted over all channels: int32[lines].
+
+    Computed once for each layout of sets and kept with the stream, 4 bytes a line.
+    """
+    from intelliperf_swizzle.cache.compiled.lines import sets_of
+
+    channel_bits, set_bits = target.l2_channel_bits, target.l2_set_bits
+    counts = target.l2_channels_per_xcd, target.l2_sets_per_channel
+    layout = channel_bits, set_bits, *counts
+    if layout not in stream.sets:
+        masks = _masks(channel_bits), _masks(set_bits)
+        stream.sets[layout] = sets_of(stream.unit_line, *masks, *counts)
+    return stream.sets[layout]
+
+
+def l2_parts(stream: ReferenceStream, target: Target) -> tuple[Int32Array, int]:
+    """The part of the L2 of each line of `stream.unit_line`, and how many there are.
+
+    Sets where the target does not hash them, else channels; one where it hashes these, too.
+    """
+    if target.l2_channel_bits is None:
+        return np.zeros(len(stream.unit_line), np.int32), 1
+    sets = l2_sets(stream, target)
+    if target.l2_set_bits is None:
+        return sets // np.int32(target.l2_sets_per_channel), target.l2_channels_per_xcd
+    return sets, target.l2_channels_per_xcd * target.l2_sets_per_channel
+
+
+def _masks(rule: BitRule | None) -> Int64Array:
+    return np.array([sum(1 << bit for bit in bits) for bits in rule or ()], np.int64)

@@ -23,16 +23,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.cache.physics import Physics
 from intelliperf_swizzle.cache.stream import NO_TENSORS, ReferenceStream, Tensors
-from intelliperf_swizzle.cache.traffic import Traffic
+from intelliperf_swizzle.cache.traffic import Physics, Traffic
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.records import LINE_BYTES, SECTOR_BYTES, Int64Array
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.cache.compiled.chip import Rules
-    from intelliperf_swizzle.cache.compiled.rows import Rows
-    from intelliperf_swizzle.cache.compiled.sectors import L2, Crowding
+    from intelliperf_swizzle.cache.compiled.sectors import L2, Crowding, Rows
     from intelliperf_swizzle.cache.compiled.timed import TimedTraffic
 
 _FILLING_WAVES = 16
@@ -148,19 +146,19 @@ def _l2(stream: ReferenceStream, target: Target, *, sets: bool) -> tuple[L2, Cro
 
 def _rows(stream: ReferenceStream, target: Target) -> Rows:
     """The rows of memory, none open; none counted where sectors are written in parts."""
-    from intelliperf_swizzle.cache.compiled import rows
+    from intelliperf_swizzle.cache.compiled import sectors
 
     banks = (target.memory_channels or 0) * (target.memory_banks_per_channel or 0)
     row_lines = (target.memory_row_bytes or 0) // LINE_BYTES
     found = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32)
     if row_lines and (row_lines, banks) not in stream.rows:
-        writers = rows.writers(stream.ref_unit, stream.ref_code, stream.unit_offset)
+        writers = sectors.writers(stream.ref_unit, stream.ref_code, stream.unit_offset)
         if writers <= MOST_WRITERS:
-            found = rows.rows_of(stream.unit_offset, stream.unit_line, row_lines, banks)
+            found = sectors.rows_of(stream.unit_offset, stream.unit_line, row_lines, banks)
         stream.rows[row_lines, banks] = found
     found = stream.rows.get((row_lines, banks), found)
     opened = np.full(banks if len(found[1]) else 0, -1, np.int64)
-    return rows.Rows(*found, opened, np.zeros(1, np.int64))
+    return sectors.Rows(*found, opened, np.zeros(1, np.int64))
 
 
 def pace(

@@ -1,6 +1,12 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What the verbs share: options before `--`, the application after it, swizzles and grids."""
+"""What the verbs share: options before `--`, the application after it, swizzles; and TAB.
+
+argcomplete (see `docs/agents.md` for the one line it needs) starts the command with `_ARGCOMPLETE`
+set to the number of words before the first argument, and the line typed so far in `COMP_LINE`; what
+parses it then offers what fits: verbs, options, and the names of targets, patterns, formulas and
+kernels.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +26,10 @@ from intelliperf_swizzle.errors import UsageError
 if TYPE_CHECKING:
     from intelliperf_swizzle.formulas import Pattern
     from intelliperf_swizzle.report.terminal import Lines, Live, Quiet
+import ast
+from collections.abc import Iterator
+
+from intelliperf_swizzle.options import FORMULAS, add_options
 
 PROGRAM = "intelliperf-swizzle"
 
@@ -29,10 +39,8 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As of its base."""
-        if "_ARGCOMPLETE" in os.environ:
+        if VARIABLE in os.environ:
             import argcomplete
-
-            from intelliperf_swizzle.cli.completion import offer_names
 
             offer_names(self)
             argcomplete.autocomplete(self)
@@ -45,7 +53,8 @@ class Parser(argparse.ArgumentParser):
 
 def run(verb: str, arguments: Sequence[str]) -> int:
     """Runs a verb, whose module is imported for it; the exit code."""
-    module = verb if verb in ("optimize", "prove") else "verbs"
+    runs = verb in ("optimize", "score", "explain")
+    module = "runs" if runs else "proofs" if verb == "prove" else "verbs"
     function = getattr(import_module(f"{__package__}.{module}"), verb.replace("-", "_"))
     return int(function(arguments))
 
@@ -135,3 +144,89 @@ def progress_display(quiet: bool = False) -> Lines | Live | Quiet:
 def say(sentence: str) -> None:
     """Says a note beside the result."""
     print(f"note: {sentence}", file=sys.stderr)
+
+
+VARIABLE = "_ARGCOMPLETE"
+
+
+def offer_names(parser: argparse.ArgumentParser) -> None:
+    """Has argcomplete offer what options and arguments may be called."""
+    for action in parser._actions:
+        if action.dest in _NAMES:
+            action.completer = _NAMES[action.dest]  # type: ignore[attr-defined]
+
+
+def _targets(prefix: str, **_: object) -> list[str]:
+    from intelliperf_swizzle.hardware import targets
+
+    return [*targets(), *_files(prefix, ".yaml")]
+
+
+def _swizzles(prefix: str, **_: object) -> list[str]:
+    from intelliperf_swizzle.formulas import patterns
+
+    return [*(one.name for one in patterns()), *_files(prefix, ".yaml", ".yml", ".txt")]
+
+
+def _kernels(prefix: str, **_: object) -> list[str]:
+    """Functions with `jit` above them, of the Python files on the line, else of those here."""
+    line = os.environ.get("COMP_LINE", "")
+    named = [word.rpartition("=")[2] for word in line.split() if word.endswith(".py")]
+    found: set[str] = set()
+    for path in [Path(name) for name in named] or sorted(Path().glob("*.py"))[:_MOST_FILES]:
+        with suppress(OSError, SyntaxError, ValueError):
+            found.update(_jit_functions(ast.parse(path.read_text(encoding="utf-8"))))
+    return sorted(found)
+
+
+def _jit_functions(module: ast.Module) -> Iterator[str]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef):
+            calls = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
+            if any(ast.unparse(one).rpartition(".")[2] == "jit" for one in calls):
+                yield node.name
+
+
+def _files(prefix: str, *endings: str) -> list[str]:
+    """Files, and folders with a slash, that begin so."""
+    folder, _, begin = prefix.rpartition("/")
+    with suppress(OSError):
+        return [
+            prefix[: len(prefix) - len(begin)] + one.name + ("/" if one.is_dir() else "")
+            for one in sorted(Path(folder or ("/" if prefix.startswith("/") else ".")).iterdir())
+            if one.name.startswith(begin) and (one.is_dir() or one.suffix in endings)
+        ]
+    return []
+
+
+_MOST_FILES = 200
+_NAMES = {
+    "target": _targets,
+    "swizzle": _swizzles,
+    "kernel": _kernels,
+    "formula": lambda prefix, **_: [*FORMULAS, *_files(prefix, ".yaml")],
+}
+
+
+def complete(verbs: Sequence[str]) -> int:
+    """Has the parser of the verb that is being typed offer what fits."""
+    words = _typed()
+    if not words or words[0] not in verbs:
+        parser = Parser()
+        if len(words) < 2 and not "".join(words).startswith("-"):
+            parser.add_argument("verb", choices=verbs)
+        add_options(parser)
+        parser.parse_args([])
+        return 0
+    os.environ[VARIABLE] = str(int(os.environ[VARIABLE]) + 1)
+    return run(words[0], words[1:])
+
+
+def _typed() -> list[str]:
+    """The words after the command, the one being typed included only if a space follows it."""
+    line = os.environ.get("COMP_LINE", "")[: int(os.environ.get("COMP_POINT", "0"))]
+    complete_words = line if line[-1:].isspace() else line.rpartition(" ")[0]
+    try:
+        return shlex.split(complete_words)[int(os.environ[VARIABLE]) :]
+    except ValueError:  # a quotation that is still open
+        return complete_words.split()[1:]

@@ -6,10 +6,6 @@ Everything is computed from the launch, its trace, the target and the measuremen
 guessed. Structured first (`hardware_context`), in words second (`render`).
 """
 
-from __future__ import annotations
-
 from intelliperf_swizzle.context.locality import hardware_context
 from intelliperf_swizzle.context.record import HardwareContext
 from intelliperf_swizzle.context.sections import COUNTERS, SECTIONS, readings, render
-
-__all__ = ["COUNTERS", "SECTIONS", "HardwareContext", "hardware_context", "readings", "render"]

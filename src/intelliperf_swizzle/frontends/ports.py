@@ -16,19 +16,20 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from intelliperf_swizzle.dependence import Dependence
+from intelliperf_swizzle.disk import Kept
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.hardware import Device, Target
-from intelliperf_swizzle.hardware.occupancy import Build
-from intelliperf_swizzle.hardware.target import Backend
-from intelliperf_swizzle.kept import Kept
+from intelliperf_swizzle.hardware.target import Backend, Build
 from intelliperf_swizzle.language import Swizzle
 from intelliperf_swizzle.records import (
     Capture,
+    Grid,
     Int64Array,
     Launch,
     MappedLaunch,
     Padding,
+    RemapVerdict,
     Timing,
     Trace,
     Validation,
@@ -279,13 +280,33 @@ class Resizer(Protocol):
 
 
 @runtime_checkable
-class SourceExaminer(Protocol):
+class SourceExaminer(Recorder, Protocol):
     """Looks at what a kernel's own source does with its program ids."""
 
-    def cautions(
-        self, launches: Sequence[Launch], prove_command: str, kept: Kept
-    ) -> tuple[str, ...]:
-        """What is doubtful about the unmodified kernel, such as tiles that it never computes."""
+    def prove_launches(
+        self,
+        launches: Sequence[Launch],
+        *,
+        sweep: bool = False,
+        timeout_seconds: float = 600.0,
+        kept: Kept | None = None,
+    ) -> tuple[RemapVerdict, ...]:
+        """For each launch, whether its own source computes each of its tiles exactly once.
+
+        Args:
+            launches: as recorded.
+            sweep: also look at each launch at other sizes.
+            timeout_seconds: for all of them.
+            kept: verdicts of earlier runs, which take the place of new ones.
+        """
+
+    def prove_calls(
+        self,
+        kernel: object,
+        grids: Iterable[int | Sequence[int]],
+        arguments: Mapping[str, object] | Callable[[Grid], Mapping[str, object]],
+    ) -> tuple[RemapVerdict, ...]:
+        """The same of calls of a kernel on some grids; nothing is launched."""
 
 
 @runtime_checkable
@@ -401,3 +422,11 @@ def load_language(name: str | None = None) -> KernelLanguage:
     """The front end of a name, or the default."""
     default = frontends()[-1]
     return _loaded[name] if name else default
+
+
+def examiner() -> SourceExaminer:
+    """The front end that looks at what a kernel's own source does; raises UsageError."""
+    for one in frontends():
+        if isinstance(one, SourceExaminer):
+            return one
+    raise UsageError("no front end that is installed proves the remap of a source")

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""What a GPU is to this package: one frozen record of facts, the unit in each field's name."""
+"""What a GPU is to this package: one frozen record of facts, the unit in each field's name; and how
+many workgroups of a compiled kernel a CU of it holds at a time."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ class Target:
         memory_banks_per_channel: each with one open row.
         memory_row_bytes: that one bank of one channel opens at once.
         row_activation_ns: how far apart a channel can open rows, on average.
-        overlap: how levels overlap, see `cache.times`; None = they do not.
+        overlap: how levels overlap, see `cache.traffic`; None = they do not.
         dispatch_domains: domain of launch index i is entry `i % len` of this cycle.
         accesses_per_turn: accesses that a resident workgroup makes before another one's turn.
         turn_skip_fraction: how workgroups drift apart: the share of its turns that each one misses.
@@ -232,3 +233,61 @@ class Target:
         """The domains on which workgroups land: `launch_index: int64[n]` -> `int64[n]`."""
         cycle = np.asarray(self.dispatch_domains, np.int64)
         return cycle[launch_index % len(cycle)]
+
+
+@dataclass(frozen=True)
+class Build:
+    """What a compiled kernel takes of a CU.
+
+    Attributes:
+        registers: 32-bit vector registers of a thread; None if the tool that tells is missing.
+        scalar_registers: of a wave; None on NVIDIA GPUs.
+        stack_bytes: scratch (AMD) or local memory (NVIDIA) of a thread, register spills most of
+            all; None if the tool that tells is missing.
+        lds_bytes: shared memory of a workgroup.
+        num_warps: warps (wavefronts) of a workgroup.
+        seconds: time to compile.
+        caution: why these may not be the numbers of the application's own build; None if they are.
+    """
+
+    registers: int | None
+    scalar_registers: int | None
+    stack_bytes: int | None
+    lds_bytes: int
+    num_warps: int
+    seconds: float
+    caution: str | None = None
+
+
+def occupancy(build: Build, target: Target) -> int:
+    """Workgroups of a kernel that are resident on one CU at a time, at least 1.
+
+    The least of what waves, registers, shared memory and the limit of workgroups allow; a register
+    count that is not known limits nothing.
+
+    Source: LLVM, AMDGPUBaseInfo.cpp (waves per EU by VGPRs and SGPRs); CUDA occupancy calculator.
+    """
+    waves_per_simd = target.max_waves_per_simd
+    if build.registers:
+        lanes_registers = _round_up(build.registers, target.register_granule) * target.warp_size
+        waves_per_simd = min(waves_per_simd, target.registers_per_simd // lanes_registers)
+    if build.scalar_registers and build.scalar_registers > AMD_SGPRS_AT_8_WAVES:
+        waves_per_simd = min(waves_per_simd, 7)
+    # One-wave workgroups need no barrier, so the limit of workgroups does not hold for them (AMD).
+    unlimited = target.backend == "hip" and build.num_warps == 1
+    limits = [
+        target.max_waves_per_cu if unlimited else target.max_workgroups_per_cu,
+        waves_per_simd * target.simds_per_cu // build.num_warps,
+    ]
+    lds = build.lds_bytes + target.lds_reserved_bytes_per_workgroup
+    if lds:
+        limits.append(target.lds_bytes_per_cu // _round_up(lds, target.lds_granule_bytes))
+    return max(1, min(limits))
+
+
+AMD_SGPRS_AT_8_WAVES = 100
+"""More scalar registers than this leave 7 waves a SIMD (800 of them). Source: LLVM, as above."""
+
+
+def _round_up(value: int, granule: int) -> int:
+    return -(-value // granule) * granule

@@ -3,5 +3,3 @@
 """IntelliPerf as the host of our formulas; the only room that imports intelliperf."""
 
 from intelliperf_swizzle.host.formula import open_door
-
-__all__ = ["open_door"]

@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""Is a swizzle a permutation of a launch's tiles? A certificate, or a witness against it."""
+"""Is a swizzle a permutation of a launch's tiles? A certificate, or a witness against it.
+
+Also which tiles to execute where all of them would take too long.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
-from intelliperf_swizzle.errors import LanguageError, UsageError
+from intelliperf_swizzle.errors import LanguageError, NotAPermutationError, UsageError
 from intelliperf_swizzle.language import Owners, Swizzle, check, evaluate
 from intelliperf_swizzle.language.evaluate import outside_axis
 from intelliperf_swizzle.records import Constants, Grid, Int64Array, Proof, Witness
@@ -135,3 +139,95 @@ def condition(grids: Sequence[Grid], holds: Sequence[bool]) -> str | None:
             if modulus > 1 and separates and len(set(special)) >= FEWEST_TO_GENERALISE:
                 return f"{name} % {modulus} {relation} 0"
     return f"{sum(holds)} of {len(grids)} grids checked"
+
+
+def describe(witness: Witness) -> tuple[str, ...]:
+    """The lines that show why a mapping is not a permutation, most telling first."""
+    if witness.failure is not None:
+        return tuple(witness.failure.splitlines())
+    lines = []
+    if witness.collision is not None:
+        first, second, tile = witness.collision
+        lines.append(f"tile {tile} is computed by programs {first} and {second}")
+    if witness.missing:
+        listed = " ".join(str(tile) for tile in witness.missing)
+        more = witness.missing_count - len(witness.missing)
+        lines.append(f"never computed: {listed}" + (f" and {more} more" if more else ""))
+    if witness.coordinate is not None:
+        name, value, extent = witness.coordinate
+        program = witness.out_of_range[0][0]
+        lines.append(f"program {program} → {name} = {value}, grid_{name[-1]} = {extent}")
+    if witness.out_of_range:
+        listed = ", ".join(
+            f"{program}" + (f" (tile {tile})" if tile != -1 else "")
+            for program, tile in witness.out_of_range
+        )
+        lines.append(f"first programs out of range: {listed}")
+    if witness.missing_count > len(witness.missing):
+        lines.append(f"computed: {100 * witness.computed_fraction:.2f} % of the tiles")
+    return tuple(lines)
+
+
+def refusal(
+    witness: Witness, name: str, grid: Grid, *, domains: str, hint: str | None = None
+) -> NotAPermutationError:
+    """The error that refuses a swizzle, with its witness as details; `domains`: `8 XCDs`."""
+    tiles = math.prod(grid)
+    missing = witness.missing_count
+    count = f"{missing} {'tile is' if missing == 1 else 'tiles are'} never computed"
+    if witness.failure is not None:
+        count = "it has no value on this grid"
+    return NotAPermutationError(
+        f"`{name}` is not a permutation of {tiles} tiles on {domains}: {count}",
+        hint=hint,
+        details=describe(witness),
+    )
+
+
+SPREAD = 16
+"""Tiles spread evenly over the launch, besides those that are there for a reason."""
+KINDS_OF_STEP = 8
+"""So many kinds of steps between neighbours are looked at, the rarest first."""
+
+
+def sample_tiles(grid: Grid, tile: Int64Array) -> tuple[Int64Array, int]:
+    """Launch indices to execute, the most telling first.
+
+    In this order: the corners of the grid; both sides of the steps of the mapping (where
+    `tile[i + 1] - tile[i]` takes one of its rarer values, a branch of the swizzle has flipped: the
+    first and the last such place of each value); the middles of the grid's edges; tiles spread
+    evenly.
+
+    Args:
+        grid: of the launch.
+        tile: int64[programs]; launch index -> tile.
+
+    Returns:
+        The launch indices, each once, and how many of the first must not be left out.
+    """
+    launch_index = np.empty_like(tile)
+    launch_index[tile] = np.arange(len(tile))
+    ends = [sorted({0, extent - 1}) for extent in grid]
+    corners = [_linear(corner, grid) for corner in product(*ends)]
+    edges = [
+        _linear((*at[:axis], extent // 2, *at[axis + 1 :]), grid)
+        for axis, extent in enumerate(grid)
+        for at in product(*ends)
+    ]
+    musts = [0, len(tile) - 1, *launch_index[corners], *_steps(tile), *launch_index[edges]]
+    spread = np.linspace(0, len(tile) - 1, SPREAD).astype(np.int64)
+    chosen = dict.fromkeys([*map(int, musts), *map(int, spread)])
+    return np.array(list(chosen), np.int64), len(set(map(int, musts)))
+
+
+def _linear(at: tuple[int, ...], grid: Grid) -> int:
+    return at[0] + grid[0] * (at[1] + grid[1] * at[2])
+
+
+def _steps(tile: Int64Array) -> list[int]:
+    """Launch indices on both sides of the rarer steps of a mapping."""
+    step = np.diff(tile)
+    values, counts = np.unique(step, return_counts=True)
+    rare = values[np.argsort(counts, kind="stable")][:KINDS_OF_STEP]
+    places = [np.flatnonzero(step == value)[[0, -1]] for value in rare]
+    return [int(index) for place in places for at in place for index in (at, at + 1)]

@@ -23,7 +23,7 @@ from intelliperf_swizzle.edit import patch_root
 from intelliperf_swizzle.errors import SwizzleError
 from intelliperf_swizzle.mapping import describe
 from intelliperf_swizzle.records import Measurement, Witness
-from intelliperf_swizzle.report.markdown import markdown
+from intelliperf_swizzle.report.pages import markdown
 from intelliperf_swizzle.report.result import read_run
 from intelliperf_swizzle.report.why import cures
 from intelliperf_swizzle.stopping import Interrupted, stopped_by_signals

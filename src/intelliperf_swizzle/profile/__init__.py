@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Where hit rates come from: the cache model (`profile.readings`), or a hardware profiler.
 
-`profile.choose` picks one; `profile.tools` says which hardware profilers are here.
+`profile.choose` picks one; `profile.installed` says which hardware profilers are here.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.records import Launch, Measurement, Trace
-
-__all__ = ["Application", "Profiler", "TracedLaunch"]
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from typing import Literal
 
 from intelliperf_swizzle.children import Child
 from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.edit.copy import Carrier, carry, moved_command
+from intelliperf_swizzle.edit import Carrier, Edit, carry, moved_command
 from intelliperf_swizzle.errors import ProfileError, SpliceError, SwizzleError
 from intelliperf_swizzle.frontends.ports import Builder, KernelLanguage
 from intelliperf_swizzle.hardware import Device

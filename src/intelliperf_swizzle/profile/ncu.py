@@ -38,8 +38,8 @@ from intelliperf_swizzle.profile.application import (
     profiled,
     run_profiler,
 )
+from intelliperf_swizzle.profile.installed import NVIDIA_ACCESS, Tool, without_counters
 from intelliperf_swizzle.profile.readings import Reading, Totals, plain_name, totals
-from intelliperf_swizzle.profile.tools import NVIDIA_ACCESS, Tool, without_counters
 from intelliperf_swizzle.records import SECTOR_BYTES, Grid, Measurement
 
 DURATION = "gpu__time_duration.sum"

@@ -104,3 +104,52 @@ class Proof:
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
+
+
+RemapKind: TypeAlias = Literal["permutation", "not a permutation", "not told"]
+
+
+@dataclass(frozen=True)
+class SizesTried:
+    """What holds for a launch at other sizes.
+
+    Attributes:
+        grids: that were tried.
+        condition: where it is a permutation, in words; None where it is on all of them.
+        witness: the smallest grid of more than one program on which it is none; None likewise.
+        reason: why it is none there.
+        not_tried: why there are no other sizes; None where there are.
+    """
+
+    grids: tuple[Grid, ...] = ()
+    condition: str | None = None
+    witness: Grid | None = None
+    reason: str = ""
+    not_tried: str | None = None
+
+
+@dataclass(frozen=True)
+class RemapVerdict:
+    """Whether a launch computes each of its tiles exactly once, as its own source remaps them.
+
+    Attributes:
+        kernel: its name.
+        grid: of the launch.
+        kind: `permutation`; `not a permutation`; `not told`, where this cannot be decided.
+        reason: in one sentence.
+        evidence: what was found, a fact a line: the witness, or what was checked.
+        count: how often this launch was seen.
+        drops_tiles: programs do the work of others, and of a tensor that several programs store to,
+            elements are stored by none, and that does not follow from loaded values, which need
+            not be those of a real run. Narrower than `not a permutation`: it is said unasked.
+        sizes: the same launch at other sizes; None where these were not asked for.
+    """
+
+    kernel: str
+    grid: Grid
+    kind: RemapKind
+    reason: str
+    evidence: tuple[str, ...] = ()
+    count: int = 1
+    drops_tiles: bool = False
+    sizes: SizesTried | None = None

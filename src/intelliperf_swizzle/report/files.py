@@ -18,8 +18,7 @@ from intelliperf_swizzle.disk import write_whole
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import UsageError
 from intelliperf_swizzle.records import Run
-from intelliperf_swizzle.report.html import render, render_index
-from intelliperf_swizzle.report.markdown import markdown
+from intelliperf_swizzle.report.pages import markdown, render, render_index
 from intelliperf_swizzle.report.result import result
 from intelliperf_swizzle.report.terminal import show, summary
 

@@ -15,7 +15,7 @@ import json
 import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
 
@@ -195,35 +195,19 @@ def result(run: Run, *, initial: str, optimized: str | None) -> dict[str, Any]:
     return fields
 
 
+SHARED = {one.name for one in fields(OwnPart)} & {one.name for one in fields(Run)} - {"best"}
+"""What a run has, and our part of the file has as it is."""
+
+
 def _own(run: Run) -> OwnPart:
     return OwnPart(
         schema=SCHEMA,
-        target=run.target,
-        domain_name=run.domain_name,
-        profiler=run.profiler,
-        proposer=run.proposer,
-        seed=run.seed,
         launch=LargestLaunch(run.kernel, run.file, run.grid, run.constants, run.launches),
-        kernels=run.kernels,
-        baseline=run.baseline,
-        predicted=run.predicted,
         ceiling_l2_hit_rate=run.ceiling.l2_hit_rate,
         ceiling_derivation=run.ceiling.derivation,
-        nothing_to_gain=run.nothing_to_gain,
-        interrupted=run.interrupted,
         best=_named(run.best) if run.best else None,
         established=establish(run),
-        cures=run.cures,
-        sizes=run.sizes,
-        accuracy=run.accuracy,
-        by_hand=run.by_hand,
-        attempts=run.attempts,
-        cautions=run.cautions,
-        notes=run.notes,
-        usage=run.usage,
-        history=run.history,
-        invocation=run.invocation,
-        picture=run.picture,
+        **{name: getattr(run, name) for name in SHARED},
     )
 
 
@@ -392,34 +376,14 @@ def run_of(fields: object) -> Run:
         _check_shapes(own.picture)
     return Run(
         kernel=own.launch.kernel,
-        kernels=own.kernels,
         formula=whole.formula,
-        target=own.target,
-        profiler=own.profiler,
-        proposer=own.proposer,
-        seed=own.seed,
         grid=own.launch.grid,
         constants=own.launch.constants,
         launches=own.launch.distinct,
-        baseline=own.baseline,
         ceiling=Ceiling(own.ceiling_l2_hit_rate, own.ceiling_derivation),
         best=_best(own),
-        attempts=own.attempts,
-        nothing_to_gain=own.nothing_to_gain,
-        notes=own.notes,
-        history=own.history,
-        usage=own.usage,
-        invocation=own.invocation,
-        picture=own.picture,
         file=own.launch.file,
-        predicted=own.predicted,
-        cautions=own.cautions,
-        domain_name=own.domain_name,
-        interrupted=own.interrupted,
-        cures=own.cures,
-        sizes=own.sizes,
-        accuracy=own.accuracy,
-        by_hand=own.by_hand,
+        **{name: getattr(own, name) for name in SHARED},
     )
 
 

@@ -18,17 +18,17 @@ from intelliperf_swizzle import records
 from intelliperf_swizzle.cache import ceiling
 from intelliperf_swizzle.cache.model import measurement, traffic, with_times
 from intelliperf_swizzle.cache.stream import ReferenceStream, adopt, stream_of
+from intelliperf_swizzle.dependence import touched_storages
 from intelliperf_swizzle.errors import BuildError, TraceError
 from intelliperf_swizzle.frontends.ports import Resizer, SourceExaminer
 from intelliperf_swizzle.hardware import Target, targets
-from intelliperf_swizzle.hardware.occupancy import Build, occupancy
-from intelliperf_swizzle.launch_files import as_text
+from intelliperf_swizzle.hardware.target import Build, occupancy
 from intelliperf_swizzle.profile import TracedLaunch
 from intelliperf_swizzle.profile.readings import model_launches
 from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.records.launches import as_text
 from intelliperf_swizzle.search.setup import Setup
 from intelliperf_swizzle.search.subject import Subject
-from intelliperf_swizzle.trace.touched import touched_storages
 
 
 def variants(launches: Sequence[records.Launch]) -> list[records.Launch]:
@@ -304,6 +304,8 @@ def _cautions(traces: Sequence[records.Trace]) -> tuple[str, ...]:
 
 DEPENDENCE_SECONDS = 300.0
 """For checking all launches that are not traced."""
+LOOK_SECONDS = 20.0
+"""For finding out unasked whether a kernel drops tiles."""
 
 
 def look_closely(subject: Subject, setup: Setup, progress: Progress) -> Subject:
@@ -321,8 +323,16 @@ def add_cautions(subject: Subject, setup: Setup, progress: Progress) -> Subject:
     if not suspects or not isinstance(setup.language, SourceExaminer):
         return subject
     progress.phase(f"looking at who stores what in {subject.kernel}")
-    found = setup.language.cautions(suspects[:1], _prove_command(setup, suspects[0]), setup.kept)
-    return replace(subject, cautions=(*subject.cautions, *found))
+    [verdict] = setup.language.prove_launches(
+        suspects[:1], timeout_seconds=LOOK_SECONDS, kept=setup.kept
+    )
+    if not verdict.drops_tiles:
+        return subject
+    caution = (
+        f"{subject.kernel} computes some tiles twice and others never, unmodified: "
+        f"{verdict.reason}, {verdict.evidence[0]} ({_prove_command(setup, suspects[0])})"
+    )
+    return replace(subject, cautions=(*subject.cautions, caution))
 
 
 def _prove_command(setup: Setup, launch: records.Launch) -> str:

@@ -5,20 +5,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
+from intelliperf_swizzle.cache.drift import is_uneven, work
+from intelliperf_swizzle.cache.stream import stream_of
 from intelliperf_swizzle.errors import ModelError
 from intelliperf_swizzle.history import History
 from intelliperf_swizzle.progress import Progress
 from intelliperf_swizzle.propose import Effort, Problem, Proposer
+from intelliperf_swizzle.propose.axes import row_lengths
 from intelliperf_swizzle.propose.offline import by_hand
 from intelliperf_swizzle.records import ByHand, Measurement
-from intelliperf_swizzle.search.attempts import Attempts
-from intelliperf_swizzle.search.evaluator import Evaluator
-from intelliperf_swizzle.search.problem import pose_problem
+from intelliperf_swizzle.search.screening import Attempts
 from intelliperf_swizzle.search.setup import Setup
-from intelliperf_swizzle.search.stages import Edited, Evaluated, Guarded
-from intelliperf_swizzle.search.subject import Subject
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Evaluator, Guarded
+from intelliperf_swizzle.search.subject import Subject, describe
 from intelliperf_swizzle.stopping import spent
 from intelliperf_swizzle.units import percent
 
@@ -47,6 +49,28 @@ def search_kernel(
     best, effort = search(proposers, problem, attempts, evaluator, progress, guard)
     alone = proposers[0].name == "llm"
     return best, effort, () if alone else tuple(_by_hand(problem, attempts, evaluator.baseline))
+
+
+def pose_problem(
+    setup: Setup, subject: Subject, evaluator: Evaluator, attempts: Attempts
+) -> Problem:
+    """The problem as a proposer sees it."""
+    traced = subject.traced
+    one = max(traced, key=lambda one: one.launch.tiles)
+    taken = work(stream_of(one.trace), setup.target)[: one.launch.tiles]  # without what stays
+    return Problem(
+        launches=tuple(each.launch for each in traced),
+        target=setup.target,
+        baseline_l2_hit_rate=attempts.baseline,
+        ceiling_l2_hit_rate=subject.ceiling.l2_hit_rate,
+        budget=setup.options.candidates,
+        context=lambda: describe(setup, replace(subject, baseline=evaluator.baseline)),
+        attempts=attempts.all,
+        seed=setup.options.seed,
+        iterations=setup.options.num_attempts,
+        row_lengths=row_lengths(one.trace),
+        work=taken if is_uneven(taken) else None,
+    )
 
 
 def _by_hand(problem: Problem, attempts: Attempts, baseline: Measurement) -> Iterator[ByHand]:

@@ -17,8 +17,7 @@ from intelliperf_swizzle.profile.ncu import REPEATS, NcuProfiler
 from intelliperf_swizzle.profile.readings import model_swizzle
 from intelliperf_swizzle.rank import contenders, finalists, judge, order
 from intelliperf_swizzle.records import Attempt, Cures, Measurement, Timing, Verdict
-from intelliperf_swizzle.search.evaluator import Setting
-from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, find_difference
+from intelliperf_swizzle.search.stages import Edited, Evaluated, Screened, Setting, find_difference
 
 S = TypeVar("S", bound=Screened)
 _Run: TypeAlias = Callable[[Mapping[int, Edit]], Mapping[int, GpuOutcome]]

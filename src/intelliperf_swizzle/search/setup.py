@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""From options to what a run works with: GPU, profiler, formula, kernel language, commands."""
+"""From options to what a run works with: GPU, profiler, formula, language, proposers, commands."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.edit import Edit, copy
-from intelliperf_swizzle.edit.copy import carry
+from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
+from intelliperf_swizzle.edit import PLACE, Edit, carry
+from intelliperf_swizzle.edit import run_build as run_command
 from intelliperf_swizzle.errors import CaptureError, SpliceError, UsageError, ValidationError
-from intelliperf_swizzle.formula import Formula, load_formula
+from intelliperf_swizzle.formulas import Formula, load_formula
 from intelliperf_swizzle.frontends.ports import (
     Builder,
     GpuLanguage,
@@ -25,12 +25,15 @@ from intelliperf_swizzle.frontends.ports import (
     frontends,
 )
 from intelliperf_swizzle.hardware import Device, Target, devices, load_target, unknown
-from intelliperf_swizzle.kept import Kept, kept_for_user
-from intelliperf_swizzle.options import DEFAULT_TARGET, PREFIX, Options
+from intelliperf_swizzle.options import DEFAULT_TARGET, FORMULAS, PREFIX, PROPOSERS, Options
 from intelliperf_swizzle.profile import Profiler
 from intelliperf_swizzle.profile.application import Application
 from intelliperf_swizzle.profile.choose import choose_profiler
 from intelliperf_swizzle.progress import Progress
+from intelliperf_swizzle.propose import Proposer
+from intelliperf_swizzle.propose.llm import Endpoint, LanguageModelProposer, Model, find_endpoint
+from intelliperf_swizzle.propose.llm.transport import KEY_VARIABLE
+from intelliperf_swizzle.propose.offline import OfflineProposer
 from intelliperf_swizzle.readers import utf8
 from intelliperf_swizzle.records import Attempt, Verdict
 
@@ -264,6 +267,66 @@ def choose_device(
     return device if device.target and device.target.name == target.name else None
 
 
+def choose_proposers(options: Options, progress: Progress) -> tuple[Proposer, ...]:
+    """The proposers that are asked for; `auto` is `both` if a language model is configured.
+
+    Raises:
+        UsageError: there is no such proposer, or it needs a language model and none is configured.
+    """
+    endpoint = find_endpoint(options.model, options.provider, options.internal, os.environ)
+    kind = proposer_kind(options, endpoint)
+    if kind == "offline" or endpoint is None:
+        if options.proposer == "auto":
+            progress.note("no language model is configured: searching offline")
+        return (OfflineProposer(),)
+    progress.note(f"kernels and results are sent to {endpoint.describe()}")
+    formula = _within_budget(load_formula(options.formula), options)
+    model = LanguageModelProposer(
+        formula,
+        Model(endpoint, formula.temperature, formula.budgets.answer_tokens, options.seed),
+        progress,
+        options.samples,
+        tunes=options.proposer != "llm",
+        fallback=OfflineProposer() if options.proposer == "llm" else None,
+    )
+    return (model,) if kind == "llm" else (OfflineProposer(), model)
+
+
+def proposer_kind(options: Options, endpoint: Endpoint | None) -> str:
+    """`offline`, `llm` or `both`.
+
+    Raises:
+        UsageError: there is no such proposer, or it needs a language model and none is configured.
+    """
+    if options.proposer not in PROPOSERS:
+        raise UsageError(
+            f"there is no proposer `{options.proposer}`", hint=f"one of: {', '.join(PROPOSERS)}"
+        )
+    if options.proposer != "offline" and endpoint is not None:
+        return "both" if options.proposer == "auto" else options.proposer
+    needs_model = f"proposer `{options.proposer}`" if options.proposer in ("llm", "both") else None
+    if options.formula in FORMULAS[1:]:
+        needs_model = f"formula `{options.formula}`"
+    if needs_model:
+        raise UsageError(
+            f"{needs_model} needs a language model",
+            hint=f"set {KEY_VARIABLE}, or name an endpoint: -r http://localhost:8000/v1",
+        )
+    return "offline"
+
+
+def _within_budget(formula: Formula, options: Options) -> Formula:
+    """The formula with the budgets that the options set."""
+    asked = {
+        "tokens": options.max_tokens,
+        "seconds": options.max_seconds,
+        "call_seconds": options.call_seconds,
+        "answer_tokens": options.answer_tokens,
+    }
+    given = {name: value for name, value in asked.items() if value is not None}
+    return replace(formula, budgets=replace(formula.budgets, **given))
+
+
 def invocation(
     program: str, arguments: Sequence[str], environment: Mapping[str, str] = os.environ
 ) -> str:
@@ -289,7 +352,7 @@ def run_build(setup: Setup) -> None:
         SwizzleError: it failed; with its last lines.
     """
     if setup.options.build_command and not isinstance(setup.language, Builder):
-        copy.run_build(setup.options.build_command, setup.project, os.environ)
+        run_command(setup.options.build_command, setup.project, os.environ)
 
 
 class UnitTest:
@@ -353,7 +416,7 @@ class UnitTest:
         setup = self._setup
         command, project = str(setup.options.unittest_command), setup.project
         with temporary_folder("unit-test") as folder:
-            place = folder / copy.PLACE
+            place = folder / PLACE
             try:
                 words = shlex.split(command)
                 carrier = carry(project, words, place, edit)

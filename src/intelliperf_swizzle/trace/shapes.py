@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from intelliperf_swizzle.jit import jit
+from intelliperf_swizzle.jit import Integer, jit, table_size
 from intelliperf_swizzle.records import (
     LINE_BYTES,
     SECTOR_BYTES,
@@ -61,6 +61,18 @@ def _vectors(
 
 
 @jit
+def _slot(
+    at_line: Integer, group: int, line: Int64Array, table: Int64Array, stamp: Int64Array
+) -> np.int64:
+    """The slot of a line of a group in a hash table, or that which it is to have."""
+    last = np.int64(table.size - 1)
+    slot = np.int64((np.uint64(at_line) * _MULTIPLIER) >> np.uint64(40)) & last
+    while stamp[slot] == group and line[table[slot]] != at_line:
+        slot = (slot + 1) & last
+    return slot
+
+
+@jit
 def touched_lines(
     addresses: Int64Array, mask: npt.NDArray[np.bool_], item_bytes: int, wave_lanes: int = 0
 ) -> tuple[Int64Array, Int64Array, _UInt16Array]:
@@ -80,23 +92,15 @@ def touched_lines(
     rows, lanes = addresses.shape
     offset = np.zeros(rows + 1, np.int64)
     line = np.empty(max(lanes, 16), np.int64)
-    sectors = np.empty(max(lanes, 16), np.uint16)
-    early = np.empty(max(lanes, 16), np.uint16)
-    passes = np.empty(max(lanes, 16), np.uint16)
-    size = 16
-    while size < 4 * lanes:
-        size *= 2
-    table = np.zeros(size, np.int64)
-    stamp = np.full(size, -1, np.int64)
+    marks = np.zeros((max(lanes, 16), 3), np.uint16)  # sectors, early ones, instructions
+    table = np.zeros(table_size(2 * lanes), np.int64)
+    stamp = np.full(table.size, -1, np.int64)
     count = 0
     for row in range(rows):
-        last = np.int64(-1)
-        last_at = np.int64(-1)
+        last, at = np.int64(-1), 0
         if count + 2 * lanes > line.size:
             line = np.concatenate((line, np.empty(line.size + 2 * lanes, np.int64)))
-            sectors = np.concatenate((sectors, np.empty(sectors.size + 2 * lanes, np.uint16)))
-            early = np.concatenate((early, np.empty(early.size + 2 * lanes, np.uint16)))
-            passes = np.concatenate((passes, np.empty(passes.size + 2 * lanes, np.uint16)))
+            marks = np.concatenate((marks, np.zeros((len(marks) + 2 * lanes, 3), np.uint16)))
         each, together = 1, 1
         if wave_lanes == 0:
             each, together = _vectors(addresses[row], mask[row], item_bytes)
@@ -107,35 +111,28 @@ def touched_lines(
                 last = np.int64(-1)
             if not mask[row, lane]:
                 continue
-            instruction = lane % each // together
-            first = addresses[row, lane] >> _SECTOR_SHIFT
-            final = (addresses[row, lane] + item_bytes - 1) >> _SECTOR_SHIFT
-            for sector in range(first, final + 1):
-                at_line = sector // (_SECTORS_MASK + 1)
+            instruction = np.uint16(lane % each // together)
+            first = addresses[row, lane]
+            end = ((first + item_bytes - 1) >> _SECTOR_SHIFT) + 1
+            for sector in range(first >> _SECTOR_SHIFT, end):
                 bit = np.uint16(1) << np.uint16(sector & _SECTORS_MASK)
-                if at_line != last:
-                    slot = np.int64((np.uint64(at_line) * _MULTIPLIER) >> np.uint64(40)) & np.int64(
-                        size - 1
-                    )
-                    while stamp[slot] == group and line[table[slot]] != at_line:
-                        slot = (slot + 1) & (size - 1)
+                if sector // (_SECTORS_MASK + 1) != last:
+                    last = np.int64(sector // (_SECTORS_MASK + 1))
+                    slot = _slot(last, group, line, table, stamp)
                     if stamp[slot] != group:
-                        stamp[slot] = group
-                        table[slot] = count
-                        line[count] = at_line
-                        sectors[count] = early[count] = passes[count] = 0
+                        stamp[slot], table[slot], line[count] = group, count, last
                         count += 1
-                    last = np.int64(at_line)
-                    last_at = table[slot]
-                sectors[last_at] |= bit
+                    at = int(table[slot])
+                marks[at, 0] |= bit
                 if instruction == 0:
-                    early[last_at] |= bit
-                passes[last_at] |= np.uint16(1) << np.uint16(instruction)
+                    marks[at, 1] |= bit
+                marks[at, 2] |= np.uint16(1) << instruction
         offset[row + 1] = count
     for at in range(count):
-        sectors[at] |= (sectors[at] & ~early[at]) << np.uint16(_LATE)
-        sectors[at] |= _log2_of_ones(passes[at]) << np.uint16(_PASSES)
-    return offset, line[:count], sectors[:count]
+        late = marks[at, 0] & ~marks[at, 1]
+        passes = _log2_of_ones(marks[at, 2])
+        marks[at, 0] |= late << np.uint16(_LATE) | passes << np.uint16(_PASSES)
+    return offset, line[:count], marks[:count, 0].copy()
 
 
 @jit
@@ -273,9 +270,7 @@ class ShapeTable:
         used = int(self._offset[self._count])
         self._line = _longer(self._line, used + lines)
         self._mark = _longer(self._mark, used + lines)
-        size = self._table.size
-        while size < 2 * (self._count + rows):
-            size *= 2
+        size = table_size(self._count + rows)
         if size > self._table.size:
             self._table = _rehash(
                 self._count, self._offset, self._line, self._mark, self._kind, size
@@ -303,9 +298,7 @@ def group_rows(rows: Int64Array) -> tuple[Int32Array, Int64Array]:
     count, lanes = rows.shape
     group = np.zeros(count, np.int32)
     representative = np.empty(count, np.int64)
-    size = 16
-    while size < 2 * count:
-        size *= 2
+    size = table_size(count)
     table = np.full(size, -1, np.int32)
     groups = 0
     for row in range(count):
@@ -339,9 +332,7 @@ def _same_up_to_constant(rows: Int64Array, row: int, other: int) -> bool:
 @jit
 def distinct(codes: Int64Array) -> tuple[Int64Array, Int32Array]:
     """Positions of the first of each distinct code, and for each code which one it is."""
-    size = 16
-    while size < 2 * codes.size:
-        size *= 2
+    size = table_size(codes.size)
     table = np.full(size, -1, np.int32)
     first = np.empty(codes.size, np.int64)
     which = np.empty(codes.size, np.int32)

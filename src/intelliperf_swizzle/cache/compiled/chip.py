@@ -150,7 +150,7 @@ def _explain_store(
             if counts:
                 missing = sectors & ~np.int64(l2.sectors[u, VALID, part])
         brought = filled_sectors(missing, rules.granule) if atomic else 0
-        explain_sectors(causes, 4 * u + part, 0, sectors, brought, missing, 0, POPULATION)
+        explain_sectors(causes, 4 * u + part, 0, sectors, brought, missing, 0)
 
 
 @loop
@@ -272,4 +272,4 @@ def _explain(
         late = missing & np.int64(chip.l2.sectors[u, VALID, part])
         there = np.int64(causes.seen[4 * u + (3 - part)])
         brought = filled_sectors(missing, rules.granule)
-        explain_sectors(causes, 4 * u + part, there, sectors, brought, missing, late, POPULATION)
+        explain_sectors(causes, 4 * u + part, there, sectors, brought, missing, late)

@@ -108,6 +108,19 @@ class _Domain(NamedTuple):
     arriving: Float64Array
 
 
+class _Replay(NamedTuple):
+    """What a replay works with; `asked` of `causes`, the rest as of `replay_in_time`."""
+
+    groups: _Resident
+    domain: _Domain
+    refs: References
+    clocks: Clocks
+    stages: Stages
+    counts: Counts
+    asked: Asked
+    causes: Causes
+
+
 @jit
 def replay_in_time(
     tiles: Int32Array,
@@ -141,7 +154,8 @@ def replay_in_time(
     events = Events(np.empty(slots), np.empty(slots, np.int64), np.zeros(1, np.int64))
     for s in range(slots):
         push(events, float(s), s)
-    end = _run(groups, domain, tiles, refs, clocks, stages, counts, asked, causes, events)
+    run = _Replay(groups, domain, refs, clocks, stages, counts, asked, causes)
+    end = _run(run, tiles, events)
     return domain_traffic(counts, causes, end)
 
 
@@ -164,26 +178,16 @@ def _idle(refs: References, caches: Caches) -> _Domain:
 
 
 @loop
-def _run(
-    groups: _Resident,
-    domain: _Domain,
-    tiles: Int32Array,
-    refs: References,
-    clocks: Clocks,
-    stages: Stages,
-    counts: Counts,
-    asked: Asked,
-    causes: Causes,
-    events: Events,
-) -> float:
+def _run(run: _Replay, tiles: Int32Array, events: Events) -> float:
     """Let all happen that is to happen; when the last workgroup is done."""
+    groups, domain = run.groups, run.domain
     taken = 0
     end = 0.0
     while events.size[0] > 0:
         now, s = pop(events)
         if groups.state[s, _AT] == groups.state[s, _END]:
             if taken < len(tiles):
-                _take(groups, refs, s, tiles[taken], now)
+                _take(groups, run.refs, s, tiles[taken], now)
                 taken += 1
                 push(events, now, s)
             continue
@@ -191,7 +195,7 @@ def _run(
         if domain.port[cu] > now:
             push(events, domain.port[cu], s)
             continue
-        goes_on = _turn(groups, domain, refs, clocks, stages, counts, asked, causes, s, cu, now)
+        goes_on = _turn(run, s, cu, now)
         end = max(end, goes_on)
         push(events, goes_on, s)
     return end
@@ -209,20 +213,9 @@ def _take(groups: _Resident, refs: References, s: int, tile: int, now: float) ->
 
 
 @loop
-def _turn(
-    groups: _Resident,
-    domain: _Domain,
-    refs: References,
-    clocks: Clocks,
-    stages: Stages,
-    counts: Counts,
-    asked: Asked,
-    causes: Causes,
-    s: int,
-    cu: int,
-    now: float,
-) -> float:
+def _turn(run: _Replay, s: int, cu: int, now: float) -> float:
     """Ask for the next piece of what a slot refers to; when the slot goes on."""
+    groups, domain, refs, counts = run.groups, run.domain, run.refs, run.counts
     state = groups.state[s]
     place = state[_AT]
     last = refs.ref_unit[place] >= 0
@@ -236,10 +229,10 @@ def _turn(
         state[_ASKED] = lines
     else:
         end = min(lines, begin + PIECE_LINES)
-        missed, ready = _ask(domain, refs, clocks, counts, u, begin, end, code, now)
+        missed, ready = _ask(run, u, begin, end, code, now)
         if kind == 0:
             groups.arrival[s] = max(groups.arrival[s], ready)
-        now += (end - begin) * clocks.line
+        now += (end - begin) * run.clocks.line
         domain.port[cu] = now
         state[_ASKED] = end
         state[_MISSED] += missed
@@ -247,66 +240,51 @@ def _turn(
             missed = state[_MISSED]
             counts.requests[code] += lines
             counts.misses[code] += missed
-            if len(causes.tensor) > 0:
-                requested, missing = lines * asked.requests[code], missed * asked.misses[code]
-                explain_unit(causes, u, requested, missing, np.int64(now))
+            if len(run.causes.tensor) > 0:
+                requested = lines * run.asked.requests[code]
+                missing = missed * run.asked.misses[code]
+                explain_unit(run.causes, u, requested, missing, np.int64(now))
     if state[_ASKED] == lines:
         state[_ASKED] = state[_MISSED] = 0
         state[_AT] = place + 1
         if last:
-            return _advance(groups, domain, refs, clocks, stages, s, cu, kind, now)
+            return _advance(run, s, cu, kind, now)
     return now
 
 
 @loop
-def _advance(
-    groups: _Resident,
-    domain: _Domain,
-    refs: References,
-    clocks: Clocks,
-    stages: Stages,
-    s: int,
-    cu: int,
-    kind: int,
-    now: float,
-) -> float:
+def _advance(run: _Replay, s: int, cu: int, kind: int, now: float) -> float:
     """When a slot goes on that has made an access.
 
     The loads of a stage are issued while the one before is computed. Stores wait for all that is
     computed, and so does the workgroup that comes next.
     """
+    groups, matrix, stages = run.groups, run.domain.matrix, run.stages
     state, computed = groups.state[s], groups.computed[s]
     if kind == 0:
         state[_LOADS] += 1
         if state[_LOADS] % stages.loads[state[_TILE]] == 0:
-            begins = max(groups.arrival[s], max(computed[0], domain.matrix[cu]))
+            begins = max(groups.arrival[s], max(computed[0], matrix[cu]))
             computed[1] = computed[0]
             computed[0] = begins + stages.work[state[_TILE]]
-            domain.matrix[cu] = computed[0]
+            matrix[cu] = computed[0]
             now = max(now, computed[1])
     ends = state[_AT] == state[_END]
-    if ends or (kind == 0 and refs.ref_code[state[_AT]] >> 4 != 0):
+    if ends or (kind == 0 and run.refs.ref_code[state[_AT]] >> 4 != 0):
         now = max(now, max(computed[0], groups.arrival[s]))
-    return now + clocks.start if ends else now
+    return now + run.clocks.start if ends else now
 
 
 @loop
 def _ask(
-    domain: _Domain,
-    refs: References,
-    clocks: Clocks,
-    counts: Counts,
-    u: int,
-    begin: int,
-    end: int,
-    code: Integer,
-    now: float,
+    run: _Replay, u: int, begin: int, end: int, code: Integer, now: float
 ) -> tuple[int, float]:
     """Ask the L2 for some lines of a unit: how many miss, and when all are there."""
+    domain, clocks, counts = run.domain, run.clocks, run.counts
     kind = code >> 4
     sectors = code & 15 if kind != 0 else 0
     missed = 0
-    first = refs.unit_offset[u]
+    first = run.refs.unit_offset[u]
     for line in range(first + begin, first + end):
         before = touch(domain.l2.held[domain.l2.set_of[line]], line, sectors)
         missed += before < 0

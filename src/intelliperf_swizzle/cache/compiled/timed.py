@@ -22,8 +22,6 @@ from intelliperf_swizzle.cache.compiled.chip import (
     load,
     store,
 )
-from intelliperf_swizzle.cache.compiled.computing import Computing, goes_on, nobody
-from intelliperf_swizzle.cache.compiled.rows import activate
 from intelliperf_swizzle.cache.compiled.sectors import (
     DIRTY,
     L2,
@@ -31,10 +29,21 @@ from intelliperf_swizzle.cache.compiled.sectors import (
     POPULATION,
     WRITTEN,
     Crowding,
+    activate,
     share_out,
     spread,
 )
-from intelliperf_swizzle.cache.compiled.slots import Events, Slots, fill, occupied, pop, push
+from intelliperf_swizzle.cache.compiled.slots import (
+    Computing,
+    Events,
+    Slots,
+    fill,
+    goes_on,
+    nobody,
+    occupied,
+    pop,
+    push,
+)
 from intelliperf_swizzle.cache.stream import Tensors
 from intelliperf_swizzle.jit import Integer, jit, loop
 from intelliperf_swizzle.records import Float64Array, Int32Array, Int64Array, UInt8Array

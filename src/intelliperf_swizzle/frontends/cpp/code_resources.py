@@ -35,7 +35,7 @@ from intelliperf_swizzle.frontends.cpp.record.device_code import (
 )
 from intelliperf_swizzle.frontends.cpp.record.preparing import make_edited, recipe_of
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.records import Launch
 
 _CODE = re.compile(r"(?m)^Fatbin elf code:\n=+\narch = sm_(\w+)$")

@@ -25,8 +25,14 @@ from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 
-from intelliperf_swizzle.edit import Edit, headline, patch_root, read_exactly, unified_diff
-from intelliperf_swizzle.edit.copy import place_in_copy
+from intelliperf_swizzle.edit import (
+    Edit,
+    headline,
+    patch_root,
+    place_in_copy,
+    read_exactly,
+    unified_diff,
+)
 from intelliperf_swizzle.errors import SpliceError
 from intelliperf_swizzle.frontends.cpp.code.block_index_reads import Reader
 from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
@@ -37,9 +43,9 @@ from intelliperf_swizzle.frontends.cpp.record.device_code import (
     recording_of,
 )
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
+from intelliperf_swizzle.frontends.emit import emit_cpp
 from intelliperf_swizzle.hardware import Target
 from intelliperf_swizzle.language import INPUTS, Swizzle
-from intelliperf_swizzle.language.emit import emit_cpp
 from intelliperf_swizzle.records import KernelSource, Launch
 
 _NO_CODE = re.compile(

@@ -9,13 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.frontends.other_sizes import retile_launch, scale_launch
 from intelliperf_swizzle.frontends.ports import Compiler
+from intelliperf_swizzle.frontends.resizing import retile_launch, scale_launch
 from intelliperf_swizzle.frontends.triton.capture.recording import record
 from intelliperf_swizzle.frontends.triton.overlay import runtime
 from intelliperf_swizzle.frontends.triton.overlay.rules import applying, rules_of
 from intelliperf_swizzle.frontends.triton.source import build, splice
-from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import cautions
+from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import (
+    prove_calls,
+    prove_launches,
+)
 from intelliperf_swizzle.frontends.triton.tile_loops import with_loops
 from intelliperf_swizzle.frontends.triton.tracing import find_dependences, trace, trace_each
 from intelliperf_swizzle.frontends.triton.trials import on_gpu
@@ -43,7 +46,8 @@ class Triton:
     find_difference = staticmethod(find_difference)
     build = staticmethod(build)
     validate = staticmethod(validate)
-    cautions = staticmethod(cautions)
+    prove_launches = staticmethod(prove_launches)
+    prove_calls = staticmethod(prove_calls)
     on_gpu = staticmethod(on_gpu)
     applying = staticmethod(applying)
     overlay_module = Path(runtime.__file__)

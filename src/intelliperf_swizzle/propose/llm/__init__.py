@@ -2,9 +2,5 @@
 # SPDX-License-Identifier: MIT
 """A language model as proposer: it is told of kernel and GPU, and answers with a swizzle's text."""
 
-from __future__ import annotations
-
 from intelliperf_swizzle.propose.llm.proposer import LanguageModelProposer
 from intelliperf_swizzle.propose.llm.transport import Endpoint, Model, find_endpoint
-
-__all__ = ["Endpoint", "LanguageModelProposer", "Model", "find_endpoint"]

@@ -16,13 +16,13 @@ import numpy as np
 
 from intelliperf_swizzle import children
 from intelliperf_swizzle.disk import temporary_folder
-from intelliperf_swizzle.edit.copy import moved_command
+from intelliperf_swizzle.edit import moved_command
 from intelliperf_swizzle.errors import ValidationError
 from intelliperf_swizzle.frontends.cpp.compile.building import PROJECT
 from intelliperf_swizzle.frontends.cpp.record.device_code import read_kernel, recording_of
 from intelliperf_swizzle.frontends.cpp.record.preparing import recipe_of
 from intelliperf_swizzle.frontends.cpp.record.record_program import KEYS
-from intelliperf_swizzle.mapping.sample import sample_tiles
+from intelliperf_swizzle.mapping.prove import sample_tiles
 from intelliperf_swizzle.records import MappedLaunch
 
 _LIMIT_SECONDS = 240.0

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.edit.copy import (
+from intelliperf_swizzle.edit import (
     PLACE,
+    Edit,
     copy_project,
     moved_command,
     place_in_copy,

@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from intelliperf_swizzle.edit.copy import moved_command, run_build
+from intelliperf_swizzle.edit import moved_command, run_build
 from intelliperf_swizzle.errors import CaptureError
 
 MODULE = "torch.utils.cpp_extension"

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from intelliperf_swizzle.edit import Edit
-from intelliperf_swizzle.edit.copy import copy_project, moved_command, run_build
+from intelliperf_swizzle.edit import Edit, copy_project, moved_command, run_build
 from intelliperf_swizzle.errors import BuildError, CaptureError, SwizzleError, ValidationError
 from intelliperf_swizzle.frontends.cpp.code.binaries import read_fat_binaries
 from intelliperf_swizzle.frontends.cpp.code.tools import run_tool

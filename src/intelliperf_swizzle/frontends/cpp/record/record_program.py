@@ -25,8 +25,8 @@ from intelliperf_swizzle.frontends.cpp.compile.flavours import Flavour
 from intelliperf_swizzle.frontends.cpp.record.device_code import DeviceKernel, read_kernels
 from intelliperf_swizzle.frontends.cpp.record.gpu_recording import make_on_gpu
 from intelliperf_swizzle.frontends.cpp.record.preparing import make
-from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import Argument, Capture, Launch, Storage, TensorArgument
+from intelliperf_swizzle.records.launches import save_launch
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest

@@ -30,8 +30,8 @@ from intelliperf_swizzle.frontends.triton.capture.tuning import describe_configs
 from intelliperf_swizzle.frontends.triton.capture.uses import with_other_users
 from intelliperf_swizzle.frontends.triton.versions import find_triton, untested
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
-from intelliperf_swizzle.launch_files import load_launch, save_launch
 from intelliperf_swizzle.records import Capture, Launch
+from intelliperf_swizzle.records.launches import load_launch, save_launch
 
 if TYPE_CHECKING:
     from intelliperf_swizzle.frontends.ports import RecordRequest

@@ -37,22 +37,21 @@ LARGE_OPERATIONS = 2e11
 """Matrix products above this are not computed; one of 4096³ takes a second on two cores."""
 
 
-def install(
-    gpu: Gpu, *, multiply: bool, on_skip: Callable[[str], None], on_missing: Callable[[str], None]
-) -> None:
+def install(gpu: Gpu, *, multiply: bool, on_skip: Callable[[str], None]) -> None:
     """Make torch behave as if there were one GPU.
 
     Args:
         gpu: what `torch.cuda` says that it is.
         multiply: whether large matrix products are computed like small ones.
         on_skip: called with a sentence whenever something large is not computed.
-        on_missing: called with a sentence if kernels cannot be recorded.
     """
     _patch_tensor()
     _patch_constructors()
     _patch_devices()
     standin_cuda.install(gpu)
-    _patch_compile(on_missing)
+    torch._C._dynamo.guards._empty_strided_cuda = lambda shape, strides, dtype: torch.empty_strided(
+        shape, strides, dtype=dtype, device=CUDA
+    )
     _patch_products(None if multiply else on_skip)
     standin_operators.install(lambda tensor: tensor.is_cuda)
     random_memory.patch_random(_shape)
@@ -244,17 +243,6 @@ def _patch_devices() -> None:
     torch.load = lambda f, map_location=None, *arguments, **options: load(
         f, CPU if map_location is None else _real(map_location), *arguments, **options
     )
-
-
-def _patch_compile(on_missing: Callable[[str], None]) -> None:
-    def compile_(model: object = None, **_: object) -> object:
-        on_missing(
-            "torch.compile is off without a GPU, so what Inductor would launch is missing: run on"
-            " a machine with the GPU, where it is recorded, or write the kernel in Triton"
-        )
-        return model if model is not None else lambda inner: inner
-
-    torch.compile = compile_
 
 
 # --- what is too large to compute ---------------------------------------------------------------

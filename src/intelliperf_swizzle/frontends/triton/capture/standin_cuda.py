@@ -126,6 +126,7 @@ def install(gpu: Gpu) -> None:
     stream = Stream()
     answers: dict[str, object] = {
         "is_available": True,
+        "_is_compiled": True,
         "is_initialized": True,
         "is_bf16_supported": True,
         "is_tf32_supported": gpu.backend == "cuda",

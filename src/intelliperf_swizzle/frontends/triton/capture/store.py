@@ -19,8 +19,8 @@ from intelliperf_swizzle.frontends.triton.capture.addresses import arguments_wit
 from intelliperf_swizzle.frontends.triton.capture.calls import BoundCall
 from intelliperf_swizzle.frontends.triton.capture.describe import DescribedLaunch
 from intelliperf_swizzle.frontends.triton.capture.settings import MOST_VARIANTS
-from intelliperf_swizzle.launch_files import save_launch
 from intelliperf_swizzle.records import Grid, Launch, UInt8Array
+from intelliperf_swizzle.records.launches import save_launch
 
 KEPT_FLOAT_BYTES = 16 << 20
 """Contents of float storages are kept up to this many bytes a launch, the smallest first."""

@@ -11,5 +11,3 @@ and `kernels` work on their memory.
 from intelliperf_swizzle.frontends.trials.trial import Check, Failure, Trial
 from intelliperf_swizzle.frontends.triton.gpu.order import Task
 from intelliperf_swizzle.frontends.triton.gpu.rig import Rig
-
-__all__ = ["Check", "Failure", "Rig", "Task", "Trial"]

@@ -12,7 +12,7 @@ from intelliperf_swizzle.codec import decode
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import BuildError
 from intelliperf_swizzle.hardware import Target
-from intelliperf_swizzle.hardware.occupancy import Build
+from intelliperf_swizzle.hardware.target import Build
 from intelliperf_swizzle.records import Launch
 
 BUILD_SECONDS = 300.0

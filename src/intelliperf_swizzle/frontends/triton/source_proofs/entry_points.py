@@ -4,18 +4,13 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from intelliperf_swizzle.children import call_each
-from intelliperf_swizzle.disk import temporary_folder
+from intelliperf_swizzle.disk import Kept, kept_for_user, temporary_folder
 from intelliperf_swizzle.errors import UsageError
-from intelliperf_swizzle.frontends.other_sizes import scale_launch
-from intelliperf_swizzle.frontends.ports import RecordRequest
-from intelliperf_swizzle.frontends.triton.capture.recording import record
+from intelliperf_swizzle.frontends.resizing import scale_launch
 from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
     RemapVerdict,
     SizesTried,
@@ -24,30 +19,14 @@ from intelliperf_swizzle.frontends.triton.source_proofs.judge import (
 )
 from intelliperf_swizzle.frontends.triton.source_proofs.observation import Observation
 from intelliperf_swizzle.frontends.triton.walk import CHILD_ENVIRONMENT
-from intelliperf_swizzle.hardware import Target, load_target
-from intelliperf_swizzle.kept import Kept, kept_for_user
-from intelliperf_swizzle.launch_files import as_text
-from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.readers import grid_of
 from intelliperf_swizzle.records import Grid, Launch
+from intelliperf_swizzle.records.launches import as_text
 
 LADDER = (*range(1, 26), 31, 32, 33, 40, 48, 57, 64)
 """Blocks along a size that is changed."""
 MOST_BYTES = 1 << 30
 """Of the tensors of a launch that is made."""
-LOOK_SECONDS = 20.0
-"""For finding out unasked whether a kernel drops tiles."""
-
-
-def cautions(launches: Sequence[Launch], prove_command: str, kept: Kept) -> tuple[str, ...]:
-    """Says so if the remap that the kernel's source has already drops tiles."""
-    verdicts = prove_launches(launches, timeout_seconds=LOOK_SECONDS, kept=kept)
-    return tuple(
-        f"{launch.kernel} computes some tiles twice and others never, unmodified: "
-        f"{verdict.reason}, {verdict.evidence[0]} ({prove_command})"
-        for launch, verdict in zip(launches, verdicts, strict=True)
-        if verdict.drops_tiles
-    )
 
 
 def prove_launches(
@@ -132,67 +111,6 @@ def _verdict(launch: Launch, seen: Observation | str) -> RemapVerdict:
     return RemapVerdict(launch.kernel, launch.grid, "not told", seen, (), launch.count)
 
 
-def prove_source(
-    command: Sequence[str],
-    source: str | os.PathLike[str],
-    *,
-    kernel: str | None = None,
-    target: str | Target = "mi300x",
-    project_directory: str | os.PathLike[str] = ".",
-    quiet_seconds: float | None = None,
-    limit_seconds: float = 300.0,
-    sweep: bool = False,
-    no_cache: bool = False,
-    progress: Progress | None = None,
-) -> tuple[RemapVerdict, ...]:
-    """Does a kernel, with the remap that its source has, compute each tile exactly once?
-
-    Args:
-        command: the application, as an argument list.
-        source: the file that the kernel, or a jit function that it calls, is written in.
-        kernel: only this one of the file.
-        target: the GPU that the application is told of.
-        project_directory: where the application is started.
-        quiet_seconds: recording ends so long after the last new launch; None = it does not.
-        limit_seconds: recording ends at the latest.
-        sweep: also look at each launch at other sizes, some seconds each: `RemapVerdict.sizes`.
-        no_cache: look anew at launches that an earlier run has looked at.
-        progress: told of each step.
-
-    Returns:
-        A verdict for each distinct launch.
-
-    Raises:
-        UsageError: there is no such file, or no kernel of it was launched.
-        CaptureError: the application launched no kernel.
-    """
-    file, folder = _places(source, project_directory)
-    gpu = load_target(target) if isinstance(target, str) else target
-    progress = progress or Silent()
-    kept = Kept(None) if no_cache else kept_for_user()
-    with temporary_folder("source") as records:
-        progress.phase(f"recording {shlex.join(command)}")
-        request = RecordRequest(command, folder, records, gpu, None, quiet_seconds, limit_seconds)
-        recorded = record(request)
-        for note in recorded.cautions:
-            progress.note(note)
-        launches = launches_of(recorded.launches, file, kernel)
-        noun = "launch" if len(launches) == 1 else "launches"
-        progress.phase(f"looking at {len(launches)} {noun}")
-        return prove_launches(launches, sweep=sweep, kept=kept)
-
-
-def _places(
-    source: str | os.PathLike[str], project_directory: str | os.PathLike[str]
-) -> tuple[Path, Path]:
-    file, folder = Path(source), Path(project_directory)
-    if not file.is_file():
-        raise UsageError(f"there is no file {file}", hint="--source names the kernel's file")
-    if not folder.is_dir():
-        raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
-    return file, folder
-
-
 def prove_calls(
     kernel: object,
     grids: Iterable[int | Sequence[int]],
@@ -222,33 +140,3 @@ def prove_calls(
         if not launches:
             raise UsageError("there is no grid to prove it on", hint="grids=range(1, 65)")
         return prove_launches(launches, kept=kept_for_user())
-
-
-def launches_of(
-    launches: Sequence[Launch], source: Path, kernel: str | None = None
-) -> tuple[Launch, ...]:
-    """The launches of kernels that are written in a file, or call a jit function of it.
-
-    Raises:
-        UsageError: there is none.
-    """
-    file = source.resolve()
-    named = [one for one in launches if kernel in (None, one.kernel)]
-    if not named:
-        found = sorted({one.kernel for one in launches})
-        raise UsageError(
-            f"the application launched no kernel `{kernel}`",
-            hint=f"it launched: {', '.join(found)}",
-        )
-    chosen = tuple(one for one in named if file in _files(one))
-    if not chosen:
-        found = sorted({str(path) for one in named for path in _files(one)})
-        raise UsageError(
-            f"no kernel that was launched is written in {source}",
-            hint=f"they are in: {', '.join(found)}",
-        )
-    return chosen
-
-
-def _files(launch: Launch) -> set[Path]:
-    return {Path(function.file).resolve() for function in launch.source.functions.values()}

@@ -12,7 +12,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from intelliperf_swizzle.frontends.triton.source_proofs.observation import (
     Parts,
 )
 from intelliperf_swizzle.mapping import condition
-from intelliperf_swizzle.records import Grid
+from intelliperf_swizzle.records import Grid, RemapKind, RemapVerdict, SizesTried
 
 
 def find_suspects(seen: Observation) -> tuple[Parts, ...]:
@@ -120,55 +119,6 @@ def describe_parts(parts: Parts) -> list[str]:
     if parts.outside:
         line += f", {parts.outside} outside it"
     return [f"{line}; {parts.left} are {parts.access} by no program"]
-
-
-RemapKind: TypeAlias = Literal["permutation", "not a permutation", "not told"]
-
-
-@dataclass(frozen=True)
-class SizesTried:
-    """What holds for a launch at other sizes.
-
-    Attributes:
-        grids: that were tried.
-        condition: where it is a permutation, in words; None where it is on all of them.
-        witness: the smallest grid of more than one program on which it is none; None likewise.
-        reason: why it is none there.
-        not_tried: why there are no other sizes; None where there are.
-    """
-
-    grids: tuple[Grid, ...] = ()
-    condition: str | None = None
-    witness: Grid | None = None
-    reason: str = ""
-    not_tried: str | None = None
-
-
-@dataclass(frozen=True)
-class RemapVerdict:
-    """Whether a launch computes each of its tiles exactly once, as its own source remaps them.
-
-    Attributes:
-        kernel: its name.
-        grid: of the launch.
-        kind: `permutation`; `not a permutation`; `not told`, where this cannot be decided.
-        reason: in one sentence.
-        evidence: what was found, a fact a line: the witness, or what was checked.
-        count: how often this launch was seen.
-        drops_tiles: programs do the work of others, and of a tensor that several programs store to,
-            elements are stored by none, and that does not follow from loaded values, which need
-            not be those of a real run. Narrower than `not a permutation`: it is said unasked.
-        sizes: the same launch at other sizes; None where these were not asked for.
-    """
-
-    kernel: str
-    grid: Grid
-    kind: RemapKind
-    reason: str
-    evidence: tuple[str, ...] = ()
-    count: int = 1
-    drops_tiles: bool = False
-    sizes: SizesTried | None = None
 
 
 def summarise(verdicts: Sequence[RemapVerdict]) -> SizesTried:
@@ -341,38 +291,3 @@ def first_rule(facts: Facts) -> tuple[RemapKind, str, list[str]]:
     if 0 < len(facts.outputs) == len(facts.clean):
         return "permutation", "each element is stored exactly once", []
     return "not told", "no two programs do the same, and no more is known", []
-
-
-def described(verdict: RemapVerdict) -> str:
-    """The verdict and its evidence, in lines."""
-    times = f" (launched {verdict.count} times)" if verdict.count > 1 else ""
-    what = f"`{verdict.kernel}` on grid {_extents(verdict.grid)}{times}"
-    first = {
-        "permutation": f"Permutation. {what}: {verdict.reason}",
-        "not a permutation": f"Refused: {what} is not a permutation: {verdict.reason}",
-        "not told": f"Not told: {what}: {verdict.reason}",
-    }[verdict.kind]
-    lines = [*verdict.evidence, *(_describe_sizes(verdict.sizes) if verdict.sizes else ())]
-    return "\n".join([first, *(f"  {line}" for line in lines)])
-
-
-def _describe_sizes(sizes: SizesTried) -> list[str]:
-    if sizes.not_tried:
-        return [f"other sizes were not tried: {sizes.not_tried}"]
-    tried = f"{len(sizes.grids)} grids were tried, {_extents(sizes.grids[0])} to "
-    tried += _extents(sizes.grids[-1])
-    if sizes.condition is None:
-        return [f"other sizes: a permutation on all ({tried})"]
-    where = sizes.condition
-    where = f"only where {where}" if "%" in where else f"only on {where}"
-    lines = [f"other sizes: a permutation {where} ({tried})"]
-    if sizes.witness:
-        lines.append(f"on grid {_extents(sizes.witness)} it is not: {sizes.reason}")
-    return lines
-
-
-def _extents(grid: Grid) -> str:
-    extents = [str(extent) for extent in grid]
-    while len(extents) > 1 and extents[-1] == "1":
-        extents.pop()
-    return " × ".join(extents)

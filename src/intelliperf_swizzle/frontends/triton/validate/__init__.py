@@ -2,12 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Whether a swizzled kernel does what the original does: the same IR with proved numbers."""
 
-from __future__ import annotations
-
 from intelliperf_swizzle.frontends.triton.validate.compare import (
     find_difference,
     find_flaw,
     validate,
 )
-
-__all__ = ["find_difference", "find_flaw", "validate"]

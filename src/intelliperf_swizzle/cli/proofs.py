@@ -59,23 +59,12 @@ def _run_source(arguments: Sequence[str]) -> int:
     )  # fmt: skip
     options, command = parse_with_application(parser, arguments)
 
-    from intelliperf_swizzle.frontends.triton.source_proofs.entry_points import prove_source
-    from intelliperf_swizzle.frontends.triton.source_proofs.judge import described
+    from intelliperf_swizzle.api import prove_source
+    from intelliperf_swizzle.report.words import describe_remap
 
     with progress_display() as progress:
-        verdicts = prove_source(
-            command,
-            options.source,
-            kernel=options.kernel,
-            target=options.target,
-            project_directory=options.project_directory,
-            quiet_seconds=options.quiet_seconds,
-            limit_seconds=options.limit_seconds,
-            sweep=options.sweep,
-            no_cache=options.no_cache,
-            progress=progress,
-        )
-    print("\n".join(described(verdict) for verdict in verdicts))
+        verdicts = prove_source(command, progress=progress, **vars(options))
+    print("\n".join(describe_remap(verdict) for verdict in verdicts))
     return 0 if all(verdict.kind == "permutation" for verdict in verdicts) else 1
 
 

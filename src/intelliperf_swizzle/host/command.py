@@ -16,21 +16,20 @@ from typing import Any
 from intelliperf_swizzle.edit import Edit
 from intelliperf_swizzle.errors import ProfileError, UsageError
 from intelliperf_swizzle.hardware import devices
-from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, why_not
-from intelliperf_swizzle.host.requirements import probe
+from intelliperf_swizzle.host.profiler import IntelliPerfProfiler, probe, why_not
 from intelliperf_swizzle.options import Options, read_options
 from intelliperf_swizzle.profile import Profiler, TracedLaunch
-from intelliperf_swizzle.profile.tools import PROFILERS
+from intelliperf_swizzle.profile.installed import PROFILERS
 from intelliperf_swizzle.progress import Progress, Silent
 from intelliperf_swizzle.records import Attempt, Measurement
 from intelliperf_swizzle.report.files import STDOUT, check_output, writable
 from intelliperf_swizzle.report.terminal import Lines, show, summary
 from intelliperf_swizzle.search.conclude import Outcome, deliver
-from intelliperf_swizzle.search.problem import choose_proposers
 from intelliperf_swizzle.search.run import optimize
 from intelliperf_swizzle.search.setup import (
     Setup,
     choose_device,
+    choose_proposers,
     invocation,
     prepare,
     run_build,

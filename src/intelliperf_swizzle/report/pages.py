@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the intelliperf-swizzle authors
 # SPDX-License-Identifier: MIT
-"""A run as one HTML page that needs nothing else: no network, no other file.
+"""A run as one HTML page that needs no network and no other file; and as short Markdown.
 
 `page/` holds the templates, the style sheet and the few lines of script (sorting and filtering the
 attempts; the page is whole without them).
@@ -26,6 +26,7 @@ from intelliperf_swizzle.units import milliseconds, percent, size
 if TYPE_CHECKING:
     import jinja2
     import markupsafe
+from intelliperf_swizzle.report.why import cures, lines, placement, sizes, takes
 
 PAGE = Path(__file__).parent / "page"
 
@@ -186,3 +187,59 @@ def _wave_bytes(picture: Picture) -> tuple[int, int]:
 
 def _download(diff: str) -> str:
     return "data:text/x-diff;base64," + base64.b64encode(diff.encode()).decode()
+
+
+_TEMPLATE = """\
+# {{ run.kernel }}: {{ verdict }}
+{% for line in message %}
+{{ line }}
+{% endfor %}{% for line in why %}
+{{ line }}
+{% endfor %}
+| | before | after |
+|---|---|---|
+{% for row in rows -%}
+| {{ row.name }} | {{ row.texts()[0] }} | {{ row.texts()[1] if run.best else "" }} |
+{% endfor %}
+Ceiling: {{ ceiling }}.
+{% if by_hand %}
+| by hand | time | L2 hit rate | verdict |
+|---|---|---|---|
+{% for row in by_hand -%}
+| {{ row | join(" | ") }} |
+{% endfor %}{% endif %}{% if run.best %}
+## The swizzle: {{ run.best.candidate.name }}
+
+```python
+{{ run.best.candidate.text.strip() }}
+```
+
+{% if run.best.diff %}
+## The patch
+
+```diff
+{{ run.best.diff.rstrip() }}
+```
+{% endif %}{% endif %}
+{{ run.attempts | length }} attempts: {{ outcomes }}
+{% for note in run.notes -%}
+- {{ note }}
+{% endfor -%}
+"""
+
+
+def markdown(run: Run) -> str:
+    """The run as a Markdown page."""
+    import jinja2
+
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+    return environment.from_string(_TEMPLATE).render(
+        run=run,
+        verdict=words.verdict(run),
+        message=[*words.outcome(run), *words.cautions(run.cautions)],
+        why=[*lines(run), *placement(run), *takes(run), *sizes(run), *cures(run)],
+        rows=words.numbers(run),
+        by_hand=words.by_hand(run),
+        ceiling=f"{100 * run.ceiling.l2_hit_rate:.1f} % ({run.ceiling.derivation})",
+        outcomes=words.outcomes(run) if run.attempts else "none.",
+    )
