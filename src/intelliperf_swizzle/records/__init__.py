@@ -17,7 +17,6 @@ from intelliperf_swizzle.records.attempts import (
     Usage,
     Validation,
     Verdict,
-    VerdictKind,
 )
 from intelliperf_swizzle.records.launches import (
     Argument,
