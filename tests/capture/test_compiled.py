@@ -127,7 +127,9 @@ a, b = (torch.randn(128, 128, device="cuda", dtype=torch.bfloat16) for _ in rang
 multiply = torch.compile(lambda a, b: torch.relu(a @ b))
 for _ in range(3):
     out = multiply(a, b)
-print(out.device, torch.equal(out, torch.relu(a @ b)))
+trained = torch.compile(lambda a: (a * 2).sum())
+trained(a.requires_grad_()).backward()
+print(out.device, torch.equal(out, torch.relu(a @ b)), a.grad.unique().tolist())
 """
 
 
@@ -137,7 +139,8 @@ def test_torch_compile_is_recorded_without_a_gpu(tmp_path: Path) -> None:
         [sys.executable, "app.py"], tmp_path, tmp_path / "out", compute="always"
     )
     recorded = capture(request)
-    assert recorded.last_lines[-1] == "cuda:0 True"
+    assert recorded.last_lines[-1] == "cuda:0 True [2.0]"
+    assert ["gradients" in one for one in recorded.notes].count(True) == 1
     (product,) = [one for one in recorded.launches if "_mm_" in one.kernel]
     assert product.count == 3
     assert product.source.identity["kernel"] == product.kernel

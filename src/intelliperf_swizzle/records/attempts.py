@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
 from intelliperf_swizzle.codec import INLINE, named
-from intelliperf_swizzle.records.quantities import Certificate, Rate, Witness
+from intelliperf_swizzle.records.quantities import Certificate, Grid, Rate, Witness
 
 
 @dataclass(frozen=True)
@@ -341,6 +341,38 @@ class ByHand:
 
 
 @dataclass(frozen=True)
+class OtherSize:
+    """The kernel at another size, modelled without the swizzle and with it, unguarded.
+
+    Attributes:
+        grid: of its launch.
+        before: L2 hit rate of the unmodified kernel.
+        after: with the swizzle; None where it is no permutation of this grid.
+        time_ratio: modelled memory time with the swizzle by that without; None as for `after`.
+        loses: whether the unmodified kernel is better.
+    """
+
+    grid: Grid
+    before: Rate
+    after: Rate | None
+    time_ratio: float | None
+    loses: bool
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the model says of a swizzle at other sizes.
+
+    Attributes:
+        others: those at which it renumbers, from the smallest grid to the largest.
+        guard: the condition under which the patch renumbers at all; None = always.
+    """
+
+    others: tuple[OtherSize, ...]
+    guard: str | None = None
+
+
+@dataclass(frozen=True)
 class Attempt:
     """One candidate and what became of it.
 
@@ -349,6 +381,7 @@ class Attempt:
         screened_l2_hit_rate: by the fast model that sorts candidates.
         predicted: by the cache model with full physics, where hardware measures too.
         measurement: what decides: of the hardware, or of the model where there is none.
+        sizes: told of a best so far where launches at other sizes can be made.
     """
 
     number: int
@@ -360,4 +393,5 @@ class Attempt:
     predicted: Measurement | None = None
     measurement: Measurement | None = None
     validation: Validation | None = None
+    sizes: Sizes | None = None
     diff: str | None = None

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _device as torch_device
 
 from intelliperf_swizzle.frontends.triton.capture import (
@@ -33,6 +34,8 @@ _Constructor: TypeAlias = Callable[..., torch.Tensor]
 CPU = torch.device("cpu")
 CUDA = torch.device("cuda", 0)
 
+NO_GRADIENTS = "without a GPU torch.compile is off where gradients are taken: kernels are missing"
+
 LARGE_OPERATIONS = 2e11
 """Matrix products above this are not computed; one of 4096³ takes a second on two cores."""
 
@@ -43,15 +46,13 @@ def install(gpu: Gpu, *, multiply: bool, on_skip: Callable[[str], None]) -> None
     Args:
         gpu: what `torch.cuda` says that it is.
         multiply: whether large matrix products are computed like small ones.
-        on_skip: called with a sentence whenever something large is not computed.
+        on_skip: called with a sentence whenever something is left out.
     """
     _patch_tensor()
     _patch_constructors()
     _patch_devices()
     standin_cuda.install(gpu)
-    torch._C._dynamo.guards._empty_strided_cuda = lambda shape, strides, dtype: torch.empty_strided(
-        shape, strides, dtype=dtype, device=CUDA
-    )
+    _patch_compile(on_skip)
     _patch_products(None if multiply else on_skip)
     standin_operators.install(lambda tensor: tensor.is_cuda)
     random_memory.patch_random(_shape)
@@ -243,6 +244,22 @@ def _patch_devices() -> None:
     torch.load = lambda f, map_location=None, *arguments, **options: load(
         f, CPU if map_location is None else _real(map_location), *arguments, **options
     )
+
+
+def _patch_compile(on_skip: Callable[[str], None]) -> None:
+    """Memory for what is compiled. Gradients need a device that torch was built for."""
+    torch._C._dynamo.guards._empty_strided_cuda = lambda shape, strides, dtype: torch.empty_strided(
+        shape, strides, dtype=dtype, device=CUDA
+    )
+    look_at = FakeTensorMode.from_tensor
+
+    def from_tensor(self: object, tensor: torch.Tensor, *given: Any, **options: Any) -> Any:
+        if tensor.requires_grad and torch.is_grad_enabled():
+            on_skip(NO_GRADIENTS)
+            raise NotImplementedError(NO_GRADIENTS)  # torch then runs the model as it is
+        return look_at(self, tensor, *given, **options)
+
+    FakeTensorMode.from_tensor = from_tensor
 
 
 # --- what is too large to compute ---------------------------------------------------------------
