@@ -82,7 +82,7 @@ ARITHMETIC_MARGIN = 1.25
 times of a GEMM are 3.25 and 2.88 ms, and a swizzle makes it faster on a GPU."""
 
 FAR_ABOVE = 3.0
-"""A time above so many times the operations' has other causes: spills, latency (stream-K: 7 times)."""
+"""A time so many times the operations' has other causes: spills, latency (stream-K: 7 times)."""
 
 Level: TypeAlias = Literal["L2", "memory", "arithmetic"]
 """What works by itself, and may take the longest."""
