@@ -312,7 +312,11 @@ def prove_source(
         UsageError: there is no such file, or no kernel of it was launched.
         CaptureError: the application launched no kernel.
     """
-    file, folder = _places(source, project_directory)
+    file, folder = Path(source), Path(project_directory)
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}", hint="--source names the kernel's file")
+    if not folder.is_dir():
+        raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
     gpu = loaded_target(target)
     progress, language = progress or Silent(), examiner()
     kept = Kept(None) if no_cache else kept_for_user()
@@ -326,17 +330,6 @@ def prove_source(
         noun = "launch" if len(launches) == 1 else "launches"
         progress.phase(f"looking at {len(launches)} {noun}")
         return language.prove_launches(launches, sweep=sweep, kept=kept)
-
-
-def _places(
-    source: str | os.PathLike[str], project_directory: str | os.PathLike[str]
-) -> tuple[Path, Path]:
-    file, folder = Path(source), Path(project_directory)
-    if not file.is_file():
-        raise UsageError(f"there is no file {file}", hint="--source names the kernel's file")
-    if not folder.is_dir():
-        raise UsageError(f"there is no directory {folder}", hint="-p names the project directory")
-    return file, folder
 
 
 def launches_of(

@@ -213,13 +213,9 @@ def _chains(trace: Trace) -> Int64Array:
 def _touches(trace: Trace) -> tuple[Int64Array, Int64Array, Bits]:
     """Sector, tile and whether it writes, for every touch of the tensors that programs share."""
     accesses = np.flatnonzero(_in_shared(trace, trace.access_base.astype(np.int64)))
-    shapes = trace.access_shape[accesses]
-    counts = np.diff(trace.shape_offset)[shapes]
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    entry = np.repeat(trace.shape_offset[shapes], counts) + within
-    line = np.repeat(trace.access_base[accesses].astype(np.int64), counts) + trace.shape_line[entry]
-    tile = np.repeat(np.searchsorted(trace.tile_offset, accesses, side="right") - 1, counts)
-    writes = np.repeat(trace.shape_kind[shapes] != Access.READ, counts)
+    which, entry, line = trace.touches(accesses)
+    tile = (np.searchsorted(trace.tile_offset, accesses, side="right") - 1)[which]
+    writes = (trace.shape_kind[trace.access_shape[accesses]] != Access.READ)[which]
     touch, sector = np.nonzero(trace.shape_sectors[entry, None] >> np.arange(SECTORS) & 1)
     return line[touch] * SECTORS + sector, tile[touch], writes[touch]
 

@@ -92,8 +92,9 @@ def plan_searches(subjects: Sequence[Subject], setup: Setup) -> list[Search]:
         number = f"-{names[one.kernel]}" if names[one.kernel] > 1 else ""
         own = _within_budget(setup, part)
         if searches and setup.options.history:
-            history = _beside(Path(setup.options.history), one.kernel + number)
-            own = replace(own, options=replace(own.options, history=history))
+            path = Path(setup.options.history)
+            beside = path.with_name(f"{path.stem}.{one.kernel}{number}{path.suffix}")
+            own = replace(own, options=replace(own.options, history=str(beside)))
         searches.append(Search(one, own, one.kernel + number))
     return searches
 
@@ -145,11 +146,6 @@ def _uneven(subject: Subject) -> float:
 def _could_save(subject: Subject, setup: Setup) -> float:
     """On a GPU all of a kernel's time is in play, see `is_promising`."""
     return subject.time_ms if setup.device else could_save_ms(subject, setup.target)
-
-
-def _beside(history: Path, kernel: str) -> str:
-    """The history of a further kernel, where the run's is named: beside it."""
-    return str(history.with_name(f"{history.stem}.{kernel}{history.suffix}"))
 
 
 def _within_budget(setup: Setup, part: float) -> Setup:

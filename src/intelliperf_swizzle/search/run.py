@@ -103,7 +103,6 @@ def optimize_kernel(
             best=best.attempt if best else None,
             picture=found.picture,
             cures=found.cures,
-            sizes=guard.sizes_of(best),
             by_hand=by_hand,
             interrupted=interrupted is not None,
             usage=effort.usage,

@@ -111,9 +111,8 @@ CHARACTERS_PER_TOKEN = 4
 
 def analysis(formula: Formula, context: HardwareContext) -> Question:
     """The first call: an analysis of the kernel's use of memory, in words."""
-    told = _told(formula, context)
-    words_ = _words(formula, "analysis", context)
-    return Question(words_, told, ANALYSIS, answer_tokens=ANALYSIS_TOKENS)
+    asked = _words(formula, "analysis", context)
+    return Question(asked, _told(formula, context), ANALYSIS, answer_tokens=ANALYSIS_TOKENS)
 
 
 def proposal(
@@ -177,8 +176,7 @@ def _told(formula: Formula, context: HardwareContext) -> dict[str, str]:
     if "source" in told:
         told["source"] = _fenced(told["source"], _language(context)[1])
     if formula.documents:
-        texts = [path.read_text(encoding="utf-8") for path in formula.documents]
-        told["documents"] = "\n\n".join(texts)
+        told["documents"] = "\n\n".join(path.read_text("utf-8") for path in formula.documents)
     return told
 
 

@@ -180,7 +180,8 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
     vendors, name = flavour.vendors, flavour.name
     whole = re.search(rf"(/\S+/{flavour.compiler}): (?:No such file|not found)", said)
     threads = library and "omp" in library.groups()
-    known = whole or call or threads
+    package = header and _install(header[1], name)
+    known = whole or call or threads or package
     if not known and (toolchain.has_vendors or not (header or library)):
         return error
     if call:
@@ -189,8 +190,8 @@ def _with_hint(error: SwizzleError, toolchain: Toolchain, flavour: Flavour) -> S
         )
     elif whole:
         hint = f"the build calls {whole[1]} by its whole path: let it call `{flavour.compiler}`"
-    elif header and (install := _install(header[1], name)):
-        hint = f"{install}, which has `{header[1]}`"
+    elif header and package:
+        hint = f"{package}, which has `{header[1]}`"
     elif header:
         hint = f"if `{header[1]}` is of {vendors}, install it: Triton has {name}'s main headers"
     elif threads:

@@ -92,9 +92,12 @@ class VirtualGpu(StandInDriver):
         """Nothing was loaded."""
 
     def get_device_properties(self, device: int) -> dict[str, int]:
-        """What host code reads to size a grid."""
+        """What host code reads to size a grid; clock rates and memory are those of an MI300X."""
         return {
-            **super().get_device_properties(device),
+            "sm_clock_rate": 2_100_000,
+            "mem_clock_rate": 1_300_000,
+            "mem_bus_width": 8192,
+            "max_num_regs": 131072,
             "max_shared_mem": self._gpu.shared_bytes,
             "multiprocessor_count": self._gpu.compute_units,
             "warpSize": self._gpu.warp_size,

@@ -19,8 +19,7 @@ STAND_IN_TIME_MS = 1.0
 class StandInDriver:
     """Answers as the driver of one GPU of the given target would.
 
-    Clock rates and memory are those of an MI300X, as are compute units; only occupancy-minded host
-    code (persistent kernels that ask for the number of compute units) reads them.
+    Compiling needs its target alone; the rest is for what an application times.
     """
 
     def __init__(
@@ -37,12 +36,6 @@ class StandInDriver:
     def get_current_target(self) -> GPUTarget:
         """The target that kernels would be compiled for."""
         return self._target
-
-    def get_active_torch_device(self) -> torch.device:
-        """Where tensors live."""
-        import torch
-
-        return torch.device("cpu")
 
     def get_current_device(self) -> int:
         """The only device."""
@@ -67,18 +60,6 @@ class StandInDriver:
     def get_benchmarker(self) -> Callable[..., float | list[float]]:
         """A benchmark that runs nothing, so that an autotuner takes its first configuration."""
         return do_bench_once_of(lambda: None)
-
-    def get_device_properties(self, device: int) -> dict[str, int]:
-        """What host code reads to size a grid."""
-        return {
-            "max_shared_mem": 65536,
-            "multiprocessor_count": 304,
-            "warpSize": self._target.warp_size,
-            "sm_clock_rate": 2_100_000,
-            "mem_clock_rate": 1_300_000,
-            "mem_bus_width": 8192,
-            "max_num_regs": 131072,
-        }
 
 
 def do_bench_once_of(
