@@ -162,8 +162,7 @@ def validate_model(arguments: Sequence[str]) -> int:
 
 def install_hook(arguments: Sequence[str]) -> int:
     """Installs the hook and prints its files."""
-    does = "Write a start-up file into this Python environment, which adds our formulas to"
-    does += f" IntelliPerf's command line. `{PROGRAM} remove-hook` undoes it."
+    does = f"Add our formulas to IntelliPerf here; `{PROGRAM} remove-hook` undoes it."
     _take_none("install-hook", does, arguments)
     for path in hook.install_hook():
         print(f"written: {path}")
