@@ -162,8 +162,7 @@ def validate_model(arguments: Sequence[str]) -> int:
 
 def install_hook(arguments: Sequence[str]) -> int:
     """Installs the hook and prints its files."""
-    does = f"Add our formulas to IntelliPerf here; `{PROGRAM} remove-hook` undoes it."
-    _take_none("install-hook", does, arguments)
+    _take_none("install-hook", "Add our formulas to IntelliPerf; remove-hook undoes it.", arguments)
     for path in hook.install_hook():
         print(f"written: {path}")
     return 0
@@ -171,8 +170,7 @@ def install_hook(arguments: Sequence[str]) -> int:
 
 def remove_hook(arguments: Sequence[str]) -> int:
     """Removes the hook and prints its files."""
-    does = f"Remove the start-up file that `{PROGRAM} install-hook` wrote."
-    _take_none("remove-hook", does, arguments)
+    _take_none("remove-hook", "Remove the start-up file of install-hook.", arguments)
     for path in hook.remove_hook():
         print(f"removed: {path}")
     return 0
